@@ -1,0 +1,120 @@
+"""The contract of a benchmark, and the types its evaluations speak."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from benchmarks.errors import UsageError, unknown
+from benchmarks.registry import Registry
+from benchmarks.space import Configuration, Space
+
+if TYPE_CHECKING:
+    from benchmarks.constraints import Bound
+
+Status: TypeAlias = Literal["ok", "failed", "infeasible"]
+"""How an evaluation ended: with numbers, with an error, or refused before training (a hard constraint)."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that an evaluation reports, with its meaning."""
+
+    name: str
+    """Measured on data: `split-quantity@epoch` (x-valid-error@200); a property of the network: its plain name."""
+    unit: str
+    minimize: bool = True
+    description: str = ""
+    split: str | None = None
+    """The data split it was measured on; None for costs and properties of the network."""
+    epoch: int | None = None
+    """The training epoch it was measured at; None for costs and properties of the network."""
+    cheap: bool = False
+    """Known from the configuration before training (model size)."""
+
+    @property
+    def direction(self) -> str:
+        return "minimise" if self.minimize else "maximise"
+
+
+class Evaluation(NamedTuple):
+    """What a benchmark answers for one configuration."""
+
+    metrics: tuple[float, ...]
+    """One value a metric, in the order of `Benchmark.metrics`: the objective first. NaN unless status is ok."""
+    cost: float
+    """Seconds the evaluation takes: recorded training time on a table, measured time on a live benchmark."""
+    status: Status = "ok"
+    reason: str = ""
+
+
+class Oracle(NamedTuple):
+    """The extremes of the objective over everything feasible in a table (each stored repetition judged on its own)."""
+
+    best: float
+    worst: float
+    feasible_share: float
+    """Share of the table's (configuration, repetition) rows that satisfy the constraints, in [0, 1]."""
+
+
+class Benchmark(ABC):
+    """A search space and what its configurations score.
+
+    Set `name`, `family`, `space`, `metrics` (the first is the objective, and is minimised), `source`, `licence` and
+    `checksum` (of the data, or of whatever else determines the scores: it is part of a run's identity).
+    """
+
+    name: str
+    family: str
+    """Benchmarks of one family share their space and are not independent tasks."""
+    space: Space
+    metrics: tuple[Metric, ...]
+    source: str
+    licence: str
+    checksum: str
+    live: bool = False
+    """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
+    False: costs are recorded, the clock is simulated."""
+
+    @property
+    def objective(self) -> Metric:
+        return self.metrics[0]
+
+    @abstractmethod
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        """Evaluates one configuration.
+
+        Args:
+            configuration: a member of `space`.
+            seed: in [0, 2**63), all the randomness of this evaluation: the repetition drawn, or the training seed.
+
+        An exception is recorded as a failed evaluation with its text as the reason.
+        """
+
+    def column(self, metric: str) -> int:
+        """The position of the metric called `metric`. Raises UsageError with the allowed names."""
+        names = [m.name for m in self.metrics]
+        if metric not in names:
+            raise unknown(f"metric of {self.name}", metric, names)
+        return names.index(metric)
+
+    def quantile(self, column: int, q: float) -> float:
+        """The q-quantile of a metric over all configurations. Raises UsageError where there is no table to ask."""
+        raise UsageError(f"{self.name} has no table of {self.metrics[column].name}: give an absolute bound")
+
+    def extremes(self, column: int) -> tuple[float, float] | None:
+        """The smallest and the largest value of a metric; None where it cannot be known."""
+        return None
+
+    def oracle(self, bounds: Sequence[Bound]) -> Oracle | None:
+        """Best and worst objective under constraints, None where they cannot be known.
+
+        Raises UsageError, naming the smallest reachable value, if no configuration satisfies the constraints.
+        """
+        return None
+
+
+BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "benchmarks", "nasbench.benchmarks")
+"""Every benchmark by name: a callable that opens it."""

@@ -1,0 +1,110 @@
+"""Constraints: what the user writes (`model_size@0.1`) and what it means on a benchmark (model_size <= 0.101306)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from benchmarks.errors import UsageError
+
+if TYPE_CHECKING:
+    from benchmarks.base import Benchmark, Metric
+
+_BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
+_QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")
+_JOIN = re.compile(r"(?<![0-9.][eE])\+")  # "+" joins constraints, but not inside a number like 1e+6
+_FORMS = "allowed: METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE"
+
+
+@dataclass(frozen=True, order=True)
+class Constraint:
+    """One inequality as the user writes it."""
+
+    metric: str
+    relation: Literal["<=", ">=", "@"]
+    number: float
+
+    @classmethod
+    def parse(cls, text: str) -> Constraint:
+        """Reads `METRIC<=VALUE`, `METRIC>=VALUE` or `METRIC@QUANTILE`. Raises UsageError if malformed."""
+        bound = _BOUND.fullmatch(text.strip())
+        match = bound or _QUANTILE.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"constraint {text!r} is malformed; {_FORMS}")
+        try:
+            number = float(match["number"])
+        except ValueError:
+            raise UsageError(f"{match['number']!r} in constraint {text!r} is not a number; {_FORMS}") from None
+        if bound is None:
+            if not 0 < number <= 1:
+                raise UsageError(f"the quantile in {text!r} must lie in (0, 1], for example {match['metric']}@0.1")
+            return cls(match["metric"].strip(), "@", number)
+        if not math.isfinite(number):
+            raise UsageError(f"the bound in {text!r} must be finite; {_FORMS}")
+        return cls(match["metric"].strip(), "<=" if bound["relation"] == "<=" else ">=", number)
+
+    @property
+    def label(self) -> str:
+        """The canonical text: what `parse` reads back as this constraint."""
+        number = repr(self.number).removesuffix(".0").replace("e+", "e")
+        return f"{self.metric}{self.relation}{number}"
+
+    def on(self, benchmark: Benchmark) -> Bound:
+        """The bound this constraint puts on a benchmark's metric. Raises UsageError for a metric it does not have.
+
+        `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
+        (1 - q)-quantile: either way the better q of the configurations is kept.
+        """
+        column = benchmark.column(self.metric)
+        metric = benchmark.metrics[column]
+        if self.relation == "@":
+            return Bound(metric, column, benchmark.quantile(column, self.number), upper=metric.minimize)
+        return Bound(metric, column, self.number, upper=self.relation == "<=")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One inequality on one metric of one benchmark."""
+
+    metric: Metric
+    column: int
+    """Position of the metric in `Evaluation.metrics`."""
+    limit: float
+    upper: bool
+    """True: feasible iff value <= limit. False: feasible iff value >= limit."""
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is feasible; NaN is not."""
+        return value <= self.limit if self.upper else value >= self.limit
+
+    def violation(self, value: float) -> float:
+        """How far a value lies outside, as a share of |limit| (absolute where the limit is 0); 0 if it holds."""
+        if self.holds(value):
+            return 0.0
+        excess = abs(value - self.limit) / (abs(self.limit) or 1.0)
+        return math.inf if math.isnan(excess) else excess
+
+    def __str__(self) -> str:
+        return f"{self.metric.name} {'<=' if self.upper else '>='} {self.limit:.7g} {self.metric.unit}".rstrip()
+
+
+def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
+    """The constraints that hold together: each text is one, or several joined by `+`, or `none`.
+
+    Returned sorted and without repetition, so that equal sets are equal tuples. Raises UsageError if malformed.
+    """
+    parts = [part for text in texts for part in _JOIN.split(text) if text.strip() != "none"]
+    return tuple(sorted({Constraint.parse(part) for part in parts}))
+
+
+def label(constraints: Sequence[Constraint]) -> str:
+    """The canonical label of constraints that hold together: `model_size@0.1+train_time@0.1`, or `none`."""
+    return "+".join(c.label for c in constraints) or "none"
+
+
+def resolve(constraints: Sequence[Constraint], benchmark: Benchmark) -> tuple[Bound, ...]:
+    """The bounds of all constraints on a benchmark, in the order of the constraints."""
+    return tuple(c.on(benchmark) for c in constraints)

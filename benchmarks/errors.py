@@ -1,0 +1,18 @@
+"""The one exception that is written for the person at the keyboard."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UsageError(Exception):
+    """Something the user asked for cannot be done; its message is one sentence that says what can."""
+
+
+def unknown(kind: str, name: str, allowed: Iterable[str]) -> UsageError:
+    """The error for a name that is not among the allowed ones: suggests the nearest and lists them all."""
+    names = sorted(allowed)
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
+    return UsageError(f"unknown {kind} {name!r}{suggestion}; allowed: {', '.join(names) or 'none'}")

@@ -1,0 +1,54 @@
+"""The protocol every space follows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
+
+from numpy.random import Generator
+
+Configuration: TypeAlias = Any
+"""One point of a space: immutable and hashable; its form belongs to the space (a grid: a tuple of choice indices)."""
+
+Values: TypeAlias = dict[str, Any]
+"""The same point for people and files: hyper-parameter name → value, JSON-able."""
+
+
+class ForeignConfiguration(ValueError):
+    """A configuration that does not belong to the space."""
+
+
+class Space(ABC):
+    """A set of configurations that can be drawn from and walked in.
+
+    Views are optional methods that some spaces have and some methods need: `as_graph(configuration)` (NASBOT),
+    `as_supernet()` (one-shot methods).
+    """
+
+    @abstractmethod
+    def sample(self, rng: Generator) -> Configuration:
+        """A configuration drawn uniformly."""
+
+    @abstractmethod
+    def mutate(self, configuration: Configuration, rng: Generator) -> Configuration:
+        """A neighbour: exactly one choice differs."""
+
+    @abstractmethod
+    def check(self, configuration: Configuration) -> None:
+        """Raises ForeignConfiguration, with the reason, unless `configuration` is an immutable member of this space."""
+
+    @abstractmethod
+    def values(self, configuration: Configuration) -> Values:
+        """The configuration as names and values."""
+
+    @abstractmethod
+    def from_values(self, values: Values) -> Configuration:
+        """The inverse of `values`. Raises UsageError that names the hyper-parameter and its allowed values."""
+
+    @abstractmethod
+    def to_json(self, configuration: Configuration) -> str:
+        """`values(configuration)` as one line of JSON, as trajectories store it."""
+
+    @abstractmethod
+    def describe(self) -> list[tuple[str, str, str]]:
+        """A line a hyper-parameter for people: name, kind, values."""

@@ -1,0 +1,122 @@
+"""A benchmark that is a complete table: every configuration of a grid, with repetitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.base import Benchmark, Evaluation, Metric, Oracle
+from benchmarks.constraints import Bound
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, GridSpace
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+class TabularBenchmark(Benchmark):
+    """Looks configurations up: an evaluation draws one stored repetition, all metrics from that same repetition.
+
+    Args:
+        load: returns the values, shape (configurations, repetitions, metrics), rows in the order of the grid, metrics
+            in the order of `metrics`; where a configuration has fewer repetitions, the rest is NaN. May be
+            memory-mapped. Called once, when a value is first needed.
+        cost: the name of the metric that is the cost of an evaluation, in seconds.
+    """
+
+    space: GridSpace
+
+    def __init__(
+        self,
+        name: str,
+        family: str,
+        space: GridSpace,
+        metrics: Sequence[Metric],
+        load: Callable[[], Array],
+        *,
+        cost: str,
+        source: str,
+        licence: str,
+        checksum: str,
+    ) -> None:
+        self.name, self.family, self.space, self.metrics = name, family, space, tuple(metrics)
+        self.source, self.licence, self.checksum = source, licence, checksum
+        self._load = load
+        self._cost = self.column(cost)
+
+    @cached_property
+    def values(self) -> Array:
+        """Everything the table holds, shape (configurations, repetitions, metrics)."""
+        values = self._load()
+        if values.ndim != 3 or values.shape[::2] != (self.space.size, len(self.metrics)):
+            raise ValueError(f"{self.name}: {values.shape} values, {self.space.size} configurations expected")
+        return values
+
+    @cached_property
+    def repetition_counts(self) -> bytes:
+        """How many repetitions each configuration has: a byte each (bytes hand out ints faster than arrays do)."""
+        counts: NDArray[np.uint8] = np.isfinite(self.values[:, :, 0]).sum(axis=1).astype(np.uint8)
+        return counts.tobytes()
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The values by (configuration, repetition), flattened: one index instead of two in the hot path."""
+        return self.values.reshape(-1, len(self.metrics))
+
+    @cached_property
+    def _repetitions(self) -> int:
+        return int(self.values.shape[1])
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        row = self.space.index(configuration)
+        metrics = tuple(self._rows[row * self._repetitions + seed % self.repetition_counts[row]].tolist())
+        return Evaluation(metrics, metrics[self._cost])
+
+    def means(self, column: int) -> Array:
+        """Mean over repetitions of one metric, shape (configurations,).
+
+        Clipped to the range of the repetitions: the mean of equal values is that value, not one ulp beside it,
+        which would put a whole tie group on the wrong side of its own quantile.
+        """
+        values = self.values[:, :, column]
+        mean: Array = np.clip(np.nanmean(values, axis=1), np.nanmin(values, axis=1), np.nanmax(values, axis=1))
+        return mean
+
+    def quantile(self, column: int, q: float) -> float:
+        """The value at 0-based rank ceil(q N) of the configurations' means, ascending (c-TPE, authors' thresholds).
+
+        Of a maximised metric, the value at that rank in descending order. q = 1 is the last value.
+        """
+        n = self.space.size
+        rank = min(math.ceil(Fraction(repr(q)) * n), n - 1)
+        means = np.sort(self.means(column))
+        return float(means[rank] if self.metrics[column].minimize else means[n - 1 - rank])
+
+    def extremes(self, column: int) -> tuple[float, float]:
+        values = self.values[:, :, column]
+        return float(np.nanmin(values)), float(np.nanmax(values))
+
+    def oracle(self, bounds: Sequence[Bound]) -> Oracle:
+        feasible = np.isfinite(self._rows[:, 0])
+        rows = int(feasible.sum())
+        for bound in bounds:
+            feasible = self._apply(bound, feasible)
+        objective = self._rows[feasible, 0]
+        return Oracle(float(objective.min()), float(objective.max()), len(objective) / rows)
+
+    def _apply(self, bound: Bound, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The rows of `feasible` that also satisfy `bound`. Raises UsageError if none does."""
+        column = self._rows[:, bound.column]
+        kept: NDArray[np.bool_] = feasible & (column <= bound.limit if bound.upper else column >= bound.limit)
+        if not kept.any():
+            reachable = column[feasible].min() if bound.upper else column[feasible].max()
+            raise UsageError(
+                f"no configuration of {self.name} satisfies {bound} (beside the other constraints): the "
+                f"{'smallest' if bound.upper else 'largest'} reachable value is {reachable:.7g} {bound.metric.unit}"
+            )
+        return kept

@@ -1,0 +1,86 @@
+"""The contract of a search method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from numpy.random import Generator
+
+from benchmarks.base import Benchmark, Evaluation, Metric
+from benchmarks.constraints import Bound
+from benchmarks.registry import Registry
+from benchmarks.space import Configuration, Space
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a method may know: where to search, what to minimise, under which constraints."""
+
+    space: Space
+    objective: Metric
+    constraints: tuple[Bound, ...] = ()
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = ()) -> Problem:
+        return cls(benchmark.space, benchmark.objective, constraints)
+
+
+class Observation(NamedTuple):
+    """A configuration and what came of it."""
+
+    configuration: Configuration
+    evaluation: Evaluation
+    feasible: bool
+    """True iff the evaluation is ok and every constraint holds on its observed values."""
+
+    @property
+    def objective(self) -> float:
+        """The observed objective, to be minimised; NaN unless the evaluation is ok."""
+        return self.evaluation.metrics[0]
+
+
+class Method(ABC):
+    """A search method: proposes configurations, learns from their evaluations.
+
+    The harness builds one instance a run and then calls `ask` and `tell` from one thread, as follows.
+
+    * With w workers, up to w configurations are pending: `ask` comes before the `tell` of earlier asks, and tells come
+      in the order in which evaluations finish, not in the order of asking. Every `tell` answers an earlier `ask`.
+    * A failed evaluation is told too, with status "failed" and NaN metrics: the method must go on.
+    * All randomness comes from `rng`, which is the method's own; nothing touches global random state. Same seed, same
+      tells: same asks. A run that was killed is resumed by asking again and telling what was recorded.
+    * The constructor is cheap (it is also called to check options); the work belongs in `ask`.
+    * An exception ends the run, is recorded with its text, and leaves other runs alone.
+
+    Options are the constructor's keyword-only arguments, annotated int, float, bool or str, all with defaults: they are
+    what the user writes in `--method name:option=value`. A bad value raises UsageError.
+    """
+
+    version: ClassVar[int] = 1
+    """Part of a run's identity: raise it when a change makes the method propose differently."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Views of the space that the method calls, by name (`as_graph`, `as_supernet`); it runs where all are present."""
+
+    @abstractmethod
+    def __init__(self, problem: Problem, rng: Generator) -> None: ...
+
+    @abstractmethod
+    def ask(self) -> Configuration:
+        """The configuration to evaluate next: a member of the problem's space."""
+
+    @abstractmethod
+    def tell(self, observation: Observation) -> None:
+        """Learns from a finished evaluation of an earlier `ask`."""
+
+    @classmethod
+    def misfit(cls, space: Space) -> str:
+        """Why this method cannot search `space`, as the end of a sentence; empty if it can."""
+        missing = [view for view in cls.needs if not hasattr(space, view)]
+        return f"needs a space with {' and '.join(missing)}" if missing else ""
+
+
+METHODS: Registry[type[Method]] = Registry("method", "methods", "nasbench.methods")
+"""Every method by name."""

@@ -1,0 +1,22 @@
+"""Random search (Bergstra and Bengio, 2012): every configuration drawn independently and uniformly."""
+
+from __future__ import annotations
+
+from numpy.random import Generator
+
+from benchmarks.space import Configuration
+from methods.base import METHODS, Method, Observation, Problem
+
+
+@METHODS.register("random")
+class RandomSearch(Method):
+    """Samples the space and learns nothing: the baseline every other method must beat."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        self._space, self._rng = problem.space, rng
+
+    def ask(self) -> Configuration:
+        return self._space.sample(self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        """Ignored."""

@@ -1,0 +1,57 @@
+"""Regularised evolution (Real et al., AAAI 2019, algorithm 1), with constraints by rank."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TypeAlias
+
+from numpy.random import Generator
+
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration
+from methods.base import METHODS, Method, Observation, Problem
+
+Rank: TypeAlias = tuple[float, float]
+"""(total violation, objective): compared in this order, the smaller the better."""
+
+
+@METHODS.register("evolution")
+class RegularizedEvolution(Method):
+    """Mutates the best of a random tournament; the oldest member dies.
+
+    The first `population` configurations are random. Members are compared by feasibility, then by total normalised
+    constraint violation, then by objective; a failed evaluation is worse than any other. With several workers a child
+    may be asked for before its predecessors are told: the tournament takes the members known by then (a random
+    configuration while there are none), and death follows the order of tells.
+    """
+
+    def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
+        if population < 1 or tournament < 1:
+            raise UsageError(f"population and tournament must be at least 1, not {population} and {tournament}")
+        self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
+        self._initial, self._tournament = population, tournament
+        self._members: deque[tuple[Rank, Configuration]] = deque(maxlen=population)
+
+    def ask(self) -> Configuration:
+        if self._initial > 0 or not self._members:
+            self._initial -= 1
+            return self._space.sample(self._rng)
+        # Drawn with replacement, as algorithm 1 of the paper does.
+        draws = self._rng.integers(len(self._members), size=self._tournament).tolist()
+        parent = min([self._members[i] for i in draws], key=_rank)[1]
+        return self._space.mutate(parent, self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        self._members.append((self._score(observation), observation.configuration))
+
+    def _score(self, observation: Observation) -> Rank:
+        if observation.evaluation.status != "ok":
+            return math.inf, math.inf
+        metrics = observation.evaluation.metrics
+        violation = sum([bound.violation(metrics[bound.column]) for bound in self._constraints])
+        return violation, observation.objective
+
+
+def _rank(member: tuple[Rank, Configuration]) -> Rank:
+    return member[0]

@@ -1,0 +1,85 @@
+"""A method with its options, as the user writes it: `evolution:population=50,tournament=5`."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from numpy.random import Generator
+
+from benchmarks.errors import UsageError, unknown
+from methods.base import METHODS, Method, Problem
+
+_PARSERS: dict[type, Callable[[str], int | float | bool | str]] = {
+    int: int,
+    float: float,
+    str: str,
+    bool: lambda text: {"true": True, "false": False}[text.lower()],
+}
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """The name of a method and the options that differ from its defaults, sorted."""
+
+    name: str
+    options: tuple[tuple[str, int | float | bool | str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> MethodSpec:
+        """Reads `name` or `name:option=value,…`. Raises UsageError with the allowed names, options or types."""
+        name, _, tail = text.strip().partition(":")
+        defaults = option_defaults(METHODS.get(name))
+        options = {}
+        for item in filter(None, tail.split(",")):
+            option, equals, value = (part.strip() for part in item.partition("="))
+            if not equals:
+                raise UsageError(f"option {item!r} of {name} is malformed; write {name}:option=value")
+            if option not in defaults:
+                raise unknown(f"option of {name}", option, defaults)
+            kind, default = defaults[option]
+            try:
+                parsed = _PARSERS[kind](value)
+            except (ValueError, KeyError):
+                allowed = "true or false" if kind is bool else f"of type {kind.__name__}"
+                raise UsageError(f"option {option} of {name} must be {allowed}, not {value!r}") from None
+            if parsed != default:
+                options[option] = parsed
+        return cls(name, tuple(sorted(options.items())))
+
+    @property
+    def label(self) -> str:
+        """The canonical text: default values left out, options sorted."""
+        options = ",".join(f"{option}={_text(value)}" for option, value in self.options)
+        return f"{self.name}:{options}" if options else self.name
+
+    def parameters(self) -> dict[str, int | float | bool | str]:
+        """All options with their values, defaults included."""
+        defaults = {option: default for option, (_, default) in option_defaults(self.method).items()}
+        return defaults | dict(self.options)
+
+    @property
+    def method(self) -> type[Method]:
+        return METHODS.get(self.name)
+
+    def build(self, problem: Problem, rng: Generator) -> Method:
+        """An instance for one run. Raises UsageError if a value is out of its range."""
+        return self.method(problem, rng, **dict(self.options))
+
+
+def _text(value: int | float | bool | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def option_defaults(method: type[Method]) -> dict[str, tuple[type, int | float | bool | str]]:
+    """The options of a method: name → (type, default), read from its constructor's keyword-only arguments."""
+    hints = typing.get_type_hints(method.__init__)
+    keywords = [p for p in inspect.signature(method).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for p in keywords:
+        if p.default is p.empty or hints.get(p.name) not in _PARSERS:
+            raise UsageError(
+                f"option {p.name} of {method.__name__} needs a default and one of the types int, float, str, bool"
+            )
+    return {p.name: (hints[p.name], p.default) for p in keywords}

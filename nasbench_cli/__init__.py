@@ -1,0 +1,1 @@
+"""The `nasbench` command: parse, plan, run, show."""

@@ -1,0 +1,121 @@
+"""Who computes the runs of a plan: this process, or several."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Generator, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from nasbench_cli.plan import PlannedCell, open_benchmark
+from nasbench_cli.runner import run
+from results import Store, StoreError, Trajectory
+from results.fragment import RunRecord
+from results.journal import Journal
+
+_BATCH_ROWS = 20_000  # of one fragment: bounds the memory of a batch and the number of files
+_COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some missing runs of one cell: the unit of work, and at most one fragment unless its runs are slow."""
+
+    planned: PlannedCell
+    seeds: tuple[int, ...]
+
+
+def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> list[Batch]:
+    """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy."""
+    found = []
+    for planned, seeds in missing:
+        size = max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
+        if len(missing) < 2 * jobs:
+            size = min(size, -(-len(seeds) // jobs))
+        found += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]
+    return found
+
+
+def execute(work: list[Batch], store: Store, provenance: dict[str, Any], jobs: int) -> Generator[list[RunRecord]]:
+    """Computes batches and stores their runs; yields those newly stored, as they come.
+
+    With `jobs` > 1 each batch runs in one of so many processes. A batch's runs depend on their seeds only, so the
+    store's contents do not depend on `jobs`. Closing the iterator stops the processes at once.
+    """
+    if jobs == 1:
+        for batch in work:
+            yield from _compute(batch, store, provenance)
+        return
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin_child)
+    try:
+        futures = [pool.submit(_compute_in_child, batch, store.folder, provenance) for batch in work]
+        for future in as_completed(futures):
+            stored, notices = future.result()
+            store.notices += notices
+            yield stored
+    except BrokenProcessPool:
+        raise StoreError(
+            "a worker process died (out of memory, or killed); what it had stored is kept: run the same command again"
+        ) from None
+    finally:
+        # Python 3.11 has no public way to stop a busy pool. The children hold nothing that a rerun would not compute.
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _compute_in_child(batch: Batch, folder: Path, provenance: dict[str, Any]) -> tuple[list[RunRecord], list[str]]:
+    store = Store(folder)
+    return [record for part in _compute(batch, store, provenance) for record in part], store.notices
+
+
+def _begin_child() -> None:
+    """Leaves Ctrl-C to the parent, and dies with it: a killed parent must not leave computing orphans."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        sentinel = parent.sentinel
+        threading.Thread(target=lambda: (wait([sentinel]), os._exit(1)), daemon=True).start()
+
+
+def _compute(batch: Batch, store: Store, provenance: dict[str, Any]) -> Iterator[list[RunRecord]]:
+    cell = batch.planned.cell
+    benchmark = open_benchmark(cell.bench)
+    done: list[Trajectory] = []
+    committed = monotonic()
+    for seed in batch.seeds:
+        if benchmark.live:
+            yield _compute_live(batch.planned, seed, store, provenance)
+            continue
+        done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))
+        if monotonic() - committed > _COMMIT_SECONDS:
+            yield store.commit(cell, done, provenance)
+            done, committed = [], monotonic()
+    if done:
+        yield store.commit(cell, done, provenance)
+
+
+def _compute_live(planned: PlannedCell, seed: int, store: Store, provenance: dict[str, Any]) -> list[RunRecord]:
+    cell = planned.cell
+    identity = cell.run_id(seed)
+    try:
+        journal = Journal(store.journals / f"{identity}.jsonl", identity)
+    except StoreError as error:
+        store.notices.append(f"{cell.method} on {cell.bench}, seed {seed}, is left out: {error}")
+        return []
+    try:
+        trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
+        stored = store.commit(cell, [trajectory], provenance)
+    except BaseException:
+        journal.close()
+        raise
+    journal.remove()
+    return stored

@@ -1,0 +1,198 @@
+"""The commands. Each parses, calls the room that knows, and prints; what is heavy is imported inside."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+_DONE, _SOME_FAILED, _BAD_USAGE, _INTERRUPTED = 0, 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="nasbench")
+@click.option("--debug", is_flag=True, help="Show a traceback where something goes wrong.")
+def cli(debug: bool) -> None:
+    """Compare NAS and HPO methods fairly: one space, one budget, one clock, honest statistics.
+
+    \b
+    nasbench run --method random --method evolution --bench nb201-cifar10 --seeds 20
+    nasbench report runs/default
+    """
+    from nasbench_cli.progress import echo_notices
+
+    echo_notices()
+
+
+@cli.command("list")
+@click.argument("kind", required=False, type=click.Choice(["methods", "benchmarks", "suites"]))
+@click.option("--matrix", is_flag=True, help="Which method runs on which benchmark, and why not.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
+    """List methods, benchmarks and suites."""
+    from nasbench_cli import catalogue
+
+    click.echo(catalogue.matrix(as_json) if matrix else catalogue.listing(kind, as_json))
+
+
+@cli.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (options)."""
+    from nasbench_cli import catalogue
+
+    click.echo(catalogue.show(name))
+
+
+@cli.command()
+@click.option("--method", "methods", multiple=True, metavar="NAME[:OPTION=VALUE,…]", help="A method; repeatable.")
+@click.option("--bench", "benchmarks", multiple=True, metavar="NAME", help="A benchmark; repeatable.")
+@click.option(
+    "--constrain",
+    "constraints",
+    multiple=True,
+    metavar="CONSTRAINT",
+    help="metric<=value, metric>=value, or metric@q (the q-quantile); repeated ones hold together.",
+)
+@click.option("--seeds", metavar="N|A:B", help="Seeds 0 … N-1, or A … B-1.  [default: 10]")
+@click.option("--evals", type=int, metavar="N", help="Budget: evaluations a run.  [default: 200]")
+@click.option("--budget-seconds", type=float, metavar="S", help="Budget: seconds on the run's clock.")
+@click.option("--workers", type=int, metavar="W", help="Asynchronous workers of a run.  [default: 1]")
+@click.option("--charge-thinking", is_flag=True, help="Add the method's measured thinking time to the clock.")
+@click.option("--suite", type=click.Path(path_type=Path), metavar="FILE", help="Take the grid from a TOML file.")
+@click.option(
+    "--store",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where trajectories go.  [default: runs/default, or runs/SUITE]",
+)
+@click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Runs computed at the same time.")
+@click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
+def run(
+    methods: tuple[str, ...],
+    benchmarks: tuple[str, ...],
+    constraints: tuple[str, ...],
+    seeds: str | None,
+    evals: int | None,
+    budget_seconds: float | None,
+    workers: int | None,
+    charge_thinking: bool,
+    suite: Path | None,
+    folder: Path | None,
+    jobs: int,
+    retry_failed: bool,
+) -> int:
+    """Run methods on benchmarks and store every seed's trajectory.
+
+    What is stored already is not computed again, and an interrupted command continues when it is given again.
+    """
+    from benchmarks import UsageError, parse_constraints
+    from methods import MethodSpec
+    from nasbench_cli import session, suites
+    from nasbench_cli.plan import Grid, Protocol
+
+    flags = [methods, benchmarks, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
+    if jobs < 1:
+        raise UsageError(f"jobs must be at least 1, not {jobs}")
+    if suite is not None:
+        if any(flag for flag in flags if flag is not None):
+            raise UsageError("--suite describes the whole grid: give it alone, with --store, --jobs or --retry-failed")
+        wanted = suites.load_suite(suite)
+    else:
+        if not methods or not benchmarks:
+            raise UsageError("give a --method and a --bench (see `nasbench list`), or a --suite")
+        grid = Grid(
+            methods=tuple(map(MethodSpec.parse, methods)),
+            benchmarks=tuple(map(suites.check_benchmark, benchmarks)),
+            constraints=(parse_constraints(constraints),),
+            seeds=suites.parse_seeds(10 if seeds is None else seeds),
+            protocol=Protocol(
+                evals=200 if evals is None and budget_seconds is None else evals,
+                seconds=budget_seconds,
+                workers=1 if workers is None else workers,
+                charge_thinking=charge_thinking,
+            ),
+        )
+        wanted = suites.Suite(title="", grids=(grid,))
+    folder = folder or Path("runs") / (suite.stem if suite else "default")
+    return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed) else _DONE
+
+
+@cli.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(store: Path, as_json: bool) -> None:
+    """Say what a store holds, what is missing, torn, stale or failed, and how to finish it."""
+    from nasbench_cli import session
+
+    session.status(store, as_json)
+
+
+@cli.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
+@click.option("--checkpoints", metavar="N,N,…", help="Evaluations at which to compare.  [default: the suite's]")
+@click.option("--protocol", metavar="TEXT", help="Which runs, where a store mixes budgets or numbers of workers.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True, metavar="DIR")
+def report(store: Path, baseline: str | None, checkpoints: str | None, protocol: str | None, out: Path) -> None:
+    """Turn a store into tables and plots: on the terminal, and as CSV, LaTeX, SVG and index.html in DIR."""
+    from nasbench_cli import session
+    from nasbench_cli.suites import parse_checkpoints
+
+    points = None if checkpoints is None else parse_checkpoints(checkpoints)
+    session.report(store, out, baseline, points, protocol)
+
+
+@cli.command()
+def bench() -> None:
+    """Measure our speed beside a peer's, in one process."""
+    from nasbench_cli import speed
+
+    speed.main()
+
+
+def main() -> None:
+    """The entry point: one sentence and an exit code for everything that can go wrong."""
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
+    try:
+        return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or _DONE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
+        return _DONE
+    except click.ClickException as error:
+        return _complain(error.format_message(), debug)
+    except (KeyboardInterrupt, click.Abort):
+        _complain("stopped; what is stored is kept: give the same command again to continue", False)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output (head, less) has gone: nobody is left to tell
+        return _DONE
+    except Exception as error:
+        if isinstance(error, _expected()):
+            return _complain(str(error), debug)
+        if debug:
+            raise
+        _complain(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", False)
+        return _SOME_FAILED
+
+
+def _complain(sentence: str, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    click.echo(f"nasbench: {' '.join(sentence.split())}", err=True)
+    return _BAD_USAGE
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """The errors written for the user; imported late, for they only matter when something has gone wrong."""
+    from benchmarks import UsageError
+    from results import StoreError
+
+    return UsageError, StoreError

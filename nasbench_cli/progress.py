@@ -1,0 +1,58 @@
+"""How far the runs have come: a bar on a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from types import TracebackType
+
+import click
+
+
+class Progress:
+    """Shows runs done, speed and time left on standard error while its block is running."""
+
+    def __init__(self, runs: int) -> None:
+        self._bar = None
+        if runs and sys.stderr.isatty():
+            from rich import progress
+            from rich.console import Console
+
+            columns = [
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                progress.TextColumn("runs"),
+                progress.TimeElapsedColumn(),
+                progress.TextColumn("· left"),
+                progress.TimeRemainingColumn(),
+            ]
+            self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("runs", total=runs)
+
+    def __enter__(self) -> Progress:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def advance(self, runs: int) -> None:
+        """Counts runs that are done."""
+        if self._bar:
+            self._bar.advance(self._task, runs)
+
+
+class _Echo(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"notice: {record.getMessage()}", err=True)
+
+
+def echo_notices() -> None:
+    """Prints what the rooms below log (a table converted, a damaged cache) on standard error."""
+    log = logging.getLogger("nasbench")
+    log.setLevel(logging.INFO)
+    log.addHandler(_Echo())

@@ -1,0 +1,164 @@
+"""What the commands do with a store: compute what is missing, tell its state, report on it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+
+from nasbench_cli import executors
+from nasbench_cli.catalogue import table
+from nasbench_cli.plan import PlannedCell, expand, is_current, provenance
+from nasbench_cli.progress import Progress
+from nasbench_cli.suites import Suite
+from results import Store
+from results.fragment import RunRecord
+from results.status import CellStatus
+from results.status import status as status_of
+from results.store import content_hash
+
+_MOST_LINES = 24
+
+
+def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
+    """Computes the runs of a suite that the store lacks; returns whether any run of the suite has failed."""
+    planned = expand(suite.grids)
+    store = Store.create(folder)
+    store.supersede(p.cell for p in planned)
+    if retry_failed:
+        _forget_failed(store, planned)
+    command = shlex.join(["nasbench", *sys.argv[1:]])
+    grid = [(p.cell, list(p.seeds)) for p in planned]
+    store.save_plan(command, suite.title, grid, checkpoints=list(suite.checkpoints), baseline=suite.baseline)
+    stored = store.runs()
+    missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
+    _say_plan(missing)
+    work = executors.batches([(p, seeds) for p, seeds in missing if seeds], jobs)
+    begin, evaluations, computed = perf_counter(), 0, 0
+    runs = executors.execute(work, store, provenance(), jobs)
+    with Progress(sum(len(batch.seeds) for batch in work)) as progress, closing(runs):
+        for records in runs:
+            evaluations += sum(record.rows for record in records)
+            computed += len(records)
+            progress.advance(len(records))
+    seconds = perf_counter() - begin
+    if work:
+        click.echo(
+            f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s "
+            f"({evaluations / seconds:,.0f}/s), stored in {folder}"
+        )
+    _say_notices(store)
+    failures = _failures(store, planned)
+    _say_failures(failures)
+    return bool(failures)
+
+
+def status(folder: Path, as_json: bool) -> None:
+    """Prints the state of every cell of a store, what is wrong with its files, and how to finish it."""
+    store = Store.open(folder)
+    cells = status_of(store, is_current)
+    digest = content_hash(store)
+    if as_json:
+        facts = {"cells": [_facts(c) for c in cells], "contents": digest, "notices": store.notices}
+        click.echo(json.dumps(facts, indent=2))
+        return
+    rows = [("method", "benchmark", "constraint", "protocol", "runs", "state")]
+    for c in cells:
+        details = [f"{len(c.failed)} failed"] if c.failed else []
+        details += [f"{c.begun} begun"] if c.begun else []
+        state = f"{c.state} ({', '.join(details)})" if details else c.state
+        runs = f"{len(c.stored)}/{len(c.asked)}"
+        rows.append((c.cell.method, c.cell.bench, c.cell.constraint, c.cell.protocol, runs, state))
+    click.echo(table(rows))
+    counts = Counter(c.state for c in cells)
+    states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing asked for"
+    click.echo(f"\n{len(cells)} cells: {states}; contents sha256:{digest}")
+    _say_notices(store)
+    _say_failures([(c.cell.method, c.cell.bench, c.cell.constraint, run) for c in cells for run in c.failed])
+    _say_finish(cells)
+
+
+def report(
+    folder: Path, out: Path, baseline: str | None, checkpoints: tuple[int, ...] | None, protocol: str | None
+) -> None:
+    """Writes the report of a store, and prints its tables."""
+    from results import report as reports
+
+    store = Store.open(folder)
+    written = reports.write(store, out, baseline, checkpoints, protocol)
+    click.echo(written.text)
+    _say_notices(store)
+    click.echo(f"{len(written.files)} files in {out}; open {out / 'index.html'}")
+
+
+def _facts(status: CellStatus) -> dict[str, Any]:
+    cell = status.cell
+    names = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint, "protocol": cell.protocol}
+    runs = {"asked": len(status.asked), "stored": len(status.stored), "missing": status.missing}
+    return {**names, "state": status.state, **runs, "failed": [run.seed for run in status.failed]}
+
+
+def _forget_failed(store: Store, planned: list[PlannedCell]) -> None:
+    stored = store.runs()
+    for p in planned:
+        failed = {seed for seed in p.seeds if seed in stored.get(p.cell.id, {}) and stored[p.cell.id][seed].failed}
+        if failed:
+            store.forget(p.cell, failed)
+
+
+def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
+    wanted = sum(len(p.seeds) for p, _ in missing)
+    todo = sum(len(seeds) for _, seeds in missing)
+    if len(missing) <= _MOST_LINES:
+        for p, seeds in missing:
+            cached = len(p.seeds) - len(seeds)
+            state = "(cached)" if not seeds else f"{cached} (cached), {len(seeds)} to run" if cached else "to run"
+            click.echo(f"{p.cell.method} on {p.cell.bench}, {p.cell.constraint}: {len(p.seeds)} runs, {state}")
+    state = f"{wanted - todo} (cached), {todo} to run" if todo else "all (cached)"
+    click.echo(f"{wanted} runs in {len(missing)} cells: {state}")
+
+
+def _failures(store: Store, planned: list[PlannedCell]) -> list[tuple[str, str, str, RunRecord]]:
+    stored = store.runs()
+    return [
+        (p.cell.method, p.cell.bench, p.cell.constraint, stored[p.cell.id][seed])
+        for p in planned
+        for seed in p.seeds
+        if seed in stored.get(p.cell.id, {}) and stored[p.cell.id][seed].failed
+    ]
+
+
+def _say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
+    for method, bench, constraint, record in failures[:_MOST_LINES]:
+        what = "stopped" if record.failure else f"{record.failed_evaluations} failed evaluations, the first"
+        click.echo(
+            f"failed: {method} on {bench}, {constraint}, seed {record.seed}: {what}: {record.first_reason}", err=True
+        )
+    if len(failures) > _MOST_LINES:
+        click.echo(f"… and {len(failures) - _MOST_LINES} more failed runs", err=True)
+    if failures:
+        click.echo(f"{len(failures)} runs failed; once mended, the same command with --retry-failed", err=True)
+
+
+def _say_notices(store: Store) -> None:
+    for notice in dict.fromkeys(store.notices):
+        click.echo(f"notice: {notice}", err=True)
+
+
+def _say_finish(cells: list[CellStatus]) -> None:
+    """How to get what is missing or stale: the commands that asked for it."""
+    unfinished = [c for c in cells if c.missing or c.stale]
+    commands = dict.fromkeys(c.command for c in unfinished if c.command)
+    if commands:
+        click.echo("To finish it:")
+    for command in commands:
+        click.echo(f"  {command}")
+    if any(not c.command for c in unfinished):
+        click.echo("Some stale runs belong to no recorded command; they are superseded when asked for again.")

@@ -1,0 +1,138 @@
+"""Suites: grids of runs described in a TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from benchmarks import BENCHMARKS, UsageError, parse_constraints
+from benchmarks.errors import unknown
+from methods import MethodSpec
+from nasbench_cli.plan import Grid, Protocol
+
+DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Grids of runs, and what their report should show."""
+
+    title: str
+    grids: tuple[Grid, ...]
+    checkpoints: tuple[int, ...] = DEFAULT_CHECKPOINTS
+    baseline: str | None = None
+
+
+def parse_seeds(value: str | int) -> tuple[int, ...]:
+    """`20` means the seeds 0 … 19, `5:8` the seeds 5, 6, 7. Raises UsageError for anything empty or negative."""
+    match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
+    seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
+    if not 0 < len(seeds) <= 1_000_000:
+        raise UsageError(f"seeds {value!r} name no seed; write a count (20) or first:end (5:8 for 5, 6, 7)")
+    return tuple(seeds)
+
+
+def parse_checkpoints(value: str) -> tuple[int, ...]:
+    """`50,100,200`: ascending evaluation counts. Raises UsageError if malformed."""
+    try:
+        points = tuple(sorted({int(part) for part in value.split(",")}))
+    except ValueError:
+        points = ()
+    if not points or points[0] < 1:
+        raise UsageError(f"checkpoints {value!r} must be positive evaluation counts, for example 50,100,200")
+    return points
+
+
+def check_benchmark(name: str) -> str:
+    """The name of an existing benchmark. Raises UsageError with the nearest."""
+    BENCHMARKS.get(name)
+    return name
+
+
+def load_suite(path: Path) -> Suite:
+    """Reads a suite file. Raises UsageError that names the file, the line and the key of what is wrong."""
+    try:
+        text = path.read_text()
+        facts = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"cannot read the suite {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"the suite {path} is not a text file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"the suite {path} is not TOML: {error}") from None
+    return _Reader(path, text).suite(facts)
+
+
+class _Reader:
+    """Turns the keys of one file into a suite, and says where a wrong one stands."""
+
+    _GRID = ("methods", "benchmarks", "constraints", "seeds", "evals", "budget_seconds", "workers", "charge_thinking")
+    _TOP = ("title", "checkpoints", "baseline", "grid")
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._lines = path, text.splitlines()
+
+    def suite(self, facts: dict[str, Any]) -> Suite:
+        for key in facts:
+            if key not in self._TOP + self._GRID:
+                self._fail(key, unknown("key", key, self._TOP + self._GRID))
+        shared = {key: facts[key] for key in facts if key in self._GRID}
+        grids = facts.get("grid", [{}])
+        if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
+            self._fail("grid", "must be tables [[grid]]")
+        baseline = facts.get("baseline")
+        return Suite(
+            title=self._typed("title", facts.get("title", self._path.stem), str),
+            grids=tuple(self._grid(shared | grid) for grid in grids),
+            checkpoints=tuple(self._list(facts, "checkpoints", int, list(DEFAULT_CHECKPOINTS))),
+            baseline=None if baseline is None else self._each("baseline", [baseline], MethodSpec.parse)[0].label,
+        )
+
+    def _grid(self, facts: dict[str, Any]) -> Grid:
+        for key in facts:
+            if key not in self._GRID:
+                self._fail(key, unknown("key of a grid", key, self._GRID))
+        seconds = facts.get("budget_seconds")
+        protocol = {
+            "evals": self._typed("evals", facts.get("evals", 200 if seconds is None else None), int, type(None)),
+            "seconds": self._typed("budget_seconds", seconds, int, float, type(None)),
+            "workers": self._typed("workers", facts.get("workers", 1), int),
+            "charge_thinking": self._typed("charge_thinking", facts.get("charge_thinking", False), bool),
+        }
+        seeds = self._typed("seeds", facts.get("seeds", 1), int, str)
+        constraints = self._list(facts, "constraints", str, ["none"])
+        return Grid(
+            methods=self._each("methods", self._list(facts, "methods", str), MethodSpec.parse),
+            benchmarks=self._each("benchmarks", self._list(facts, "benchmarks", str), check_benchmark),
+            constraints=self._each("constraints", constraints, lambda text: parse_constraints([text])),
+            seeds=self._each("seeds", [seeds], parse_seeds)[0],
+            protocol=self._each("evals", [protocol], lambda facts: Protocol(**facts))[0],
+        )
+
+    def _list(self, facts: dict[str, Any], key: str, kind: type, default: list[Any] | None = None) -> list[Any]:
+        values = facts.get(key, default)
+        if not isinstance(values, list) or not values or not all(type(value) is kind for value in values):
+            self._fail(key, f"must be a non-empty list of {kind.__name__}")
+        return values
+
+    def _typed(self, key: str, value: Any, *kinds: type) -> Any:
+        if type(value) not in kinds:
+            allowed = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
+            self._fail(key, f"must be of type {allowed}, not {value!r}")
+        return value
+
+    def _each(self, key: str, values: list[Any], parse: Callable[[Any], Any]) -> tuple[Any, ...]:
+        try:
+            return tuple(parse(value) for value in values)
+        except UsageError as error:
+            self._fail(key, error)
+
+    def _fail(self, key: str, problem: object) -> NoReturn:
+        pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b")
+        line = next((number for number, line in enumerate(self._lines, 1) if pattern.match(line)), None)
+        place = f"{self._path}, line {line}" if line else f"{self._path}"
+        raise UsageError(f"{place}: {key}: {problem}")

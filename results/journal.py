@@ -1,0 +1,86 @@
+"""The journal of one unfinished run whose evaluations are expensive: a line per finished evaluation, on disk at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import FileLock, Timeout
+
+from results.errors import StoreError
+from results.trajectory import SCHEMA_VERSION
+
+
+class Record(NamedTuple):
+    """A finished evaluation, with what is needed to tell it again."""
+
+    ask: int
+    """From 0: which ask of the run this evaluation answers."""
+    configuration: str
+    metrics: tuple[float, ...]
+    cost: float
+    status: str
+    reason: str
+    started: float
+    finished: float
+
+
+class Journal:
+    """Append-only JSON lines. A torn last line (a crash in mid-write) is dropped; nothing before it can be torn.
+
+    Opening locks the journal for this process; the system releases the lock if the process dies.
+    """
+
+    def __init__(self, path: Path, run: str) -> None:
+        """Opens or begins the journal of the run with identity `run`.
+
+        Raises StoreError if another process is computing this run, or the journal is not this run's.
+        """
+        self._path, self._lock = path, FileLock(path.with_suffix(".lock"))
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreError(f"another process is computing the run of {path.name}") from None
+        header = {"schema": SCHEMA_VERSION, "run": run}
+        lines = _whole_lines(path)
+        if lines and json.loads(lines[0]) != header:
+            raise StoreError(f"{path} is not the journal of run {run}: move it away to begin anew")
+        self.records = [_parse(line) for line in lines[1:]]
+        """What an earlier, interrupted attempt has finished, in that order."""
+        self._file = path.open("ab")
+        self._file.truncate(sum(map(len, lines)))
+        if not lines:
+            self._write(header)
+
+    def append(self, record: Record) -> None:
+        """Returns only when the record is on the disk."""
+        self._write(record._asdict())
+
+    def close(self) -> None:
+        """Leaves the journal on disk, for a later attempt."""
+        self._file.close()
+        self._lock.release()
+
+    def remove(self) -> None:
+        """Deletes the journal: its run is stored."""
+        self._path.unlink()
+        self._path.with_suffix(".lock").unlink(missing_ok=True)
+        self.close()
+
+    def _write(self, facts: dict[str, object]) -> None:
+        self._file.write(json.dumps(facts).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """The lines that end as a line does; an unfinished last one is left out."""
+    content = path.read_bytes() if path.exists() else b""
+    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+
+
+def _parse(line: bytes) -> Record:
+    facts = json.loads(line)
+    return Record(**facts | {"metrics": tuple(facts["metrics"])})

@@ -1,0 +1,263 @@
+"""The trajectory store: a folder of Parquet fragments that any reader of Parquet can open.
+
+    STORE/0-schema.parquet      no rows, but every metric column of the store, so that readers of the folder see all
+    STORE/<method>.<bench>.<constraint>.<cell>.<seeds>.parquet      finished runs of one cell
+    STORE/_plans/*.json         what was asked for, by which command
+    STORE/_journals/*.jsonl     unfinished runs whose evaluations are expensive
+    STORE/_aside/               torn, foreign, stale and retried files: never read, never deleted
+
+Readers of Parquet folders skip names that begin with `_` or `.`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from filelock import FileLock
+
+from results import fragment
+from results.errors import StoreError
+from results.fragment import Fragment, RunRecord, Torn
+from results.trajectory import Cell, Trajectory, schema
+
+_HEADER = "0-schema.parquet"
+
+
+class Store:
+    """A folder of trajectories. All writes are atomic; several processes may use one store at the same time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.notices: list[str] = []
+        """What was found wrong with the folder's files so far, a sentence each."""
+
+    @classmethod
+    def open(cls, folder: Path) -> Store:
+        """An existing store. Raises StoreError if there is none, or it is from a newer schema."""
+        if not (folder / _HEADER).is_file():
+            inside = sorted(path.parent.name for path in folder.glob(f"*/{_HEADER}"))
+            advice = (
+                f"it holds the stores {', '.join(inside)}" if inside else f"`nasbench run --store {folder}` makes one"
+            )
+            raise StoreError(f"{folder} is not a trajectory store; {advice}")
+        store = cls(folder)
+        try:
+            fragment.read_facts(folder / _HEADER)
+        except Torn:
+            store._repair_header()
+        return store
+
+    @classmethod
+    def create(cls, folder: Path) -> Store:
+        """A store at `folder`, made if absent. Raises StoreError if it is another kind of folder or not writable."""
+        if (folder / _HEADER).is_file():
+            store = cls.open(folder)
+        else:
+            with _said(folder):
+                if folder.is_dir() and any(not name.startswith(".") for name in os.listdir(folder)):
+                    raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
+                folder.mkdir(parents=True, exist_ok=True)
+            store = cls(folder)
+        with store._writing():
+            for name in ("_plans", "_journals", "_aside"):
+                (folder / name).mkdir(exist_ok=True)
+            store._remove_scratch()
+            if not (folder / _HEADER).is_file():
+                store._write_header(())
+        return store
+
+    @property
+    def journals(self) -> Path:
+        """Where the journals of unfinished runs lie."""
+        return self.folder / "_journals"
+
+    # Reading
+
+    def fragments(self) -> list[Fragment]:
+        """All readable fragments, sorted by name; the rest is set aside, with a notice."""
+        found = []
+        for path in self._entries():
+            try:
+                found.append(fragment.read(path))
+            except Torn as error:
+                self.set_aside(path, str(error))
+        return found
+
+    def runs(self) -> dict[str, dict[int, RunRecord]]:
+        """All finished runs: id of the cell → seed → record."""
+        found: dict[str, dict[int, RunRecord]] = {}
+        for f in self.fragments():
+            found.setdefault(f.cell.id, {}).update({run.seed: run for run in f.runs})
+        return found
+
+    def plans(self) -> list[dict[str, Any]]:
+        """What was asked of this store, oldest first: see `save_plan`."""
+        plans = [json.loads(path.read_text()) for path in sorted((self.folder / "_plans").glob("*.json"))]
+        return sorted(plans, key=lambda plan: str(plan["saved"]))
+
+    # Writing
+
+    def save_plan(self, command: str, title: str, grid: Iterable[tuple[Cell, list[int]]], **wishes: Any) -> None:
+        """Records a grid of cells and seeds that was asked for, so that `status` can tell what is missing.
+
+        Args:
+            command: the command line that asks for it.
+            wishes: what the report should know (checkpoints, baseline).
+        """
+        cells = [{"cell": cell.to_json(), "id": cell.id, "seeds": seeds} for cell, seeds in grid]
+        name = hashlib.sha256(json.dumps([title, wishes, cells], sort_keys=True).encode()).hexdigest()[:16]
+        plan = {"command": command, "title": title, "saved": _now(), "cells": cells, **wishes}
+        with self._writing(), fragment.written_aside(self.folder / "_plans" / f"{name}.json") as temporary:
+            temporary.write_text(json.dumps(plan))
+
+    def commit(self, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
+        """Stores finished runs of one cell as a new fragment; returns those that were not there already.
+
+        Raises StoreError, leaving nothing half-written, if the disk is full or the store read-only.
+        """
+        with self._writing():
+            present = {seed for f in self._fragments_of(cell) for seed in f.seeds}
+            fresh = [t for t in trajectories if t.seed not in present]
+            if not fresh:
+                return []
+            self._write_header(cell.metrics)
+            return fragment.write(self.folder / _name(cell, fresh), cell, fresh, provenance)
+
+    def supersede(self, cells: Iterable[Cell]) -> None:
+        """Sets aside the runs of these very cells made with other data, another version of the method or schema."""
+        current = {cell.key: cell.id for cell in cells}
+        for f in self.fragments():
+            if current.get(f.cell.key, f.cell.id) != f.cell.id:
+                self.set_aside(f.path, "stale: made with other data or another version of the method")
+
+    def forget(self, cell: Cell, seeds: set[int]) -> None:
+        """Takes the runs of some seeds out of the store, so that they are computed anew; a copy is set aside."""
+        with self._writing():
+            for f in self._fragments_of(cell):
+                if seeds.isdisjoint(f.seeds):
+                    continue
+                if seeds.issuperset(f.seeds):
+                    f.path.replace(self._aside(f.path))
+                else:
+                    os.link(f.path, self._aside(f.path))
+                    fragment.rewrite(f, f.path, without=seeds)
+
+    def set_aside(self, path: Path, reason: str) -> None:
+        """Moves a file into `_aside/` with a notice; in a read-only store it is left where it is, and ignored."""
+        try:
+            target = self._aside(path)
+            path.replace(target)
+            self.notices.append(f"{path} is set aside as {target}: {reason}")
+        except FileNotFoundError:
+            pass  # another process was faster
+        except OSError:
+            self.notices.append(f"{path} is ignored: {reason}")
+
+    # Inside
+
+    def _entries(self) -> list[Path]:
+        with _said(self.folder):
+            return sorted(
+                p for p in self.folder.iterdir() if p.is_file() and p.name[0] not in "._" and p.name != _HEADER
+            )
+
+    def _fragments_of(self, cell: Cell) -> list[Fragment]:
+        found = []
+        for path in sorted(self.folder.glob(f"*.{cell.id}.*.parquet")):
+            try:
+                found.append(fragment.read(path))
+            except Torn as error:
+                self.set_aside(path, str(error))
+        return found
+
+    def _aside(self, path: Path) -> Path:
+        """A free name in `_aside/` for a file of this store."""
+        folder = self.folder / "_aside"
+        folder.mkdir(exist_ok=True)
+        names = (folder / f"{path.name}{f'.{n}' if n else ''}" for n in range(10**6))
+        return next(name for name in names if not name.exists())
+
+    def _write_header(self, metrics: Iterable[str]) -> None:
+        """Widens the header's columns by `metrics`, if it lacks any."""
+        path = self.folder / _HEADER
+        known: list[str] = fragment.read_facts(path)["metrics"] if path.exists() else []
+        widened = sorted({*known, *metrics})
+        if not path.exists() or widened != known:
+            fragment.write_table(path, schema(tuple(widened)).empty_table(), {"metrics": widened})
+
+    def _repair_header(self) -> None:
+        self.set_aside(self.folder / _HEADER, "a damaged header; it is written anew from the fragments")
+        metrics = {name for f in self.fragments() for name in f.cell.metrics}
+        with self._writing():
+            self._write_header(metrics)
+
+    def _remove_scratch(self) -> None:
+        """Removes temporary files whose writer, on this host, no longer lives: they never became data."""
+        for path in [*self.folder.glob(".*.tmp"), *(self.folder / "_plans").glob(".*.tmp")]:
+            writer = re.fullmatch(r".*\.(\d+)\.tmp", path.name)
+            if writer and f".{os.uname().nodename}." in path.name and not _alive(int(writer[1])):
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Holds the store's lock (the system releases it if the process dies) and words its errors."""
+        with _said(self.folder), FileLock(self.folder / ".lock"):
+            yield
+
+
+def content_hash(store: Store) -> str:
+    """SHA-256 of all trajectories of a store: every column but `thinking`, which is measured and never repeats.
+
+    It does not depend on how the runs are spread over fragments, nor on the order in which they were made.
+    """
+    digests = []
+    for f in store.fragments():
+        table = f.table().drop_columns(["thinking"])
+        start = 0
+        for run in f.runs:
+            rows = table.slice(start, run.rows).to_pylist()
+            digests.append(hashlib.sha256(f"{f.cell.run_id(run.seed)}{run.failure}{rows}".encode()).hexdigest())
+            start += run.rows
+    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+
+
+@contextmanager
+def _said(folder: Path) -> Iterator[None]:
+    """Words an error of the file system as one sentence."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        cause = getattr(error, "strerror", None) or str(error)
+        raise StoreError(
+            f"cannot write to the store {folder}: {cause}; what was stored before is intact, "
+            "so once that is mended, run the same command again"
+        ) from None
+
+
+def _name(cell: Cell, trajectories: list[Trajectory]) -> str:
+    words = re.sub(r"[^\w.+-]", "_", f"{cell.method}.{cell.bench}.{cell.constraint}")[:120]
+    seeds = hashlib.sha256(repr([t.seed for t in trajectories]).encode()).hexdigest()[:8]
+    return f"{words}.{cell.id}.{seeds}.parquet"
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

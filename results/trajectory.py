@@ -1,0 +1,171 @@
+"""What a run leaves behind: one row per evaluation, in the order in which evaluations finish."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+"""Of the columns and the metadata below; part of a run's identity."""
+
+
+class Row(NamedTuple):
+    """One evaluation of a run. Times are seconds on the run's clock, except `thinking`."""
+
+    evaluation: int
+    """From 1, in the order in which evaluations finish (and the method is told)."""
+    worker: int
+    """From 0."""
+    configuration: str | None
+    """JSON of names and values; None in the closing row of a run whose method failed before it proposed one."""
+    objective: float
+    feasible: bool
+    incumbent: float
+    """Best feasible objective so far, this row included; NaN before the first."""
+    started: float
+    finished: float
+    thinking: float
+    """Measured seconds the method spent on this row's ask and tell. On the clock only under --charge-thinking."""
+    status: str
+    """ok, failed, or infeasible (refused before training)."""
+    reason: str
+    metrics: tuple[float, ...]
+    """Every metric of the benchmark, in the cell's order; NaN unless the status is ok."""
+
+
+@dataclass
+class Trajectory:
+    """All rows of one run, and how it ended."""
+
+    seed: int
+    rows: list[Row] = field(default_factory=list)
+    failure: str = ""
+    """Why the method could not use up its budget; empty if it did."""
+    began: str = ""
+    """Wall-clock time at the start, ISO 8601, UTC."""
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a report must know of a benchmark under a constraint: it never asks the benchmark itself."""
+
+    family: str
+    objective: str
+    unit: str
+    split: str
+    """The data split of the objective."""
+    bounds: tuple[str, ...]
+    """The constraints as resolved on the benchmark, for people: `model_size <= 0.101306 M parameters`."""
+    oracle: float | None
+    """Best objective of all that is feasible; None where it cannot be known."""
+    worst: float | None
+    """Worst objective of all that is feasible: stands in for the incumbent before the first feasible evaluation."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Everything that determines a run but its seed: one cell of a grid of method × benchmark × constraint."""
+
+    method: str
+    """Canonical label: options that differ from their defaults."""
+    parameters: dict[str, Any]
+    """Every option of the method, defaults included."""
+    method_version: int
+    bench: str
+    data: str
+    """Checksum of the benchmark's data."""
+    constraint: str
+    """Canonical label, `none` if there is none."""
+    evals: int | None
+    seconds: float | None
+    workers: int
+    charge_thinking: bool
+    metrics: tuple[str, ...]
+    """Names of the benchmark's metrics, in the order of `Row.metrics`."""
+    setting: Setting
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What the user asked for, without the versions of data and code that answered."""
+        return (
+            self.method,
+            self.bench,
+            self.constraint,
+            self.evals,
+            self.seconds,
+            self.workers,
+            self.charge_thinking,
+        )
+
+    @property
+    def id(self) -> str:
+        """Hash of everything that determines the trajectories of this cell."""
+        facts = asdict(self) | {"schema": SCHEMA_VERSION}
+        del facts["setting"], facts["metrics"]  # consequences of the benchmark and its data
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def run_id(self, seed: int) -> str:
+        """The identity of a run of this cell."""
+        return hashlib.sha256(f"{self.id}:{seed}".encode()).hexdigest()[:16]
+
+    @property
+    def protocol(self) -> str:
+        """Budget and workers, for people: runs that differ here must not be compared."""
+        budget = [f"{self.evals} evaluations"] if self.evals is not None else []
+        budget += [f"{self.seconds:g} seconds"] if self.seconds is not None else []
+        workers = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
+        return f"{' or '.join(budget)} on {workers}" + (", thinking charged" if self.charge_thinking else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as a fragment's metadata stores it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, facts: dict[str, Any]) -> Cell:
+        """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
+        setting = Setting(**facts["setting"] | {"bounds": tuple(facts["setting"]["bounds"])})
+        return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"])})
+
+
+def schema(metrics: tuple[str, ...]) -> pa.Schema:
+    """The columns of a fragment: public and stable, then one `metric.<name>` each."""
+    text, integer, real = pa.string(), pa.int64(), pa.float64()
+    columns = [
+        ("method", text),
+        ("bench", text),
+        ("constraint", text),
+        ("seed", integer),
+        ("evaluation", integer),
+        ("worker", integer),
+        ("configuration", text),
+        ("objective", real),
+        ("feasible", pa.bool_()),
+        ("incumbent", real),
+        ("started", real),
+        ("finished", real),
+        ("thinking", real),
+        ("status", text),
+        ("reason", text),
+        ("run", text),
+    ]
+    return pa.schema(columns + [(f"metric.{name}", real) for name in metrics])
+
+
+def to_table(cell: Cell, trajectories: list[Trajectory]) -> pa.Table:
+    """The trajectories of one cell as columns, run after run."""
+    rows = [row for trajectory in trajectories for row in trajectory.rows]
+    lengths = [len(trajectory.rows) for trajectory in trajectories]
+    columns: dict[str, Any] = {"method": [cell.method], "bench": [cell.bench], "constraint": [cell.constraint]}
+    columns = {name: value * len(rows) for name, value in columns.items()}
+    columns["seed"] = np.repeat([t.seed for t in trajectories], lengths)
+    columns["run"] = np.repeat([cell.run_id(t.seed) for t in trajectories], lengths)
+    columns |= dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+    metrics = np.array([row.metrics for row in rows], dtype=float).reshape(len(rows), len(cell.metrics))
+    columns |= {f"metric.{name}": metrics[:, i] for i, name in enumerate(cell.metrics)}
+    return pa.table({field.name: pa.array(columns.get(field.name, []), field.type) for field in schema(cell.metrics)})
