@@ -44,7 +44,9 @@ def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> list[Bat
     return found
 
 
-def execute(work: list[Batch], store: Store, provenance: dict[str, Any], jobs: int) -> Generator[list[RunRecord]]:
+def execute(
+    work: list[Batch], store: Store, provenance: dict[str, Any], jobs: int
+) -> Generator[list[RunRecord], None, None]:
     """Computes batches and stores their runs; yields those newly stored, as they come.
 
     With `jobs` > 1 each batch runs in one of so many processes. A batch's runs depend on their seeds only, so the

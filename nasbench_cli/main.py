@@ -160,34 +160,32 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    debug = "--debug" in arguments
     try:
         return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or _DONE
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else "")
-        return _DONE
-    except click.ClickException as error:
-        return _complain(error.format_message(), debug)
-    except (KeyboardInterrupt, click.Abort):
-        _complain("stopped; what is stored is kept: give the same command again to continue", False)
-        return _INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output (head, less) has gone: nobody is left to tell
         return _DONE
-    except Exception as error:
-        if isinstance(error, _expected()):
-            return _complain(str(error), debug)
-        if debug:
-            raise
-        _complain(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", False)
-        return _SOME_FAILED
+    except (Exception, KeyboardInterrupt) as error:
+        if "--debug" in arguments:
+            traceback.print_exc()
+        sentence, code = _explain(error)
+        click.echo(f"nasbench: {' '.join(sentence.split())}", err=True)
+        return code
 
 
-def _complain(sentence: str, debug: bool) -> int:
-    if debug:
-        traceback.print_exc()
-    click.echo(f"nasbench: {' '.join(sentence.split())}", err=True)
-    return _BAD_USAGE
+def _explain(error: BaseException) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "stopped; what is stored is kept: give the same command again to continue", _INTERRUPTED
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return "give a command: list, show, run, status, report or bench (nasbench --help says more)", _BAD_USAGE
+    if isinstance(error, click.UsageError) and error.ctx is not None and error.ctx.command is cli:
+        return f"{error.format_message()} Allowed: {', '.join(cli.commands)}", _BAD_USAGE
+    if isinstance(error, click.ClickException):
+        return error.format_message(), _BAD_USAGE
+    if isinstance(error, _expected()):
+        return str(error), _BAD_USAGE
+    return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", _SOME_FAILED
 
 
 def _expected() -> tuple[type[Exception], ...]:

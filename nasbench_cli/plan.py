@@ -151,12 +151,16 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """The commit of the source tree this code runs from; empty outside a checkout."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40"]
+    """The commit of the source tree this code runs from (`-dirty` if changed); empty where git does not track it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip()
-    except (OSError, subprocess.TimeoutExpired):
+        subprocess.run([*git, "ls-files", "--error-unmatch", Path(__file__).name], check=True, capture_output=True)
+        described = subprocess.run(
+            [*git, "describe", "--always", "--dirty", "--abbrev=40"], check=True, capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
         return ""
+    return described.stdout.strip()
 
 
 def _cpu() -> str:

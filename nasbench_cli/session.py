@@ -89,10 +89,10 @@ def report(
     folder: Path, out: Path, baseline: str | None, checkpoints: tuple[int, ...] | None, protocol: str | None
 ) -> None:
     """Writes the report of a store, and prints its tables."""
-    from results import report as reports
+    from results.report import write  # draws plots: heavy
 
     store = Store.open(folder)
-    written = reports.write(store, out, baseline, checkpoints, protocol)
+    written = write(store, out, baseline, checkpoints, protocol)
     click.echo(written.text)
     _say_notices(store)
     click.echo(f"{len(written.files)} files in {out}; open {out / 'index.html'}")

@@ -1,4 +1,4 @@
-"""The journal of one unfinished run whose evaluations are expensive: a line per finished evaluation, on disk at once."""
+"""The journal of one unfinished run whose evaluations are expensive: a line each, on disk at once."""
 
 from __future__ import annotations
 

@@ -1,0 +1,114 @@
+"""Our speed beside a peer's, measured in this one process: ratios, which travel better than seconds."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import click
+
+from benchmarks import Benchmark, parse_constraints
+from methods import MethodSpec
+from nasbench_cli import executors
+from nasbench_cli.catalogue import table
+from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark, provenance
+from results import Store
+
+_EVALS = 200
+_BENCH = "nb201-cifar10"
+
+
+def main() -> None:
+    """Prints evaluations per second of our runs, store included, and of the peer that is installed."""
+    rows = [("what", "evaluations/s", "µs each", "beside Optuna")]
+    peer = _peer()
+    if peer is not None:
+        rows.append(("Optuna RandomSampler, in-memory storage, 1 worker", f"{peer:,.0f}", f"{1e6 / peer:.1f}", "1x"))
+    for method, constraint, workers in (
+        ("random", "none", 1),
+        ("random", "none", 4),
+        ("random", "model_size@0.1", 1),
+        ("evolution", "none", 1),
+        ("evolution", "model_size@0.1", 4),
+    ):
+        speed = _ours(method, constraint, workers)
+        ratio = f"{speed / peer:,.0f}x" if peer is not None else "-"
+        label = f"{method}, {constraint}, {workers} worker{'s' if workers > 1 else ''}, runner and store"
+        rows.append((label, f"{speed:,.0f}", f"{1e6 / speed:.1f}", ratio))
+    click.echo(f"{_BENCH}, runs of {_EVALS} evaluations, one core, median of 5")
+    click.echo(table(rows))
+    if peer is None:
+        click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
+    _report_speed()
+
+
+def _ours(method: str, constraint: str, workers: int) -> float:
+    """Evaluations per second of 100 runs through the runner and onto the disk."""
+    runs = 100
+    protocol = Protocol(evals=_EVALS, workers=workers)
+    constraints = (parse_constraints([constraint]),)
+    planned = expand([Grid((MethodSpec.parse(method),), (_BENCH,), constraints, tuple(range(runs)), protocol)])
+    facts = provenance()
+
+    def once() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            store = Store.create(Path(folder))
+            work = executors.batches([(p, list(p.seeds)) for p in planned], jobs=1)
+            for _ in executors.execute(work, store, facts, jobs=1):
+                pass
+
+    return runs * _EVALS / _seconds(once)
+
+
+def _peer() -> float | None:
+    """Evaluations per second of Optuna's random sampler on the same table; None if it is not installed."""
+    try:
+        import optuna
+    except ImportError:
+        return None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    benchmark: Benchmark = open_benchmark(_BENCH)
+    choices = {name: values.split(", ") for name, _, values in benchmark.space.describe()}
+
+    def once() -> None:
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+
+        def objective(trial: optuna.Trial) -> float:
+            values = {name: trial.suggest_categorical(name, options) for name, options in choices.items()}
+            return benchmark.evaluate(benchmark.space.from_values(values), trial.number).metrics[0]
+
+        study.optimize(objective, n_trials=_EVALS)
+
+    return _EVALS / _seconds(once)
+
+
+def _report_speed() -> None:
+    """Times the statistics and tables of a report on a synthetic million rows (5,000 runs of 200 evaluations)."""
+    from results import report
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.create(Path(folder) / "store")
+        methods = tuple(map(MethodSpec.parse, ("random", "evolution:tournament=5")))
+        constraints = tuple(parse_constraints([text]) for text in ("none", "model_size@0.1", "train_time@0.1"))
+        benches = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval")
+        planned = expand([Grid(methods, benches, constraints, tuple(range(209)), Protocol(evals=_EVALS))])
+        work = executors.batches([(p, list(p.seeds)) for p in planned], jobs=1)
+        records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
+        begin = perf_counter()
+        report.write(store, Path(folder) / "report")
+        seconds = perf_counter() - begin
+        click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
+
+
+def _seconds(call: Callable[[], None]) -> float:
+    """Median over five calls, after one that is not counted."""
+    call()
+    times = []
+    for _ in range(5):
+        begin = perf_counter()
+        call()
+        times.append(perf_counter() - begin)
+    return median(times)
