@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.errors import UsageError, unknown
 from benchmarks.registry import Registry
-from benchmarks.space import Configuration, Space
+from benchmarks.space import Block, Configuration, Space
 
 if TYPE_CHECKING:
     from benchmarks.constraints import Bound
@@ -92,6 +95,17 @@ class Benchmark(ABC):
 
         An exception is recorded as a failed evaluation with its text as the reason.
         """
+
+    def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.float64] | None:
+        """The metrics that `evaluate` gives for many configurations, shape (configurations, metrics).
+
+        Args:
+            block: of the space, see `Space.sample_block`.
+            seeds: one an evaluation.
+
+        None, the default, where they must be evaluated one by one.
+        """
+        return None
 
     def column(self, metric: str) -> int:
         """The position of the metric called `metric`. Raises UsageError with the allowed names."""

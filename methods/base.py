@@ -11,7 +11,7 @@ from numpy.random import Generator
 from benchmarks.base import Benchmark, Evaluation, Metric
 from benchmarks.constraints import Bound
 from benchmarks.registry import Registry
-from benchmarks.space import Configuration, Space
+from benchmarks.space import Block, Configuration, Space
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,18 @@ class Method(ABC):
     @abstractmethod
     def tell(self, observation: Observation) -> None:
         """Learns from a finished evaluation of an earlier `ask`."""
+
+    def ask_block(self, n: int) -> Block | None:
+        """The next n asks at once, where they depend on no tell: then the harness may evaluate them in one go.
+
+        Must equal n calls of `ask`. None, the default, where a method learns.
+        """
+        return None
+
+    @classmethod
+    def proposes_blocks(cls) -> bool:
+        """Whether this method has an `ask_block` of its own."""
+        return cls.ask_block is not Method.ask_block
 
     @classmethod
     def misfit(cls, space: Space) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from benchmarks.space import Configuration
+from benchmarks.space import Block, Configuration
 from methods.base import METHODS, Method, Observation, Problem
 
 
@@ -17,6 +17,9 @@ class RandomSearch(Method):
 
     def ask(self) -> Configuration:
         return self._space.sample(self._rng)
+
+    def ask_block(self, n: int) -> Block | None:
+        return self._space.sample_block(n, self._rng)
 
     def tell(self, observation: Observation) -> None:
         """Ignored."""

@@ -21,7 +21,7 @@ from results import Store, StoreError, Trajectory
 from results.fragment import RunRecord
 from results.journal import Journal
 
-_BATCH_ROWS = 20_000  # of one fragment: bounds the memory of a batch and the number of files
+_BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
 _COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import Benchmark, Bound
+from benchmarks.tabular import TabularBenchmark
 from methods import Method, MethodSpec, Observation, Problem
+from nasbench_cli.block import run_block
 from nasbench_cli.workers import Diverged, EvaluationSeeds, Finished, LiveWorkers, Pending, SimulatedWorkers, Workers
 from results import Cell, Row, Trajectory
 from results.journal import Journal
-
-T = TypeVar("T")
+from results.trajectory import to_columns
 
 MAX_EVALUATIONS = 200_000
 """Of one run: a budget in seconds alone could otherwise grow without bound."""
@@ -38,33 +39,62 @@ def run(
     Args:
         journal: of a live benchmark's run; what it holds is told again instead of computed.
     """
-    method_stream, benchmark_stream = np.random.SeedSequence(seed).spawn(2)
-    seeds = EvaluationSeeds(benchmark_stream)
+    began = _now()
+    columns, failure = None, ""
+    if isinstance(benchmark, TabularBenchmark):
+        columns = run_block(cell, spec, benchmark, bounds, *_streams(seed))
+    if columns is None:
+        columns, failure = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(seed))
+    return Trajectory(seed, columns, failure, began, _now())
+
+
+def _streams(seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
+    """The random streams of a run, at their beginnings: the method's and the benchmark's."""
+    method, benchmark = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(method), EvaluationSeeds(benchmark)
+
+
+def _run_loop(
+    cell: Cell,
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    bounds: tuple[Bound, ...],
+    journal: Journal | None,
+    rng: np.random.Generator,
+    seeds: EvaluationSeeds,
+) -> tuple[dict[str, NDArray[Any]], str]:
+    """The columns of a run, and why it failed (empty if it did not)."""
     workers = SimulatedWorkers(benchmark, seeds) if journal is None else LiveWorkers(benchmark, seeds, journal)
-    search = _Search(cell, Trajectory(seed, began=_now()), benchmark, bounds, workers)
+    search = _Search(cell, benchmark, bounds, workers)
+    failure = ""
     try:
-        problem = Problem.of(benchmark, bounds)
-        search.loop(_attributed("constructor", lambda: spec.build(problem, np.random.default_rng(method_stream))))
-    except _MethodFailed as failure:
-        search.close(str(failure))
-    except Diverged as failure:
-        search.close(f"cannot be resumed: {failure}")
-    search.trajectory.ended = _now()
-    return search.trajectory
+        search.loop(_built(spec, Problem.of(benchmark, bounds), rng))
+    except (_MethodFailed, _BudgetTooLarge, Diverged) as error:
+        failure = str(error)
+        search.close(failure)
+    return to_columns(search.rows, len(benchmark.metrics)), failure
+
+
+def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
+    try:
+        return spec.build(problem, rng)
+    except Exception as error:
+        raise _MethodFailed(f"constructor: {type(error).__name__}: {error}") from error
 
 
 class _MethodFailed(Exception):
     """A method broke its contract; the message says how."""
 
 
+class _BudgetTooLarge(Exception):
+    """A budget in seconds asks for more evaluations than a run may have."""
+
+
 class _Search:
     """The state of a run's event loop."""
 
-    def __init__(
-        self, cell: Cell, trajectory: Trajectory, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers
-    ) -> None:
-        self.trajectory = trajectory
-        self._rows = trajectory.rows
+    def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
+        self.rows: list[Row] = []
         self._space, self._bounds, self._workers = benchmark.space, bounds, workers
         self._evals = MAX_EVALUATIONS if cell.evals is None else cell.evals
         self._seconds = math.inf if cell.seconds is None else cell.seconds
@@ -84,15 +114,14 @@ class _Search:
             self._free.append(finished.pending.worker)
             self._tell(method, finished)
         if self._asked == MAX_EVALUATIONS and self._clock() < self._seconds < math.inf:
-            self.close(f"{MAX_EVALUATIONS} evaluations did not use up the budget of {self._seconds:g} s")
+            raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget of {self._seconds:g} s")
 
     def close(self, failure: str) -> None:
         """Ends the run before its budget, with a row that says why."""
-        self.trajectory.failure = failure
         now, nan = self._clock(), math.nan
         metrics = (nan,) * self._metrics
-        number = len(self._rows) + 1
-        self._rows.append(Row(number, 0, None, nan, False, self._incumbent, now, now, 0.0, "failed", failure, metrics))
+        number = len(self.rows) + 1
+        self.rows.append(Row(number, 0, None, nan, False, self._incumbent, now, now, 0.0, "failed", failure, metrics))
 
     def _ask(self, method: Method) -> None:
         begin = perf_counter()
@@ -124,9 +153,9 @@ class _Search:
         thinking = perf_counter() - begin
         if self._charge:
             self._charged = self._clock() + thinking
-        self._rows.append(
+        self.rows.append(
             Row(
-                len(self._rows) + 1,
+                len(self.rows) + 1,
                 pending.worker,
                 self._space.to_json(pending.configuration),
                 metrics[0],
@@ -147,13 +176,6 @@ class _Search:
         """Now; where thinking is charged, not before the method has ended its last thought."""
         now = self._workers.now()
         return max(now, self._charged) if self._charge else now
-
-
-def _attributed(what: str, call: Callable[[], T]) -> T:
-    try:
-        return call()
-    except Exception as error:
-        raise _MethodFailed(f"{what}: {type(error).__name__}: {error}") from error
 
 
 def _now() -> str:

@@ -10,6 +10,7 @@ import time
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import Benchmark, Evaluation
 from benchmarks.space import Configuration
@@ -118,7 +119,8 @@ class LiveWorkers:
         pending = self._pending.pop(record.ask, None)
         if pending is None or self._benchmark.space.to_json(pending.configuration) != record.configuration:
             raise Diverged(
-                f"its journal holds {record.configuration} as ask {record.ask}, but the method asks otherwise"
+                f"cannot be resumed: its journal holds {record.configuration} as ask {record.ask}, "
+                "but the method now asks otherwise"
             )
         evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
@@ -140,8 +142,15 @@ class EvaluationSeeds:
 
     def __getitem__(self, ask: int) -> int:
         while ask >= len(self._known):
-            self._known += (self._stream.random_raw(_BLOCK) >> 1).tolist()
+            self._known += self._draw(_BLOCK).tolist()
         return self._known[ask]
+
+    def first(self, n: int) -> NDArray[np.uint64]:
+        """The seeds of the asks 0 … n-1; of a fresh instance only."""
+        return self._draw(n)
+
+    def _draw(self, n: int) -> NDArray[np.uint64]:
+        return self._stream.random_raw(n) >> np.uint64(1)
 
 
 def attempt(benchmark: Benchmark, configuration: Configuration, seed: int) -> Evaluation:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,7 @@ def write_table(path: Path, table: pa.Table, facts: dict[str, Any]) -> None:
             table.replace_schema_metadata({_KEY: text.encode()}),
             temporary,
             compression="zstd",
+            use_dictionary=[column.name for column in table.schema if pa.types.is_string(column.type)],
             write_page_checksum=True,
         )
 
@@ -143,18 +144,18 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 
 def _write(path: Path, rows: pa.Table, cell: Cell, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
-    facts = {"cell": cell.to_json(), "runs": [asdict(run) for run in runs], "provenance": provenance}
+    facts = {"cell": cell.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance}
     write_table(path, rows, facts)
 
 
 def _record(trajectory: Trajectory) -> RunRecord:
-    reasons = [row.reason for row in trajectory.rows if row.status == "failed"]
+    reasons = trajectory.columns["reason"][trajectory.columns["status"] == "failed"]
     return RunRecord(
         seed=trajectory.seed,
-        rows=len(trajectory.rows),
+        rows=len(trajectory),
         failure=trajectory.failure,
         failed_evaluations=len(reasons) - bool(trajectory.failure),
-        first_reason=trajectory.failure or next(iter(reasons), ""),
+        first_reason=trajectory.failure or str(next(iter(reasons), "")),
         began=trajectory.began,
         ended=trajectory.ended,
     )

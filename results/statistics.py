@@ -48,7 +48,7 @@ def feasibility(curves: Curves) -> pd.DataFrame:
     evaluations = curves.runs["evaluations"].to_numpy()
     failures = (curves.runs["failure"] != "").to_numpy()
     failed = curves.runs["failed_evaluations"].to_numpy()
-    any_feasible: NDArray[np.bool_] = curves.feasible.any(axis=1)
+    any_feasible: NDArray[np.bool_] = np.any(curves.feasible, axis=1)
     first = np.where(any_feasible, curves.feasible.argmax(axis=1) + 1.0, np.inf)
     rows = []
     for setting, method, runs in _groups(curves):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 SCHEMA_VERSION = 1
 """Of the columns and the metadata below; part of a run's identity."""
@@ -38,17 +40,44 @@ class Row(NamedTuple):
     """Every metric of the benchmark, in the cell's order; NaN unless the status is ok."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trajectory:
     """All rows of one run, and how it ended."""
 
     seed: int
-    rows: list[Row] = field(default_factory=list)
-    failure: str = ""
+    columns: dict[str, NDArray[Any]]
+    """An array a field of `Row`, all of the same length; `metrics` has a second axis."""
+    failure: str
     """Why the method could not use up its budget; empty if it did."""
-    began: str = ""
+    began: str
     """Wall-clock time at the start, ISO 8601, UTC."""
-    ended: str = ""
+    ended: str
+
+    def __len__(self) -> int:
+        return len(self.columns["evaluation"])
+
+
+def to_columns(rows: list[Row], metrics: int) -> dict[str, NDArray[Any]]:
+    """Rows, each with so many metrics, as the columns of a trajectory."""
+    values = zip(*rows, strict=True) if rows else ([] for _ in Row._fields)
+    columns = {name: np.array(v, _DTYPES[name]) for name, v in zip(Row._fields, values, strict=True)}
+    return columns | {"metrics": columns["metrics"].reshape(len(rows), metrics)}
+
+
+_DTYPES: dict[str, Any] = {
+    "evaluation": np.int64,
+    "worker": np.int64,
+    "configuration": object,
+    "objective": np.float64,
+    "feasible": np.bool_,
+    "incumbent": np.float64,
+    "started": np.float64,
+    "finished": np.float64,
+    "thinking": np.float64,
+    "status": object,
+    "reason": object,
+    "metrics": np.float64,
+}
 
 
 @dataclass(frozen=True)
@@ -103,7 +132,7 @@ class Cell:
             self.charge_thinking,
         )
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this cell."""
         facts = asdict(self) | {"schema": SCHEMA_VERSION}
@@ -159,13 +188,14 @@ def schema(metrics: tuple[str, ...]) -> pa.Schema:
 
 def to_table(cell: Cell, trajectories: list[Trajectory]) -> pa.Table:
     """The trajectories of one cell as columns, run after run."""
-    rows = [row for trajectory in trajectories for row in trajectory.rows]
-    lengths = [len(trajectory.rows) for trajectory in trajectories]
-    columns: dict[str, Any] = {"method": [cell.method], "bench": [cell.bench], "constraint": [cell.constraint]}
-    columns = {name: value * len(rows) for name, value in columns.items()}
+    lengths = [len(trajectory) for trajectory in trajectories]
+    columns = {name: np.concatenate([t.columns[name] for t in trajectories]) for name in Row._fields}
+    columns |= {f"metric.{name}": columns["metrics"][:, i] for i, name in enumerate(cell.metrics)}
     columns["seed"] = np.repeat([t.seed for t in trajectories], lengths)
-    columns["run"] = np.repeat([cell.run_id(t.seed) for t in trajectories], lengths)
-    columns |= dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
-    metrics = np.array([row.metrics for row in rows], dtype=float).reshape(len(rows), len(cell.metrics))
-    columns |= {f"metric.{name}": metrics[:, i] for i, name in enumerate(cell.metrics)}
-    return pa.table({field.name: pa.array(columns.get(field.name, []), field.type) for field in schema(cell.metrics)})
+    columns["run"] = np.repeat(np.array([cell.run_id(t.seed) for t in trajectories], object), lengths)
+    constants = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint}
+    arrays = {name: pa.repeat(pa.scalar(value, pa.string()), sum(lengths)) for name, value in constants.items()}
+    for column in schema(cell.metrics):
+        if column.name not in constants:
+            arrays[column.name] = pa.array(columns[column.name], column.type)
+    return pa.table(arrays).select(schema(cell.metrics).names)

@@ -1,10 +1,11 @@
 """What can be chosen: spaces of configurations."""
 
-from benchmarks.space.base import Configuration, ForeignConfiguration, Space
+from benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space
 from benchmarks.space.grid import GridSpace
 from benchmarks.space.hyperparameters import Categorical, Hyperparameter, Ordinal
 
 __all__ = [
+    "Block",
     "Categorical",
     "Configuration",
     "ForeignConfiguration",

@@ -10,6 +10,9 @@ from numpy.random import Generator
 Configuration: TypeAlias = Any
 """One point of a space: immutable and hashable; its form belongs to the space (a grid: a tuple of choice indices)."""
 
+Block: TypeAlias = Any
+"""Many configurations in the space's own dense form (a grid: an integer array of row numbers)."""
+
 Values: TypeAlias = dict[str, Any]
 """The same point for people and files: hyper-parameter name → value, JSON-able."""
 
@@ -28,6 +31,10 @@ class Space(ABC):
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
         """A configuration drawn uniformly."""
+
+    def sample_block(self, n: int, rng: Generator) -> Block | None:
+        """What n calls of `sample` would draw, from the same stream; None where the space has no form for many."""
+        return None
 
     @abstractmethod
     def mutate(self, configuration: Configuration, rng: Generator) -> Configuration:

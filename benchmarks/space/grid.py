@@ -6,12 +6,15 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
+import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from benchmarks.errors import UsageError, unknown
-from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
+from benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space, Values
 from benchmarks.space.hyperparameters import Hyperparameter
 
 Choices: TypeAlias = tuple[int, ...]
@@ -38,6 +41,9 @@ class GridSpace(Space):
 
     def sample(self, rng: Generator) -> Choices:
         return self.configuration(int(rng.integers(self.size)))
+
+    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
         """One hyper-parameter, drawn uniformly, takes another of its values, drawn uniformly.
@@ -97,6 +103,28 @@ class GridSpace(Space):
 
     def to_json(self, configuration: Configuration) -> str:
         return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
+
+    def has_block(self, block: Block, n: int) -> bool:
+        """Whether `block` is n rows of this grid."""
+        return (
+            isinstance(block, np.ndarray)
+            and block.shape == (n,)
+            and block.dtype == np.int64
+            and bool(((block >= 0) & (block < self.size)).all())
+        )
+
+    def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
+        """`to_json` of many rows, each made once: array of str, same shape."""
+        texts: NDArray[np.object_] = self._row_json[rows]
+        for row in set(rows[texts == ""].tolist()):
+            self._row_json[row] = self.to_json(self.configuration(row))
+        made: NDArray[np.object_] = self._row_json[rows]
+        return made
+
+    @cached_property
+    def _row_json(self) -> NDArray[np.object_]:
+        """The JSON of every row that has been asked for, empty elsewhere."""
+        return np.full(self.size, "", dtype=object)
 
     def describe(self) -> list[tuple[str, str, str]]:
         return [(h.name, h.kind, ", ".join(map(str, h.values))) for h in self.hyperparameters]

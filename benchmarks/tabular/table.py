@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.base import Benchmark, Evaluation, Metric, Oracle
 from benchmarks.constraints import Bound
 from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, GridSpace
+from benchmarks.space import Block, Configuration, GridSpace
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -76,6 +76,16 @@ class TabularBenchmark(Benchmark):
         row = self.space.index(configuration)
         metrics = tuple(self._rows[row * self._repetitions + seed % self.repetition_counts[row]].tolist())
         return Evaluation(metrics, metrics[self._cost])
+
+    def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array:
+        counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
+        rows: Array = self._rows[block * self._repetitions + (seeds % counts).astype(np.int64)]
+        return rows
+
+    @property
+    def cost_column(self) -> int:
+        """The position of the metric that is the cost of an evaluation."""
+        return self._cost
 
     def means(self, column: int) -> Array:
         """Mean over repetitions of one metric, shape (configurations,).
