@@ -112,12 +112,15 @@ def read_facts(path: Path) -> dict[str, Any]:
 def write_table(path: Path, table: pa.Table, facts: dict[str, Any]) -> None:
     """Writes a table with our metadata aside, flushes it to the disk, and renames it into place."""
     text = json.dumps({"schema": SCHEMA_VERSION, **facts})
+    words = [column.name for column in table.schema if pa.types.is_string(column.type)]
     with written_aside(path) as temporary:
         pq.write_table(
             table.replace_schema_metadata({_KEY: text.encode()}),
             temporary,
             compression="zstd",
-            use_dictionary=[column.name for column in table.schema if pa.types.is_string(column.type)],
+            use_dictionary=words,
+            dictionary_pagesize_limit=1 << 22,  # configurations repeat, but a million bytes of them do not fit
+            write_statistics=[name for name in table.column_names if name not in words],
             write_page_checksum=True,
         )
 
