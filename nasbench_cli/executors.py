@@ -95,7 +95,7 @@ def _compute(batch: Batch, store: Store, provenance: dict[str, Any]) -> Iterator
     committed = monotonic()
     for seed in batch.seeds:
         if benchmark.live:
-            yield _compute_live(batch.planned, seed, store, provenance)
+            yield [] if store.has(cell, seed) else _compute_live(batch.planned, seed, store, provenance)
             continue
         done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))
         if monotonic() - committed > _COMMIT_SECONDS:

@@ -62,8 +62,14 @@ class PlannedCell:
 
 @cache
 def open_benchmark(name: str) -> Benchmark:
-    """The benchmark called `name`, opened once a process. Raises UsageError if there is none."""
-    return BENCHMARKS.get(name)()
+    """The benchmark called `name`, opened once a process. Raises UsageError if there is none or it does not open."""
+    opener = BENCHMARKS.get(name)
+    try:
+        return opener()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
 
 
 def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
@@ -79,7 +85,7 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
                 bounds = resolve(constraints, benchmark)
                 setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
-                    _check_fit(spec, benchmark, bounds)
+                    _check_fit(spec, benchmark, bounds, grid.protocol)
                     cell = _cell(spec, benchmark, label(constraints), setting, grid.protocol)
                     known = planned[cell.id].seeds if cell.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
@@ -106,11 +112,21 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]) -> None:
+def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> None:
     misfit = spec.method.misfit(benchmark.space)
     if misfit:
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
-    spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))  # raises on an option out of range
+    if benchmark.live and protocol.charge_thinking:
+        raise UsageError(
+            f"--charge-thinking is for simulated clocks: on {benchmark.name} thinking takes real time anyway"
+        )
+    # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
+    try:
+        spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))
+    except UsageError:
+        raise
+    except Exception:
+        return
 
 
 def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:

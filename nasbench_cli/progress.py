@@ -1,18 +1,22 @@
-"""How far the runs have come: a bar on a terminal, nothing elsewhere."""
+"""How far the runs have come: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from time import monotonic
 from types import TracebackType
 
 import click
+
+_SECONDS_BETWEEN_LINES = 30.0
 
 
 class Progress:
     """Shows runs done, speed and time left on standard error while its block is running."""
 
     def __init__(self, runs: int) -> None:
+        self._runs, self._done, self._said = runs, 0, monotonic()
         self._bar = None
         if runs and sys.stderr.isatty():
             from rich import progress
@@ -42,8 +46,12 @@ class Progress:
 
     def advance(self, runs: int) -> None:
         """Counts runs that are done."""
+        self._done += runs
         if self._bar:
             self._bar.advance(self._task, runs)
+        elif monotonic() - self._said > _SECONDS_BETWEEN_LINES:
+            self._said = monotonic()
+            click.echo(f"{self._done} of {self._runs} runs", err=True)
 
 
 class _Echo(logging.Handler):

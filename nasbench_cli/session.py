@@ -28,7 +28,7 @@ _MOST_LINES = 24
 
 
 def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
-    """Computes the runs of a suite that the store lacks; returns whether any run of the suite has failed."""
+    """Computes the runs of a suite that the store lacks; returns whether any run of it failed or is missing."""
     planned = expand(suite.grids)
     store = Store.create(folder)
     store.supersede(p.cell for p in planned)
@@ -55,9 +55,18 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
             f"({evaluations / seconds:,.0f}/s), stored in {folder}"
         )
     _say_notices(store)
-    failures = _failures(store, planned)
+    stored = store.runs()
+    failures = [
+        (p.cell.method, p.cell.bench, p.cell.constraint, record)
+        for p in planned
+        for seed, record in sorted(stored.get(p.cell.id, {}).items())
+        if seed in set(p.seeds) and record.failed
+    ]
     _say_failures(failures)
-    return bool(failures)
+    absent = sum(seed not in stored.get(p.cell.id, {}) for p in planned for seed in p.seeds)
+    if absent:
+        click.echo(f"{absent} runs are still missing: give the same command again", err=True)
+    return bool(failures or absent)
 
 
 def status(folder: Path, as_json: bool) -> None:
@@ -123,16 +132,6 @@ def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
             click.echo(f"{p.cell.method} on {p.cell.bench}, {p.cell.constraint}: {len(p.seeds)} runs, {state}")
     state = f"{wanted - todo} (cached), {todo} to run" if todo else "all (cached)"
     click.echo(f"{wanted} runs in {len(missing)} cells: {state}")
-
-
-def _failures(store: Store, planned: list[PlannedCell]) -> list[tuple[str, str, str, RunRecord]]:
-    stored = store.runs()
-    return [
-        (p.cell.method, p.cell.bench, p.cell.constraint, stored[p.cell.id][seed])
-        for p in planned
-        for seed in p.seeds
-        if seed in stored.get(p.cell.id, {}) and stored[p.cell.id][seed].failed
-    ]
 
 
 def _say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:

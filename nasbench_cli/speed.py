@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +46,11 @@ def main() -> None:
     if peer is None:
         click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
     _report_speed()
+    for arguments in (["--help"], ["list"]):
+        command = [sys.executable, "-m", "nasbench_cli", *arguments]
+        seconds = _seconds(lambda command=command: subprocess.run(command, check=True, capture_output=True))
+        click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
+    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {_peak_memory():.0f} MB")
 
 
 def _ours(method: str, constraint: str, workers: int) -> float:
@@ -103,7 +111,15 @@ def _report_speed() -> None:
         click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
 
 
-def _seconds(call: Callable[[], None]) -> float:
+def _peak_memory() -> float:
+    """Megabytes that a process of its own needs for 100 runs on the largest table."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = ["--method", "evolution", "--bench", "hpolib-slice", "--seeds", "100", "--store", folder]
+        subprocess.run([sys.executable, "-m", "nasbench_cli", "run", *asked], check=True, capture_output=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def _seconds(call: Callable[[], object]) -> float:
     """Median over five calls, after one that is not counted."""
     call()
     times = []

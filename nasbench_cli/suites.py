@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,8 +14,6 @@ from benchmarks.errors import unknown
 from methods import MethodSpec
 from nasbench_cli.plan import Grid, Protocol
 
-DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
-
 
 @dataclass(frozen=True)
 class Suite:
@@ -23,7 +21,7 @@ class Suite:
 
     title: str
     grids: tuple[Grid, ...]
-    checkpoints: tuple[int, ...] = DEFAULT_CHECKPOINTS
+    checkpoints: tuple[int, ...] = (50, 100, 150, 200)
     baseline: str | None = None
 
 
@@ -39,11 +37,15 @@ def parse_seeds(value: str | int) -> tuple[int, ...]:
 def parse_checkpoints(value: str) -> tuple[int, ...]:
     """`50,100,200`: ascending evaluation counts. Raises UsageError if malformed."""
     try:
-        points = tuple(sorted({int(part) for part in value.split(",")}))
+        return _ascending(int(part) for part in value.split(","))
     except ValueError:
-        points = ()
-    if not points or points[0] < 1:
-        raise UsageError(f"checkpoints {value!r} must be positive evaluation counts, for example 50,100,200")
+        raise UsageError(f"checkpoints {value!r} must be evaluation counts, for example 50,100,200") from None
+
+
+def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
+    points = tuple(sorted(set(counts)))
+    if points[0] < 1:
+        raise UsageError(f"a checkpoint must be at least 1, not {points[0]}")
     return points
 
 
@@ -85,10 +87,13 @@ class _Reader:
         if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
             self._fail("grid", "must be tables [[grid]]")
         baseline = facts.get("baseline")
+        checkpoints = self._list(facts, "checkpoints", int, [50, 100, 150, 200])
         return Suite(
             title=self._typed("title", facts.get("title", self._path.stem), str),
             grids=tuple(self._grid(shared | grid) for grid in grids),
-            checkpoints=tuple(self._list(facts, "checkpoints", int, list(DEFAULT_CHECKPOINTS))),
+            checkpoints=self._each(
+                "checkpoints", [self._list(facts, "checkpoints", int, [50, 100, 150, 200])], _ascending
+            )[0],
             baseline=None if baseline is None else self._each("baseline", [baseline], MethodSpec.parse)[0].label,
         )
 

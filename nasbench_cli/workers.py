@@ -90,7 +90,7 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._replay = iter(list(journal.records))
         self._pending: dict[int, Pending] = {}
-        self._answers: queue.SimpleQueue[tuple[int, Evaluation]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float]] = queue.SimpleQueue()
         offset = journal.records[-1].finished if journal.records else 0.0
         self._origin = time.monotonic() - offset
 
@@ -100,7 +100,8 @@ class LiveWorkers:
     def start(self, pending: Pending) -> None:
         self._pending[pending.ask] = pending
         if pending.ask not in self._recorded:
-            threading.Thread(target=self._evaluate, args=(pending,), daemon=True).start()
+            arguments = (pending, self._seeds[pending.ask])
+            threading.Thread(target=self._evaluate, args=arguments, daemon=True).start()
 
     def next(self) -> Finished | None:
         if not self._pending:
@@ -108,9 +109,8 @@ class LiveWorkers:
         record = next(self._replay, None)
         if record is not None:
             return self._retold(record)
-        ask, evaluation = self._answers.get()
+        ask, evaluation, finished = self._answers.get()
         pending = self._pending.pop(ask)
-        finished = self.now()
         configuration = self._benchmark.space.to_json(pending.configuration)
         self._journal.append(Record(ask, configuration, *evaluation, started=pending.started, finished=finished))
         return Finished(pending, evaluation, pending.started, finished)
@@ -125,8 +125,9 @@ class LiveWorkers:
         evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
 
-    def _evaluate(self, pending: Pending) -> None:
-        self._answers.put((pending.ask, attempt(self._benchmark, pending.configuration, self._seeds[pending.ask])))
+    def _evaluate(self, pending: Pending, seed: int) -> None:
+        evaluation = attempt(self._benchmark, pending.configuration, seed)
+        self._answers.put((pending.ask, evaluation, self.now()))
 
 
 class Diverged(Exception):

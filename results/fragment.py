@@ -100,10 +100,14 @@ def read_facts(path: Path) -> dict[str, Any]:
         raise Torn(f"not a readable Parquet file ({_first_line(error)})") from None
     if _KEY not in metadata:
         raise Torn("not written by nasbench")
-    facts: dict[str, Any] = json.loads(metadata[_KEY])
-    if facts["schema"] > SCHEMA_VERSION:
+    try:
+        facts: dict[str, Any] = json.loads(metadata[_KEY])
+        version = int(facts["schema"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise Torn(f"unreadable metadata ({error})") from None
+    if version > SCHEMA_VERSION:
         raise StoreError(
-            f"{path} was written by a newer nasbench (schema {facts['schema']}, this one reads up to "
+            f"{path} was written by a newer nasbench (schema {version}, this one reads up to "
             f"{SCHEMA_VERSION}): upgrade nasbench or choose another store"
         )
     return facts

@@ -45,10 +45,15 @@ class Journal:
             raise StoreError(f"another process is computing the run of {path.name}") from None
         header = {"schema": SCHEMA_VERSION, "run": run}
         lines = _whole_lines(path)
-        if lines and json.loads(lines[0]) != header:
-            raise StoreError(f"{path} is not the journal of run {run}: move it away to begin anew")
-        self.records = [_parse(line) for line in lines[1:]]
-        """What an earlier, interrupted attempt has finished, in that order."""
+        try:
+            foreign = bool(lines) and json.loads(lines[0]) != header
+            self.records = [_parse(line) for line in lines[1:]]
+            """What an earlier, interrupted attempt has finished, in that order."""
+        except (ValueError, TypeError, KeyError):
+            foreign = True
+        if foreign:
+            self._lock.release()
+            raise StoreError(f"{path} is damaged, or the journal of another run than {run}: move it away to begin anew")
         self._file = path.open("ab")
         self._file.truncate(sum(map(len, lines)))
         if not lines:

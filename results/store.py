@@ -102,8 +102,17 @@ class Store:
 
     def plans(self) -> list[dict[str, Any]]:
         """What was asked of this store, oldest first: see `save_plan`."""
-        plans = [json.loads(path.read_text()) for path in sorted((self.folder / "_plans").glob("*.json"))]
+        plans: list[dict[str, Any]] = []
+        for path in sorted((self.folder / "_plans").glob("*.json")):
+            try:
+                plans.append(json.loads(path.read_text()))
+            except ValueError as error:
+                self.set_aside(path, f"not a readable plan ({error})")
         return sorted(plans, key=lambda plan: str(plan["saved"]))
+
+    def has(self, cell: Cell, seed: int) -> bool:
+        """Whether a run is stored, now: another process may have stored it since `runs` was asked."""
+        return any(seed in f.seeds for f in self._fragments_of(cell))
 
     # Writing
 
