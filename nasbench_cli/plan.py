@@ -117,9 +117,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
     if misfit:
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
     if benchmark.live and protocol.charge_thinking:
-        raise UsageError(
-            f"--charge-thinking is for simulated clocks: on {benchmark.name} thinking takes real time anyway"
-        )
+        raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
         spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))

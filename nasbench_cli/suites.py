@@ -91,9 +91,7 @@ class _Reader:
         return Suite(
             title=self._typed("title", facts.get("title", self._path.stem), str),
             grids=tuple(self._grid(shared | grid) for grid in grids),
-            checkpoints=self._each(
-                "checkpoints", [self._list(facts, "checkpoints", int, [50, 100, 150, 200])], _ascending
-            )[0],
+            checkpoints=self._each("checkpoints", [checkpoints], _ascending)[0],
             baseline=None if baseline is None else self._each("baseline", [baseline], MethodSpec.parse)[0].label,
         )
 
