@@ -13,6 +13,6 @@ class UsageError(Exception):
 def unknown(kind: str, name: str, allowed: Iterable[str]) -> UsageError:
     """The error for a name that is not among the allowed ones: suggests the nearest and lists them all."""
     names = sorted(allowed)
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
     return UsageError(f"unknown {kind} {name!r}{suggestion}; allowed: {', '.join(names) or 'none'}")

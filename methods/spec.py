@@ -55,10 +55,10 @@ class MethodSpec:
         options = ",".join(f"{option}={_text(value)}" for option, value in self.options)
         return f"{self.name}:{options}" if options else self.name
 
-    def parameters(self) -> dict[str, int | float | bool | str]:
-        """All options with their values, defaults included."""
+    def parameters(self) -> tuple[tuple[str, int | float | bool | str], ...]:
+        """All options with their values, defaults included, sorted."""
         defaults = {option: default for option, (_, default) in option_defaults(self.method).items()}
-        return defaults | dict(self.options)
+        return tuple(sorted((defaults | dict(self.options)).items()))
 
     @property
     def method(self) -> type[Method]:

@@ -36,14 +36,12 @@ def listing(kind: str | None, as_json: bool) -> str:
 def matrix(as_json: bool) -> str:
     """Which method fits which benchmark; where one does not, why."""
     misfits = {
-        method: {name: METHODS.get(method).misfit(open_benchmark(name).space) for name in BENCHMARKS.names()}
-        for method in METHODS.names()
-        if method not in METHODS.broken
+        method: {name: _misfit(METHODS.get(method), name) for name in BENCHMARKS.names()} for method in METHODS.names()
     }
     if as_json:
         return json.dumps({m: {b: why or "fits" for b, why in row.items()} for m, row in misfits.items()}, indent=2)
     rows = [("", *misfits)]
-    rows += [(name, *("yes" if not row[name] else "no" for row in misfits.values())) for name in BENCHMARKS.names()]
+    rows += [(name, *("no" if row[name] else "yes" for row in misfits.values())) for name in BENCHMARKS.names()]
     reasons = {f"{method}: {why}" for method, row in misfits.items() for why in row.values() if why}
     return "\n".join([table(rows), *sorted(reasons)])
 
@@ -64,6 +62,13 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def _misfit(method: type[Method], benchmark: str) -> str:
+    try:
+        return method.misfit(open_benchmark(benchmark).space)
+    except UsageError as error:
+        return str(error)
+
+
 def _methods() -> list[dict[str, str]]:
     rows = []
     for name in METHODS.names():
@@ -76,7 +81,11 @@ def _methods() -> list[dict[str, str]]:
 def _benchmarks() -> list[dict[str, str]]:
     rows = []
     for name in BENCHMARKS.names():
-        benchmark = open_benchmark(name)
+        try:
+            benchmark = open_benchmark(name)
+        except UsageError as error:
+            rows.append({"name": name, "summary": str(error)})
+            continue
         kind = "live" if benchmark.live else "table"
         rows.append(
             {"name": name, "summary": f"{kind}; minimises {benchmark.objective.name}", "family": benchmark.family}

@@ -156,10 +156,11 @@ def bench() -> None:
 
 def main() -> None:
     """The entry point: one sentence and an exit code for everything that can go wrong."""
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run_command(sys.argv[1:]))
 
 
-def _run(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
+    """Runs one command line; returns its exit code."""
     try:
         return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or _DONE
     except BrokenPipeError:

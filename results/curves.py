@@ -55,7 +55,7 @@ class Curves:
         The worst value is that of everything feasible in the table (c-TPE's protocol) or, where there is no table,
         the worst feasible incumbent that any run of the setting saw.
         """
-        worst = self.settings["worst"].to_numpy(float)
+        worst = self.settings["worst"].to_numpy(float, copy=True)
         setting = self.runs["setting"].to_numpy()
         for s in np.flatnonzero(np.isnan(worst)):
             seen = self.incumbent[setting == s]

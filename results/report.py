@@ -96,7 +96,7 @@ def _page(
     methods = {
         f.cell.method: {
             "version": f.cell.method_version,
-            "parameters": ", ".join(f"{name}={value}" for name, value in f.cell.parameters.items()),
+            "parameters": ", ".join(f"{name}={value}" for name, value in f.cell.parameters),
         }
         for f in fragments
     }

@@ -64,7 +64,8 @@ class Store:
             store = cls.open(folder)
         else:
             with _said(folder):
-                if folder.is_dir() and any(not name.startswith(".") for name in os.listdir(folder)):
+                # Another process may be creating this store at this instant: its first files are no foreigners.
+                if folder.is_dir() and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
                     raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
                 folder.mkdir(parents=True, exist_ok=True)
             store = cls(folder)

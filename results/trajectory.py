@@ -103,8 +103,8 @@ class Cell:
 
     method: str
     """Canonical label: options that differ from their defaults."""
-    parameters: dict[str, Any]
-    """Every option of the method, defaults included."""
+    parameters: tuple[tuple[str, int | float | bool | str], ...]
+    """Every option of the method with its value, defaults included, sorted."""
     method_version: int
     bench: str
     data: str
@@ -159,7 +159,8 @@ class Cell:
     def from_json(cls, facts: dict[str, Any]) -> Cell:
         """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
         setting = Setting(**facts["setting"] | {"bounds": tuple(facts["setting"]["bounds"])})
-        return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"])})
+        parameters = tuple((name, value) for name, value in facts["parameters"])
+        return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})
 
 
 def schema(metrics: tuple[str, ...]) -> pa.Schema:

@@ -14,6 +14,7 @@ import platformdirs
 
 from benchmarks.tabular.table import Array
 
+_DIGITS = 32  # of the digest in a file's name
 _LOG = logging.getLogger("nasbench")
 
 
@@ -29,7 +30,7 @@ def load(key: str, convert: Callable[[], Array]) -> Array:
     cannot be written the converted array is returned as it is.
     """
     folder = cache_folder()
-    for path in sorted(folder.glob(f"{key}-*.npy")):
+    for path in sorted(folder.glob(f"{key}-{'?' * _DIGITS}.npy")):
         if path.stem.rpartition("-")[2] == _digest(path.read_bytes()):
             # A plain array over the mapping: indexing np.memmap itself is several times slower.
             return np.asarray(np.load(path, mmap_mode="r"))
@@ -59,4 +60,4 @@ def _write(folder: Path, key: str, array: Array) -> None:
 
 
 def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]
+    return hashlib.sha256(content).hexdigest()[:_DIGITS]

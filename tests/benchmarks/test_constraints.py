@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import Bound, Constraint, Metric, UsageError, label, parse_constraints
+
+names = st.sampled_from(["model_size", "train_time", "x-valid-error@200", "latency"])
+constraints = st.one_of(
+    st.builds(Constraint, names, st.just("@"), st.floats(0, 1, exclude_min=True)),
+    st.builds(Constraint, names, st.sampled_from(["<=", ">="]), st.floats(allow_nan=False, allow_infinity=False)),
+)
+
+
+@given(st.lists(constraints, max_size=4))
+def test_labels_read_back_as_the_constraints_they_name(several: list[Constraint]) -> None:
+    text = label(parse_constraints([c.label for c in several]))
+    assert set(parse_constraints([text])) == set(several)
+
+
+@given(st.lists(constraints, min_size=2, max_size=4), st.randoms())
+def test_the_label_does_not_depend_on_order_or_repetition(several: list[Constraint], random: object) -> None:
+    shuffled = [*several, several[0]]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert label(parse_constraints([c.label for c in shuffled])) == label(parse_constraints([c.label for c in several]))
+
+
+def test_canonical_labels() -> None:
+    assert label(parse_constraints([])) == "none"
+    assert label(parse_constraints(["none"])) == "none"
+    assert label(parse_constraints(["train_time@0.10", "model_size@1e-1"])) == "model_size@0.1+train_time@0.1"
+    assert label(parse_constraints(["parameters<=1e+6+latency>=0.50"])) == "latency>=0.5+parameters<=1000000"
+    assert label(parse_constraints(["x-valid-error@200@0.5"])) == "x-valid-error@200@0.5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "model_size",
+        "model_size<0.5",
+        "model_size<=",
+        "<=3",
+        "@0.1",
+        "model_size<=ten",
+        "model_size@0",
+        "model_size@1.01",
+        "model_size@-0.1",
+        "model_size@nan",
+        "model_size<=nan",
+        "model_size<=inf",
+        "model_size<=1<=2",
+        "model_size@0.1+",
+        "model_size==3",
+    ],
+)
+def test_malformed_constraints_are_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_constraints([text])
+    assert "\n" not in str(error.value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False), st.booleans())
+def test_the_violation_is_zero_exactly_where_the_bound_holds(limit: float, value: float, upper: bool) -> None:
+    bound = Bound(Metric("m", ""), 1, limit, upper)
+    assert (bound.violation(value) == 0) >= bound.holds(value)
+    assert bound.holds(value) == (value <= limit if upper else value >= limit)
+
+
+def test_violations_are_relative_to_the_limit() -> None:
+    size = Metric("m", "")
+    assert Bound(size, 1, 4.0, True).violation(5.0) == 0.25
+    assert Bound(size, 1, -4.0, False).violation(-5.0) == 0.25
+    assert Bound(size, 1, 0.0, True).violation(3.0) == 3.0
+    assert Bound(size, 1, 4.0, True).violation(math.nan) == math.inf
+    assert not Bound(size, 1, 4.0, False).holds(math.nan)

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from benchmarks import UsageError
+from benchmarks.space import Categorical, ForeignConfiguration, GridSpace, Ordinal
+
+MIXED = GridSpace([Categorical("op", ("a", "b", "c")), Ordinal("lr", (0.001, 0.01), log=True), Ordinal("one", (7,))])
+
+grids = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(
+    lambda sizes: GridSpace([Ordinal(f"h{i}", tuple(range(1, n + 1))) for i, n in enumerate(sizes)])
+)
+
+
+@given(grids)
+def test_rows_are_the_mixed_radix_numbers_of_configurations_in_order(space: GridSpace) -> None:
+    configurations = list(space)
+    assert configurations == list(itertools.product(*(range(n) for n in space.sizes)))
+    assert [space.index(c) for c in configurations] == list(range(space.size))
+    assert [space.configuration(row) for row in range(space.size)] == configurations
+
+
+@given(grids, st.integers(0, 2**32))
+def test_values_and_json_round_trip(space: GridSpace, seed: int) -> None:
+    configuration = space.sample(np.random.default_rng(seed))
+    values = space.values(configuration)
+    assert space.from_values(values) == configuration
+    assert json.loads(space.to_json(configuration)) == values
+
+
+@given(grids.filter(lambda space: space.size > 1), st.integers(0, 2**32))
+def test_mutation_changes_exactly_one_choice(space: GridSpace, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parent = space.sample(rng)
+    child = space.mutate(parent, rng)
+    space.check(child)
+    assert sum(a != b for a, b in zip(parent, child, strict=True)) == 1
+
+
+def test_sampling_is_uniform_over_configurations() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.bincount([MIXED.index(MIXED.sample(rng)) for _ in range(6000)], minlength=MIXED.size)
+    assert stats.chisquare(counts).pvalue > 0.001
+
+
+def test_mutation_is_uniform_over_hyperparameters_then_values() -> None:
+    rng = np.random.default_rng(0)
+    children = [MIXED.mutate((0, 0, 0), rng) for _ in range(6000)]
+    counts = [children.count(c) for c in [(1, 0, 0), (2, 0, 0), (0, 1, 0)]]
+    assert sum(counts) == 6000
+    assert stats.chisquare(counts, [1500, 1500, 3000]).pvalue > 0.001
+
+
+def test_a_block_draws_what_single_samples_draw() -> None:
+    one, many = np.random.default_rng(3), np.random.default_rng(3)
+    block = MIXED.sample_block(50, many)
+    assert [MIXED.index(MIXED.sample(one)) for _ in range(50)] == block.tolist()
+    assert MIXED.block_to_json(block).tolist() == [MIXED.to_json(MIXED.configuration(row)) for row in block.tolist()]
+
+
+@pytest.mark.parametrize("block", [[0, 1], np.array([0, 6]), np.array([-1, 0]), np.array([0.0, 1.0]), np.array([0])])
+def test_foreign_blocks_are_recognised(block: object) -> None:
+    assert MIXED.has_block(np.array([0, 5]), 2)
+    assert not MIXED.has_block(block, 2)
+
+
+@pytest.mark.parametrize(
+    "foreign", [(0, 0), [0, 0, 0], (0, 2, 0), (-1, 0, 0), (0.0, 0, 0), (True, 0, 0), None, "abc", (np.int64(0), 0, 0)]
+)
+def test_foreign_configurations_are_refused(foreign: object) -> None:
+    with pytest.raises(ForeignConfiguration):
+        MIXED.check(foreign)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"op": "a", "lr": 0.01}, "one is missing; allowed: 7"),
+        ({"op": "d", "lr": 0.01, "one": 7}, "op cannot be 'd'; allowed: a, b, c"),
+        ({"op": "a", "lr": 0.01, "one": 7, "lrr": 1}, "did you mean lr"),
+    ],
+)
+def test_wrong_values_are_named_with_what_is_allowed(values: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        MIXED.from_values(values)
+
+
+def test_malformed_spaces_are_refused() -> None:
+    for make in (
+        lambda: GridSpace([]),
+        lambda: GridSpace([Ordinal("a", (1, 2)), Ordinal("a", (1, 2))]),
+        lambda: Categorical("a", ()),
+        lambda: Categorical("a", ("x", "x")),
+        lambda: Ordinal("a", (2, 1)),
+        lambda: Ordinal("a", (0, 1), log=True),
+    ):
+        with pytest.raises(UsageError):
+            make()
+
+
+def test_a_space_of_one_configuration_cannot_mutate() -> None:
+    space = GridSpace([Ordinal("a", (1,))])
+    with pytest.raises(UsageError, match="nothing can mutate"):
+        space.mutate((0,), np.random.default_rng(0))
+
+
+def test_rows_outside_the_grid_are_refused() -> None:
+    for row in (-1, MIXED.size):
+        with pytest.raises(IndexError):
+            MIXED.configuration(row)

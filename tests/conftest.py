@@ -1,0 +1,59 @@
+"""What several tests share: the command line in this process, and small stores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import settings
+
+from nasbench_cli import main
+from results import Store
+
+SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2", "--bench", "nb201-cifar10"]
+
+
+settings.register_profile("here", deadline=None)  # shared machines are slow now and then
+settings.load_profile("here")
+
+
+class Printed(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def nasbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Printed]:
+    """Runs a command line in this process: `nasbench("run", "--method", …)` → exit code, output, errors."""
+
+    def call(*arguments: object) -> Printed:
+        words = [str(argument) for argument in arguments]
+        monkeypatch.setattr("sys.argv", ["nasbench", *words])
+        capsys.readouterr()
+        code = main.run_command(words)
+        captured = capsys.readouterr()
+        return Printed(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def small_store(nasbench: Callable[..., Printed], tmp_path: Path) -> Store:
+    """Two methods on one benchmark under one constraint, three seeds of 20 evaluations on two workers."""
+    folder = tmp_path / "store"
+    asked = [*SMALL, "--constrain", "model_size@0.5", "--seeds", 3, "--evals", 20, "--workers", 2, "--store", folder]
+    assert nasbench("run", *asked).code == 0
+    return Store.open(folder)
+
+
+@pytest.fixture(scope="session")
+def published_oracles() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    """Thresholds, oracles, worst values and feasible shares recorded with c-TPE's own scripts."""
+    found: dict[str, dict[str, dict[str, dict[str, float]]]] = json.loads(
+        (Path(__file__).parent / "benchmarks" / "ctpe_oracles.json").read_text()
+    )
+    return found

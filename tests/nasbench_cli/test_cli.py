@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nasbench_cli import main
+from results import Store
+from tests.conftest import Printed
+
+Command = Callable[..., Printed]
+RUN = ["run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 10]
+
+
+def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = [
+        *("run", "--method", "random", "--method", "evolution", "--bench", "nb201-cifar10", "--bench", "hpolib-naval"),
+        *("--constrain", "model_size@0.1", "--seeds", 3, "--evals", 40, "--workers", 4, "--store", "runs/demo"),
+    ]
+    first = nasbench(*asked)
+    assert (first.code, first.err) == (0, "")
+    assert "12 runs computed, 480 evaluations" in first.out
+    again = nasbench(*asked)
+    assert again.code == 0
+    assert again.out.count("3 runs, (cached)") == 4
+    assert "computed" not in again.out
+    more = nasbench(*[5 if word == 3 else word for word in asked])
+    assert "5 runs, 3 (cached), 2 to run" in more.out
+    assert "8 runs computed" in more.out
+    frame = pd.read_parquet(tmp_path / "runs" / "demo")
+    assert len(frame) == 20 * 40
+    assert set(frame["constraint"]) == {"model_size@0.1"}
+    nb201 = frame[frame["bench"] == "nb201-cifar10"]
+    assert nb201["feasible"].eq(nb201["metric.model_size"] <= 0.101306).all()
+    assert (nb201["metric.x-valid-error@200"] == nb201["objective"]).all()
+    assert set(json.loads(nb201["configuration"].iloc[0])) == {f"Op{i}" for i in range(6)}
+    state = nasbench("status", "runs/demo")
+    assert len(re.findall(r"5/5 +complete", state.out)) == 4
+    report = nasbench("report", "runs/demo", "--checkpoints", "20,40", "--baseline", "evolution")
+    assert report.code == 0
+    assert "Baseline evolution" in report.out
+    assert all(len(line) <= 80 for line in report.out.splitlines() if not line.startswith(("20 runs", "13 files")))
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+def test_a_suite_runs_every_grid(nasbench: Command, tmp_path: Path) -> None:
+    suite = tmp_path / "mine.toml"
+    suite.write_text(
+        'title = "Mine"\nmethods = ["random"]\nseeds = "2:4"\nevals = 5\ncheckpoints = [2, 5]\nbaseline = "random"\n'
+        '[[grid]]\nbenchmarks = ["nb201-cifar10"]\nconstraints = ["none", "model_size@0.1+latency@0.50"]\n'
+        '[[grid]]\nbenchmarks = ["hpobench-car"]\nmethods = ["evolution:population=2,tournament=1"]\nworkers = 2\n'
+    )
+    assert nasbench("run", "--suite", suite, "--store", tmp_path / "s").code == 0
+    frame = pd.read_parquet(tmp_path / "s")
+    cells = set(zip(frame["method"], frame["bench"], frame["constraint"], strict=True))
+    assert cells == {
+        ("random", "nb201-cifar10", "none"),
+        ("random", "nb201-cifar10", "latency@0.5+model_size@0.1"),
+        ("evolution:population=2,tournament=1", "hpobench-car", "none"),
+    }
+    assert set(frame["seed"]) == {2, 3}
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
+def test_every_suite_of_ours_is_readable_and_fits(path: Path) -> None:
+    from nasbench_cli.plan import expand
+    from nasbench_cli.suites import load_suite
+
+    suite = load_suite(path)
+    assert suite.title
+    assert expand(suite.grids)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["runn"], r"Did you mean 'run'\? Allowed: list, show, run, status, report, bench"),
+        ([], "give a command: list, show, run"),
+        (["run"], "give a --method and a --bench"),
+        ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),
+        ([*RUN, "--bench", "nb201-cifar"], "unknown benchmark 'nb201-cifar' .did you mean nb201-cifar10"),
+        ([*RUN, "--constrain", "model_siz@0.1"], r"did you mean model_size\?\); allowed: latency, model_size"),
+        ([*RUN, "--constrain", "model_size"], "malformed; allowed: METRIC<=VALUE"),
+        ([*RUN, "--constrain", "model_size@0"], r"must lie in \(0, 1\]"),
+        ([*RUN, "--constrain", "model_size@1.5"], r"must lie in \(0, 1\]"),
+        ([*RUN, "--constrain", "train_time<=1"], r"the smallest reachable value is 542.231 s"),
+        ([*RUN, "--bench", "hpobench-car", "--constrain", "latency@0.5"], "unknown metric of hpobench-car 'latency'"),
+        ([*RUN, "--seeds", "0"], "seeds '0' name no seed"),
+        ([*RUN, "--seeds", "5:3"], "seeds '5:3' name no seed"),
+        ([*RUN, "--seeds", "-1"], "seeds '-1' name no seed"),
+        ([*RUN, "--seeds", "many"], "seeds 'many' name no seed"),
+        ([*RUN, "--evals", "-5"], r"evals must lie in \[1, 200000\], not -5"),
+        ([*RUN, "--evals", "0"], r"evals must lie in"),
+        ([*RUN, "--evals", "1.5"], "'1.5' is not a valid int"),
+        ([*RUN, "--budget-seconds", "-1"], "budget-seconds must be positive"),
+        ([*RUN, "--budget-seconds", "0"], "budget-seconds must be positive"),
+        ([*RUN, "--budget-seconds", "nan"], "budget-seconds must be positive"),
+        ([*RUN, "--workers", "0"], r"workers must lie in \[1, 10000\]"),
+        ([*RUN, "--jobs", "0"], "jobs must be at least 1"),
+        ([*RUN, "--sedes", "3"], "No such option '--sedes'"),
+        ([*RUN, "--method", "evolution:population=0"], "at least 1"),
+        ([*RUN, "--method", "evolution:pop=3"], "did you mean population"),
+        ([*RUN, "--suite", "x.toml"], "give it alone"),
+        (["run", "--suite", "absent.toml"], "cannot read the suite absent.toml: No such file"),
+        (["show", "nb201"], "unknown benchmark or method 'nb201'"),
+        (["list", "everything"], "'everything' is not one of 'methods', 'benchmarks', 'suites'"),
+        (["status", "absent"], "absent is not a trajectory store"),
+        (["report", "absent"], "absent is not a trajectory store"),
+        (["report", "absent", "--checkpoints", "a,b"], "checkpoints 'a,b' must be evaluation counts"),
+        (["report", "absent", "--checkpoints", "0,5"], "a checkpoint must be at least 1"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_2(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[object], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = nasbench(*arguments)
+    assert printed.code == 2
+    assert re.search(said, printed.err)
+    assert printed.err.startswith("nasbench: ")
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("methods = [\nrandom]", r"is not TOML: .*line 2"),
+        ('methods = ["random"]\nbenchs = ["nb201-cifar10"]', r"line 2: benchs: unknown key .*did you mean benchmarks"),
+        ('methods = ["random"]', "benchmarks: must be a non-empty list of str"),
+        ('methods = "random"\nbenchmarks = ["nb201-cifar10"]', r"line 1: methods: must be a non-empty list of str"),
+        ('benchmarks = ["nb201-cifar10"]\nmethods = ["rnadom"]', r"line 2: methods: unknown method 'rnadom'"),
+        ('methods = ["random"]\nbenchmarks = ["x"]', r"line 2: benchmarks: unknown benchmark 'x'"),
+        (WHOLE + "\nseeds = 0", r"line 4: seeds: seeds 0 name no seed"),
+        (WHOLE + 'evals = "5"', r"line 3: evals: must be of type int"),
+        (WHOLE + "evals = true", r"line 3: evals: must be of type int"),
+        (WHOLE + "evals = -1", r"line 3: evals: evals must lie in"),
+        (WHOLE + 'constraints = ["a"]', r"line 3: constraints: .*malformed"),
+        (WHOLE + "checkpoints = [0]", r"line 3: checkpoints: .*at least 1"),
+        (WHOLE + 'baseline = "x"', r"line 3: baseline: unknown method 'x'"),
+        ("grid = 3", "line 1: grid: must be tables"),
+        ('[[grid]]\ntitle = "x"', "line 2: title: unknown key of a grid"),
+    ],
+)
+def test_a_wrong_suite_is_named_with_line_and_key(nasbench: Command, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(text)
+    printed = nasbench("run", "--suite", path, "--store", tmp_path / "s")
+    assert printed.code == 2
+    assert re.search(said, printed.err), printed.err
+    assert printed.err.count("\n") == 1
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert "is not a text file" in nasbench("run", "--suite", path).err
+
+
+words = st.one_of(
+    st.sampled_from(["run", "list", "show", "status", "report", "--help", "--json", "--matrix", "--debug", "-h", "--"]),
+    st.sampled_from(["--method", "--bench", "--constrain", "--seeds", "--evals", "--workers", "--jobs", "--suite"]),
+    st.sampled_from(
+        ["random", "evolution", "evolution:population=2", "nb201-cifar10", "model_size@0.1", "1", "0", "-1"]
+    ),
+    st.text(max_size=12).filter(lambda text: "\0" not in text),
+    st.text(alphabet="abm_size@<>=+:,.0123456789-e", max_size=16),
+)
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.lists(words, max_size=9).filter(lambda line: "bench" not in line and "--debug" not in line))
+def test_no_command_line_gets_a_traceback(
+    line: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("here"))
+    monkeypatch.setattr("sys.argv", ["nasbench", *line])
+    code = main.run_command(line)
+    captured = capsys.readouterr()
+    assert code in (0, 2)
+    assert "Traceback" not in captured.err
+    assert "defect" not in captured.err
+    if code == 2:
+        assert captured.err.startswith("nasbench: ")
+        assert captured.err.count("\n") == 1
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    method=st.sampled_from(["random", "evolution", "evolution:population=3,tournament=2", "evolution:population=-1"]),
+    bench=st.sampled_from(["nb201-cifar10", "hpobench-car", "nb201-cifar"]),
+    constraint=st.sampled_from(["none", "train_time@0.2", "train_time<=0", "model_size>=0.1", "x@2", "train_time@1"]),
+    seeds=st.sampled_from(["1", "2", "0", "1:3", "3:1", "x"]),
+    evals=st.integers(-1, 12),
+    workers=st.integers(-1, 5),
+    seconds=st.one_of(st.none(), st.floats(-10, 5000)),
+)
+def test_a_command_line_either_runs_whole_or_is_refused_whole(
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    method: str,
+    bench: str,
+    constraint: str,
+    seeds: str,
+    evals: int,
+    workers: int,
+    seconds: float | None,
+) -> None:
+    store = tmp_path_factory.mktemp("here") / "store"
+    line = ["run", "--method", method, "--bench", bench, "--constrain", constraint, "--seeds", seeds]
+    line += ["--evals", str(evals), "--workers", str(workers), "--store", str(store)]
+    line += [] if seconds is None else ["--budget-seconds", str(seconds)]
+    code = main.run_command(line)
+    captured = capsys.readouterr()
+    if code == 2:
+        assert captured.err.startswith("nasbench: ")
+        assert captured.err.count("\n") == 1
+        assert not store.exists()
+    else:
+        assert code == 0, captured.err
+        (fragment,) = Store.open(store).fragments()
+        rows = [run.rows for run in fragment.runs]
+        assert len(rows) == {"1": 1, "2": 2, "1:3": 2}[seeds]
+        assert all(r == evals if seconds is None else r <= evals for r in rows)
+
+
+def test_json_listings_are_json(nasbench: Command) -> None:
+    assert {"methods", "benchmarks", "suites"} == set(json.loads(nasbench("list", "--json").out))
+    assert {row["name"] for row in json.loads(nasbench("list", "methods", "--json").out)} >= {"random", "evolution"}
+    matrix = json.loads(nasbench("list", "--matrix", "--json").out)
+    assert matrix["random"]["nb201-cifar10"] == "fits"
+
+
+def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
+    out = nasbench("show", "nb201-cifar10").out
+    for fact in (
+        "nor_conv_3x3",
+        "x-valid-error@200",
+        "minimise",
+        "objective",
+        "cheap",
+        "15625 configurations, 2 to 3 repetitions",
+        "8.393333 % (mean over repetitions)",
+        "0.101306",
+        "MIT",
+        "sha256:2f6f8dcb4c6c",
+    ):
+        assert fact in out
+    for name in ("hpolib-slice", "hpobench-kc1", "evolution", "random"):
+        assert nasbench("show", name).code == 0
+    assert "population  int   100" in nasbench("show", "evolution").out
+
+
+def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    nasbench(*RUN, "--seeds", 4, "--store", store)
+    (path,) = store.glob("random*.parquet")
+    path.write_bytes(path.read_bytes()[:-9])
+    printed = nasbench("status", store)
+    assert printed.code == 0
+    assert "0/4   missing" in printed.out
+    assert f"nasbench run --method random --bench nb201-cifar10 --evals 10 --seeds 4 --store {store}" in printed.out
+    assert "set aside" in printed.err
+    assert nasbench(*RUN, "--seeds", 4, "--store", store).code == 0
+    assert "4/4   complete" in nasbench("status", store).out
+
+
+def test_a_stale_store_is_told_and_superseded(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from methods.random_search import RandomSearch
+
+    nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
+    monkeypatch.setattr(RandomSearch, "version", 2)
+    assert "stale" in nasbench("status", tmp_path / "s").out
+    again = nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
+    assert "1 runs computed" in again.out
+    assert "set aside" in again.err
+    assert "1/1   complete" in nasbench("status", tmp_path / "s").out
+
+
+def test_debug_shows_the_traceback(nasbench: Command) -> None:
+    printed = nasbench("--debug", "show", "nothing")
+    assert printed.code == 2
+    assert "Traceback" in printed.err
+
+
+def test_every_help_text_fits_its_width(nasbench: Command) -> None:
+    for command in ([], ["list"], ["show"], ["run"], ["status"], ["report"], ["bench"]):
+        printed = nasbench(*command, "--help")
+        assert printed.code == 0
+        assert max(map(len, printed.out.splitlines())) <= 100

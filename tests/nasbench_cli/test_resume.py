@@ -1,0 +1,130 @@
+"""Kill -9, other jobs, other orders: the store's contents are the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from results import Store
+from results.store import content_hash
+from tests.conftest import Printed
+
+SUITE = """
+methods = ["random", "evolution:population=10,tournament=3"]
+benchmarks = ["nb201-cifar10", "hpolib-naval"]
+constraints = ["none", "train_time@0.1"]
+seeds = 250
+evals = 100
+workers = 4
+"""
+
+
+def start(suite: Path, store: Path, jobs: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "nasbench_cli", "run", "--suite", suite, "--store", store, "--jobs", str(jobs)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def test_killed_thirty_times_the_store_equals_that_of_an_undisturbed_run(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE)
+    assert start(suite, tmp_path / "whole", 1).wait() == 0
+    expected = content_hash(Store.open(tmp_path / "whole"))
+    rng = random.Random(0)
+    store, killed, finished = tmp_path / "store0", 0, 0
+    while killed < 30:
+        process = start(suite, store, jobs=1 + killed % 2)
+        time.sleep(rng.uniform(0.2, 1.6))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL) if killed % 3 else process.send_signal(signal.SIGKILL)
+            killed += 1
+            process.wait()
+        elif (store / "0-schema.parquet").exists():  # it was faster than the killer: begin another store
+            assert content_hash(Store.open(store)) == expected
+            finished += 1
+            store = tmp_path / f"store{finished}"
+    final = start(suite, store, jobs=2)
+    assert final.wait() == 0
+    found = Store.open(store)
+    assert content_hash(found) == expected
+    frame = pd.read_parquet(store, columns=["run", "evaluation"])
+    assert len(frame) == 8 * 250 * 100
+    assert not frame.duplicated().any()
+    assert list(store.glob(".*.tmp")) == []
+
+
+def test_jobs_and_the_order_of_seeds_do_not_change_a_trajectory(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    asked = ["run", "--method", "evolution:population=5", "--method", "random", "--bench", "nb201-cifar10"]
+    asked += ["--evals", 30, "--workers", 3]
+    hashes = set()
+    for name, parts in {
+        "one": [("0:6", 1)],
+        "two": [("0:6", 2)],
+        "parts": [("4:6", 1), ("0:2", 2), ("0:6", 1)],
+    }.items():
+        for seeds, jobs in parts:
+            assert nasbench(*asked, "--seeds", seeds, "--jobs", jobs, "--store", tmp_path / name).code == 0
+        hashes.add(content_hash(Store.open(tmp_path / name)))
+    assert len(hashes) == 1
+
+
+def test_two_commands_on_one_store_at_the_same_time_do_no_harm(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE.replace("250", "40"))
+    both = [start(suite, tmp_path / "store", jobs) for jobs in (1, 2)]
+    assert [process.wait() for process in both] == [0, 0]
+    frame = pd.read_parquet(tmp_path / "store", columns=["run", "evaluation"])
+    assert len(frame) == 8 * 40 * 100
+    assert not frame.duplicated().any()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE.replace("250", "20000"))
+    process = start(suite, tmp_path / "store", jobs)
+    while not list((tmp_path / "store").glob("random*.parquet")):
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=5)
+    assert process.returncode == 130
+    assert errors.strip() == b"nasbench: stopped; what is stored is kept: give the same command again to continue"
+    assert len(Store.open(tmp_path / "store").fragments()) > 0
+
+
+def test_a_killed_parent_leaves_no_orphans_computing(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(SUITE.replace("250", "20000"))
+    process = start(suite, tmp_path / "store", jobs=2)
+    while not list((tmp_path / "store").glob("random*.parquet")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and group_members(process.pid):
+        time.sleep(0.1)
+    assert group_members(process.pid) == []
+
+
+def group_members(group: int) -> list[int]:
+    """Processes of a process group that still live (zombies do not)."""
+    members = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            members.append(int(path.parent.name))
+    return members

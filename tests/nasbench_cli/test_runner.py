@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import Benchmark, parse_constraints, resolve
+from methods import METHODS, Method, MethodSpec
+from nasbench_cli import runner
+from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark
+from nasbench_cli.runner import run
+from nasbench_cli.workers import EvaluationSeeds
+from results import Cell, Setting, Trajectory
+from results.journal import Journal
+from tests.nasbench_cli import toys
+
+SETTING = Setting("toy", "loss", "", "", (), None, None)
+
+
+class Spec(MethodSpec):
+    """A spec of a class that is not registered."""
+
+    def __init__(self, method: type[Method]) -> None:
+        super().__init__("toy")
+        object.__setattr__(self, "_method", method)
+
+    @property
+    def method(self) -> type[Method]:
+        found: type[Method] = self._method  # type: ignore[attr-defined]
+        return found
+
+
+def toy_run(
+    method: type[Method] = toys.Careful,
+    benchmark: Benchmark | None = None,
+    seed: int = 0,
+    constraint: str = "none",
+    journal: Journal | None = None,
+    **protocol: object,
+) -> Trajectory:
+    benchmark = benchmark or toys.Toy()
+    facts = {"evals": 30, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
+    cell = Cell("toy", (), 1, benchmark.name, "toy-1", constraint, **facts, metrics=("loss", "size"), setting=SETTING)  # type: ignore[arg-type]
+    bounds = resolve(parse_constraints([constraint]), benchmark)
+    return run(cell, seed, Spec(method), benchmark, bounds, journal)
+
+
+def rows(trajectory: Trajectory, *names: str) -> list[tuple[object, ...]]:
+    return list(zip(*(trajectory.columns[name].tolist() for name in names), strict=True))
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**31))
+def test_workers_are_never_idle_and_never_do_two_things(evals: int, workers: int, seed: int) -> None:
+    trajectory = toy_run(evals=evals, workers=workers, seed=seed)
+    finished = trajectory.columns["finished"]
+    assert trajectory.columns["evaluation"].tolist() == list(range(1, evals + 1))
+    assert (np.diff(finished) >= 0).all()
+    for worker in range(workers):
+        mine = trajectory.columns["worker"] == worker
+        starts, ends = trajectory.columns["started"][mine], finished[mine]
+        assert starts.tolist() == [0.0, *ends[:-1].tolist()][: len(starts)]
+    assert set(trajectory.columns["worker"].tolist()) == set(range(min(workers, evals)))
+
+
+@given(st.integers(1, 60), st.integers(0, 2**31))
+def test_with_one_worker_the_clock_is_the_sum_of_the_costs(evals: int, seed: int) -> None:
+    trajectory = toy_run(evals=evals, seed=seed)
+    seeds = EvaluationSeeds(np.random.SeedSequence(seed).spawn(2)[1])
+    assert trajectory.columns["finished"].tolist() == np.cumsum([1.0 + seeds[i] % 7 for i in range(evals)]).tolist()
+
+
+def test_the_incumbent_is_the_running_minimum_of_feasible_objectives() -> None:
+    trajectory = toy_run(constraint="size<=4", evals=60, workers=3)
+    columns = trajectory.columns
+    assert columns["feasible"].tolist() == (columns["metrics"][:, 1] <= 4).tolist()
+    assert 0 < columns["feasible"].sum() < 60
+    best = math.nan
+    for objective, feasible, incumbent in rows(trajectory, "objective", "feasible", "incumbent"):
+        best = min(best, objective) if feasible and not math.isnan(best) else objective if feasible else best
+        assert incumbent == best or (math.isnan(incumbent) and math.isnan(best))
+
+
+def test_the_same_seed_repeats_and_another_does_not() -> None:
+    def told(seed: int) -> list[tuple[object, ...]]:
+        return rows(toy_run(seed=seed, workers=4), "configuration", "objective", "finished")
+
+    assert told(1) == told(1)
+    assert told(1) != told(2)
+
+
+def test_the_randomness_of_an_evaluation_depends_on_seed_and_number_only() -> None:
+    """With one worker the costs, which the evaluation seeds draw, are the same whatever a method proposes."""
+    careful, random = toy_run(toys.Careful, seed=5), toy_run(METHODS.get("random"), seed=5)
+    assert rows(careful, "configuration") != rows(random, "configuration")
+    assert rows(careful, "started", "finished") == rows(random, "started", "finished")
+
+
+def test_global_random_state_is_neither_read_nor_changed() -> None:
+    np.random.seed(1)
+    before = np.random.get_state()[1].tolist()
+    first = rows(toy_run(), "configuration", "objective")
+    assert np.random.get_state()[1].tolist() == before
+    np.random.seed(2)
+    assert rows(toy_run(), "configuration", "objective") == first
+
+
+def test_a_budget_in_seconds_counts_what_has_finished_in_time() -> None:
+    full = toy_run(evals=100, workers=3)
+    seconds = full.columns["finished"][40] + 0.5
+    timed = toy_run(evals=None, seconds=seconds, workers=3)
+    expected = int((full.columns["finished"] <= seconds).sum())
+    assert len(timed) == expected
+    names = ("evaluation", "worker", "configuration", "objective", "started", "finished")
+    assert rows(timed, *names) == rows(full, *names)[:expected]
+    assert timed.failure == ""
+
+
+def test_both_budgets_together_stop_at_whichever_ends_first() -> None:
+    assert len(toy_run(evals=5, seconds=1e6)) == 5
+    assert len(toy_run(evals=10_000, seconds=20.0)) < 20
+    assert len(toy_run(evals=None, seconds=0.5)) == 0
+
+
+def test_a_budget_in_seconds_that_never_ends_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "MAX_EVALUATIONS", 50)
+    trajectory = toy_run(evals=None, seconds=1e9)
+    assert "50 evaluations did not use up the budget" in trajectory.failure
+    assert len(trajectory) == 51
+
+
+def test_thinking_is_kept_off_the_clock_unless_it_is_charged() -> None:
+    free, charged = toy_run(workers=2), toy_run(workers=2, charge_thinking=True)
+    assert (free.columns["thinking"] > 0).all()
+    assert free.columns["finished"][-1] == int(free.columns["finished"][-1])  # whole seconds: costs only
+    one = toy_run(charge_thinking=True)
+    overhead = one.columns["finished"][-1] - toy_run().columns["finished"][-1]
+    thinking = one.columns["thinking"]
+    assert thinking[:-1].sum() - 1e-9 <= overhead <= thinking.sum() + 1e-9  # the last tell comes after the last row
+    assert charged.columns["finished"][-1] > free.columns["finished"][-1]
+
+
+@pytest.mark.parametrize(
+    ("method", "said", "evaluated"),
+    [
+        (toys.RaisesInAsk, "ask: ValueError: no idea", 4),
+        (toys.RaisesInTell, "tell: KeyError: 'lost'", 3),
+        (toys.RaisesAtOnce, "constructor: RuntimeError: not today", 0),
+        (toys.Foreigner, "ask: ForeignConfiguration: 99 in (99, 99, 99, 99) is not an int in [0, 10)", 2),
+        (toys.Hoarder, "ask: ForeignConfiguration: a configuration here is a tuple", 0),
+    ],
+)
+def test_a_method_that_breaks_its_contract_ends_its_run_with_the_reason(
+    method: type[Method], said: str, evaluated: int
+) -> None:
+    trajectory = toy_run(method)
+    assert trajectory.failure.startswith(said)
+    *good, last = rows(trajectory, "status", "reason", "configuration", "feasible")
+    assert len(good) == evaluated
+    assert all(status == "ok" for status, *_ in good)
+    assert last == ("failed", trajectory.failure, None, False)
+    if evaluated:
+        assert trajectory.columns["incumbent"][-1] == trajectory.columns["incumbent"][-2]
+
+
+def test_a_benchmark_that_fails_costs_its_evaluation_and_no_more() -> None:
+    trajectory = toy_run(METHODS.get("random"), toys.Faulty(), evals=300, workers=3)
+    assert trajectory.failure == ""
+    assert len(trajectory) == 300
+    by_fault: dict[int, set[tuple[object, ...]]] = {}
+    for row in rows(trajectory, "configuration", "status", "reason", "feasible"):
+        by_fault.setdefault(int(str(row[0]).rpartition(": ")[2][:-1]), set()).add(row[1:])
+    assert by_fault[0] == {("failed", "MemoryError: out of memory", False)}
+    assert by_fault[1] == {("failed", "loss is nan", False)}
+    assert by_fault[2] == {("failed", "1 metrics at a cost of 2.0 s, not 2 at a finite cost", False)}
+    assert by_fault[3] == {("failed", "2 metrics at a cost of -2.0 s, not 2 at a finite cost", False)}
+    assert by_fault[4] == {("infeasible", "too large to train", False)}
+    assert {status for status, *_ in by_fault[5]} == {"failed"}
+    assert all(by_fault[fault] == {("ok", "", True)} for fault in range(6, 10))
+    bad = trajectory.columns["status"] != "ok"
+    assert np.isnan(trajectory.columns["metrics"][bad]).all()
+    assert np.isnan(trajectory.columns["objective"][bad]).all()
+
+
+@pytest.mark.parametrize("bench", ["nb201-cifar10", "hpolib-naval", "hpobench-car"])
+@pytest.mark.parametrize("workers", [1, 2, 7, 60])
+@pytest.mark.parametrize("constraint", ["none", "train_time@0.1", "train_time>=20+train_time@0.9"])
+def test_a_run_in_one_go_equals_the_event_loop(
+    bench: str, workers: int, constraint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constraints = (parse_constraints([constraint]),)
+    grid = Grid((MethodSpec("random"),), (bench,), constraints, (0,), Protocol(50, None, workers))
+    (planned,) = expand([grid])
+    for seed in (0, 1):
+        at_once = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds)
+        with monkeypatch.context() as patch:
+            patch.setattr(runner, "run_block", lambda *_: None)
+            looped = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds)
+        assert at_once.columns.keys() == looped.columns.keys()
+        for name in at_once.columns.keys() - {"thinking"}:
+            assert at_once.columns[name].dtype == looped.columns[name].dtype, name
+            np.testing.assert_array_equal(at_once.columns[name], looped.columns[name], err_msg=name)
+
+
+def journaled(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "run.jsonl", "id")
+
+
+def decided(trajectory: Trajectory) -> list[tuple[object, ...]]:
+    """What a live run decides (times are real, and never repeat)."""
+    return rows(trajectory, "configuration", "objective", "incumbent", "feasible", "status")
+
+
+def test_an_interrupted_live_run_continues_to_the_trajectory_of_an_undisturbed_one(tmp_path: Path) -> None:
+    undisturbed = toy_run(toys.Careful, toys.Live(), evals=12, journal=Journal(tmp_path / "whole.jsonl", "id"))
+    whole = (tmp_path / "whole.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    assert len(lines) == 13
+    for kept in (0, 1, 5, 12):
+        (tmp_path / "run.jsonl").write_bytes(b"".join(lines[: kept + 1]) + b'{"ask": 99, "torn')
+        journal = journaled(tmp_path)
+        resumed = toy_run(toys.Careful, toys.Live(), evals=12, journal=journal)
+        journal.close()
+        assert decided(resumed) == decided(undisturbed)
+        assert resumed.columns["finished"][:kept].tolist() == undisturbed.columns["finished"][:kept].tolist()
+        assert (np.diff(resumed.columns["finished"]) > 0).all()
+
+
+def test_live_workers_resume_with_what_was_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = journaled(tmp_path)
+    first = toy_run(toys.Careful, toys.Live(), evals=12, workers=3, journal=journal)
+    journal.close()
+    lines = (tmp_path / "run.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run.jsonl").write_bytes(b"".join(lines[:7]))
+    monkeypatch.setenv("TOY_MARKS", str(tmp_path / "marks"))
+    journal = journaled(tmp_path)
+    resumed = toy_run(toys.Careful, toys.Live(), evals=12, workers=3, journal=journal)
+    journal.close()
+    assert decided(resumed)[:6] == decided(first)[:6]
+    assert len(resumed) == 12
+    assert len((tmp_path / "marks").read_text().split()) == 6  # nothing that was recorded ran again
+
+
+def test_a_method_that_resumes_otherwise_than_it_began_is_told(tmp_path: Path) -> None:
+    journal = journaled(tmp_path)
+    toy_run(toys.Careful, toys.Live(), evals=5, journal=journal)
+    journal.close()
+    journal = journaled(tmp_path)
+    resumed = toy_run(METHODS.get("random"), toys.Live(), evals=8, seed=1, journal=journal)
+    journal.close()
+    assert resumed.failure.startswith("cannot be resumed: its journal holds")
+
+
+def test_evaluation_seeds_are_distinct_and_fit_63_bits() -> None:
+    one, other = (EvaluationSeeds(np.random.SeedSequence(s)) for s in (0, 1))
+    drawn = [one[i] for i in range(1000)]
+    assert len({*drawn, *(other[i] for i in range(1000))}) == 2000
+    assert all(0 <= seed < 2**63 for seed in drawn)
+    assert EvaluationSeeds(np.random.SeedSequence(0)).first(1000).tolist() == drawn
+    assert EvaluationSeeds(np.random.SeedSequence(0))[777] == drawn[777]

@@ -1,0 +1,135 @@
+"""Toy benchmarks and methods, well and badly behaved, for the runner's tests and, as a plug-in, for the command's."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+
+from numpy.random import Generator
+
+from benchmarks import Benchmark, Evaluation, Metric
+from benchmarks.space import Categorical, Configuration, GridSpace, Ordinal
+from methods import Method, Observation, Problem
+
+
+class Toy(Benchmark):
+    """A simulated benchmark: the sum of four digits, at a cost that the seed draws."""
+
+    name, family, source, licence, checksum = "toy", "toy", "made here", "MIT", "toy-1"
+    space = GridSpace([Ordinal(f"digit{i}", tuple(range(10))) for i in range(4)])
+    metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        loss = float(sum(configuration)) + seed % 1000 / 1e4
+        return Evaluation((loss, float(configuration[0])), 1.0 + seed % 7)
+
+
+class Faulty(Toy):
+    """Raises, answers NaN, and answers nonsense, for some configurations."""
+
+    name = "toy-faulty"
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        fault, good = configuration[3], super().evaluate(configuration, seed)
+        if fault == 0:
+            raise MemoryError("out of memory")
+        if fault == 1:
+            return Evaluation((math.nan, 1.0), 2.0)
+        if fault == 2:
+            return Evaluation((1.0,), 2.0)
+        if fault == 3:
+            return Evaluation((1.0, 1.0), -2.0)
+        if fault == 4:
+            return Evaluation((math.nan, math.nan), 0.5, "infeasible", "too large to train")
+        if fault == 5:
+            return None  # type: ignore[return-value]
+        return good
+
+
+class Live(Toy):
+    """Computes now: each evaluation takes some milliseconds of real time and leaves a mark."""
+
+    name, live = "toy-live", True
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        time.sleep(0.01)
+        if marks := os.environ.get("TOY_MARKS"):
+            with Path(marks).open("a") as file:
+                file.write(f"{seed}\n")
+        return super().evaluate(configuration, seed)
+
+
+class Hermit(Toy):
+    """Its space has a single, categorical point."""
+
+    name = "toy-hermit"
+    space = GridSpace([Categorical("only", ("x",))])
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return Evaluation((1.0, 1.0), 1.0)
+
+
+class Careful(Method):
+    """Climbs: a neighbour of the best so far; checks that every tell answers an ask."""
+
+    def __init__(self, problem: Problem, rng: Generator, *, start: int = 3) -> None:
+        self.space, self.rng, self.start = problem.space, rng, start
+        self.pending: list[Configuration] = []
+        self.best: Observation | None = None
+        self.asked = 0
+
+    def ask(self) -> Configuration:
+        self.asked += 1
+        if self.best is None or self.asked <= self.start:
+            configuration = self.space.sample(self.rng)
+        else:
+            configuration = self.space.mutate(self.best.configuration, self.rng)
+        self.pending.append(configuration)
+        return configuration
+
+    def tell(self, observation: Observation) -> None:
+        self.pending.remove(observation.configuration)
+        if observation.feasible and (self.best is None or observation.objective < self.best.objective):
+            self.best = observation
+
+
+class RaisesInAsk(Careful):
+    """Fails at its fifth ask."""
+
+    def ask(self) -> Configuration:
+        if self.asked == 4:
+            raise ValueError("no idea")
+        return super().ask()
+
+
+class RaisesInTell(Careful):
+    """Fails at its third tell."""
+
+    def tell(self, observation: Observation) -> None:
+        if self.asked == 3:
+            raise KeyError("lost")
+        super().tell(observation)
+
+
+class RaisesAtOnce(Careful):
+    """Cannot even be built."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        raise RuntimeError("not today")
+
+
+class Foreigner(Careful):
+    """Proposes something that is not of the space."""
+
+    def ask(self) -> Configuration:
+        return (99,) * 4 if self.asked == 2 else super().ask()
+
+
+class Hoarder(Careful):
+    """Hangs on to one list and changes it after it was proposed."""
+
+    def ask(self) -> Configuration:
+        self.kept = [*getattr(self, "kept", []), 1]
+        return self.kept

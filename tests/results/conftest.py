@@ -1,0 +1,78 @@
+"""Hand-made cells and trajectories: the results room needs neither methods nor benchmarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from results import Cell, Row, Setting, Store, Trajectory
+from results.trajectory import to_columns
+
+SETTING = Setting(
+    family="toy",
+    objective="valid-error@1",
+    unit="%",
+    split="valid",
+    bounds=("size <= 1",),
+    oracle=1.0,
+    worst=100.0,
+)
+
+
+def make_cell(method: str = "random", bench: str = "toy", constraint: str = "none", **changes: object) -> Cell:
+    facts = {
+        "method": method,
+        "parameters": (),
+        "method_version": 1,
+        "bench": bench,
+        "data": "sha256:0",
+        "constraint": constraint,
+        "evals": 3,
+        "seconds": None,
+        "workers": 1,
+        "charge_thinking": False,
+        "metrics": ("valid-error@1", "time"),
+        "setting": SETTING,
+    }
+    return Cell(**facts | changes)  # type: ignore[arg-type]
+
+
+def make_run(
+    seed: int, objectives: Sequence[float], feasible: Sequence[bool] | None = None, failure: str = ""
+) -> Trajectory:
+    """A run whose evaluations take a second each; NaN objectives are failed evaluations."""
+    rows, incumbent = [], math.nan
+    for i, objective in enumerate(objectives):
+        failed = math.isnan(objective)
+        good = not failed and (feasible is None or feasible[i])
+        if good and not objective >= incumbent:
+            incumbent = objective
+        status, reason = ("failed", "boom") if failed else ("ok", "")
+        configuration = None if failure and i == len(objectives) - 1 else f'{{"x": {i}}}'
+        reason = failure if configuration is None else reason
+        metrics = (objective, math.nan if failed else 1.0)
+        rows.append(Row(i + 1, 0, configuration, objective, good, incumbent, i, i + 1, 0.5, status, reason, metrics))
+    return Trajectory(seed, to_columns(rows, 2), failure, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01+00:00")
+
+
+FACTS = {"versions": {"python": "3"}, "commit": "c0ffee", "machine": {"cpu": "x", "gpu": ""}}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "store")
+
+
+@pytest.fixture
+def filled(store: Store) -> Callable[..., Store]:
+    """Commits runs: `filled({cell: [objectives of seed 0, objectives of seed 1, …]})`."""
+
+    def fill(contents: dict[Cell, list[Trajectory]]) -> Store:
+        for cell, runs in contents.items():
+            store.commit(cell, runs, FACTS)
+        return store
+
+    return fill

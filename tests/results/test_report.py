@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from results import Store, StoreError, report
+from tests.results.conftest import FACTS, make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+@pytest.fixture
+def compared(store: Store, filled: Fill) -> Store:
+    for method, shift in (("random", 2.0), ("evolution", 0.0), ("c-tpe:gamma=<b>&_%", 1.0)):
+        for constraint in ("none", "size_x@0.1"):
+            runs = [make_run(s, [9.0 + s, 8.0 + s, 2.0 + shift + s / 10], [False, True, True]) for s in range(4)]
+            filled({make_cell(method, constraint=constraint): runs})
+    return store
+
+
+class Page(HTMLParser):
+    """Collects what a page would fetch, and its links to anchors."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.anchors: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        facts = dict(attrs)
+        self.ids |= {facts["id"]} if facts.get("id") else set()
+        self.fetched += [str(facts[key]) for key in ("src", "srcset", "data") if key in facts]
+        href = str(facts.get("href") or facts.get("xlink:href") or "")
+        if href.startswith("#"):
+            self.anchors.append(href[1:])
+        elif href and tag != "a":
+            self.fetched.append(href)
+
+
+def test_the_page_is_one_file_without_outside_resources(compared: Store, tmp_path: Path) -> None:
+    report.write(compared, tmp_path / "out")
+    text = (tmp_path / "out" / "index.html").read_text()
+    page = Page(text)
+    assert page.fetched == []
+    assert page.anchors
+    assert set(page.anchors) <= page.ids
+    assert not re.search(r"url\((?!#)|@import|<script", text)
+    assert "c-tpe:gamma=&lt;b&gt;&amp;_%" in text
+    assert "<b>" not in text
+
+
+def test_tables_hold_the_numbers_in_full(compared: Store, tmp_path: Path) -> None:
+    report.write(compared, tmp_path / "out", checkpoints=(1, 3))
+    with (tmp_path / "out" / "performance.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["method"] == "random" and r["constraint"] == "none"]
+    assert [float(r["median"]) for r in rows] == [100.0, 4.15]
+    assert [float(r["found"]) for r in rows] == [0.0, 1.0]
+    assert float(rows[1]["regret"]) == pytest.approx(315.0)
+    with (tmp_path / "out" / "ranks.csv").open() as file:
+        ranks = {r["method"]: float(r["3"]) for r in csv.DictReader(file)}
+    assert ranks == {"evolution": 1.0, "c-tpe:gamma=<b>&_%": 2.0, "random": 3.0}
+
+
+def test_latex_is_escaped_and_complete(compared: Store, tmp_path: Path) -> None:
+    report.write(compared, tmp_path / "out")
+    text = (tmp_path / "out" / "performance.tex").read_text()
+    assert r"c-tpe:gamma=<b>\&\_\%" in text
+    assert text.startswith(r"\begin{longtable}")
+    assert text.rstrip().endswith(r"\end{longtable}")
+    assert r"\toprule" in text
+    assert r"\bottomrule" in text
+    assert not re.search(r"(?<!\\)[_%#]", text)
+    body = [line for line in text.splitlines() if line.endswith(r"\\") and "&" in line]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {8}
+
+
+def test_the_same_store_gives_the_same_bytes(compared: Store, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        report.write(compared, tmp_path / name)
+    names = sorted(p.name for p in (tmp_path / "first").iterdir())
+    assert "curves-toy.svg" in names
+    for name in names:
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes(), name
+
+
+def test_the_baseline_is_asked_for_or_the_suites_or_random(compared: Store, tmp_path: Path) -> None:
+    def title(**options: object) -> str:
+        return report.write(compared, tmp_path / "out", **options).text  # type: ignore[arg-type]
+
+    assert "Baseline random:" in title()
+    compared.save_plan("c", "My suite", [], checkpoints=[2, 500], baseline="evolution")
+    assert "Baseline evolution:" in title()
+    assert "Baseline random:" in title(baseline="random")
+    assert "<h1>My suite</h1>" in (tmp_path / "out" / "index.html").read_text()
+    assert (tmp_path / "out" / "ranks.csv").read_text().startswith("method,2\n")
+    with pytest.raises(StoreError, match="allowed: c-tpe"):
+        title(baseline="nobody")
+
+
+def test_checkpoints_beyond_the_runs_are_refused(compared: Store, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="beyond the 3 evaluations"):
+        report.write(compared, tmp_path / "out", checkpoints=(1, 4))
+
+
+def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_path: Path) -> None:
+    filled({make_cell("random", workers=4): [make_run(0, [1.0])]})
+    with pytest.raises(StoreError, match="choose one of --protocol '3 evaluations on 1 worker'; --protocol"):
+        report.write(compared, tmp_path / "out")
+    chosen = report.write(compared, tmp_path / "out", protocol="3 evaluations on 4 workers")
+    assert "1 runs of 3 evaluations on 4 workers" in chosen.text
+    with pytest.raises(StoreError, match="allowed: 3 evaluations on 1 worker"):
+        report.write(compared, tmp_path / "out", protocol="nonsense")
+
+
+def test_two_versions_of_one_cell_are_never_mixed(compared: Store, filled: Fill, tmp_path: Path) -> None:
+    filled({make_cell("random", data="sha256:other"): [make_run(0, [1.0])]})
+    with pytest.raises(StoreError, match="two versions"):
+        report.write(compared, tmp_path / "out")
+
+
+def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_cell("only"): [make_run(0, [3.0])]})
+    written = report.write(store, tmp_path / "out")
+    assert "Average rank" in written.text
+    assert not (tmp_path / "out" / "comparison.csv").exists()
+
+
+def test_an_empty_store_and_a_report_inside_the_store_are_refused(tmp_path: Path) -> None:
+    empty = Store.create(tmp_path / "empty")
+    with pytest.raises(StoreError, match="holds no finished run"):
+        report.write(empty, tmp_path / "out")
+    with pytest.raises(StoreError, match="inside the store"):
+        report.write(empty, tmp_path / "empty" / "report")
+    assert not (tmp_path / "out").exists()
+
+
+def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_cell("a"): [make_run(3, [1.0, float("nan")], failure="ask: ValueError: no")]})
+    report.write(store, tmp_path / "out")
+    assert "a on toy, none, seed 3: ask: ValueError: no" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_runs_of_unequal_length_meet(filled: Fill, tmp_path: Path) -> None:
+    cell = make_cell("a", evals=None, seconds=9.0)
+    store = filled({cell: [make_run(0, [5.0, 4.0, 3.0]), make_run(1, []), make_run(2, [2.0])]})
+    assert "3 runs of 9 seconds" in report.write(store, tmp_path / "out").text
+
+
+def test_the_provenance_is_told(compared: Store, tmp_path: Path) -> None:
+    report.write(compared, tmp_path / "out")
+    assert FACTS["commit"] in (tmp_path / "out" / "index.html").read_text()  # type: ignore[operator]

@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from results import Store, StoreError, fragment
+from results.status import status
+from results.store import content_hash
+from tests.results.conftest import FACTS, make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+def files(store: Store) -> list[Path]:
+    return [p for p in sorted(store.folder.glob("*.parquet")) if p.name != "0-schema.parquet"]
+
+
+def test_pandas_reads_the_whole_folder_with_the_metrics_of_all_benchmarks(filled: Fill) -> None:
+    store = filled(
+        {
+            make_cell("z", metrics=("valid-error@1", "time")): [make_run(0, [3.0, 2.0])],
+            make_cell("a", metrics=("valid-error@1", "latency")): [make_run(0, [4.0])],
+        }
+    )
+    frame = pd.read_parquet(store.folder)
+    assert len(frame) == 3
+    assert {"metric.time", "metric.latency", "metric.valid-error@1"} <= set(frame.columns)
+    assert frame.loc[frame["method"] == "z", "metric.time"].tolist() == [1.0, 1.0]
+    assert frame.loc[frame["method"] == "a", "metric.time"].isna().all()
+    assert frame.loc[frame["method"] == "z", "incumbent"].tolist() == [3.0, 2.0]
+
+
+def test_the_incumbent_is_nan_before_the_first_feasible_evaluation(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(0, [3.0, 4.0, 2.0], [False, True, True])]})
+    incumbent = pd.read_parquet(store.folder)["incumbent"].tolist()
+    assert math.isnan(incumbent[0])
+    assert incumbent[1:] == [4.0, 2.0]
+
+
+def test_many_seeds_make_one_file(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(seed, [1.0]) for seed in range(100)]})
+    assert len(files(store)) == 1
+    assert list(store.runs()[make_cell().id]) == list(range(100))
+
+
+def test_what_is_stored_is_not_stored_twice(store: Store) -> None:
+    cell = make_cell()
+    assert [r.seed for r in store.commit(cell, [make_run(s, [1.0]) for s in (0, 1)], FACTS)] == [0, 1]
+    assert [r.seed for r in store.commit(cell, [make_run(s, [1.0]) for s in (1, 2)], FACTS)] == [2]
+    assert store.commit(cell, [make_run(0, [9.0])], FACTS) == []
+    assert sorted(pd.read_parquet(store.folder)["seed"]) == [0, 1, 2]
+    assert store.has(cell, 2)
+    assert not store.has(cell, 3)
+
+
+def test_provenance_travels_in_the_file(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(5, [1.0])]})
+    (found,) = store.fragments()
+    assert found.provenance == FACTS
+    assert found.cell == make_cell()
+    assert found.runs[0].began.startswith("2026-01-01")
+    assert b"c0ffee" in pq.read_metadata(found.path).metadata[b"nasbench"]
+
+
+def test_the_content_hash_sees_every_value_but_neither_files_nor_order_nor_thinking(tmp_path: Path) -> None:
+    def hashed(name: str, parts: list[list[int]], objective: float = 1.0, thinking: float = 0.5) -> str:
+        store = Store.create(tmp_path / name)
+        for seeds in parts:
+            runs = [make_run(seed, [3.0, objective]) for seed in seeds]
+            for run in runs:
+                run.columns["thinking"][:] = thinking
+            store.commit(make_cell(), runs, FACTS)
+        return content_hash(store)
+
+    reference = hashed("a", [[0, 1, 2]])
+    assert hashed("b", [[2], [0, 1]]) == reference
+    assert hashed("c", [[0, 1, 2]], thinking=0.7) == reference
+    assert hashed("d", [[0, 1]]) != reference
+    assert hashed("e", [[0, 1, 2]], objective=np.nextafter(1.0, 2)) != reference
+
+
+def damage_tail(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def damage_middle(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[60] ^= 255
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "make_foreign",
+    [
+        lambda folder: (folder / "notes.txt").write_text("mine"),
+        lambda folder: (folder / "table.parquet").write_bytes(b"PAR1 not really"),
+        lambda folder: pq.write_table(pa.table({"seed": [1]}), folder / "others.parquet"),
+        lambda folder: pq.write_table(
+            pa.table({"a": [1]}).replace_schema_metadata({"nasbench": "{"}), folder / "x.parquet"
+        ),
+        lambda folder: (folder / "empty.parquet").touch(),
+    ],
+)
+def test_foreign_files_are_set_aside_with_a_notice(filled: Fill, make_foreign: Callable[[Path], object]) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+    before = set(store.folder.iterdir())
+    make_foreign(store.folder)
+    (foreign,) = set(store.folder.iterdir()) - before
+    content = foreign.read_bytes()
+    assert len(store.fragments()) == 1
+    assert len(store.notices) == 1
+    assert foreign.name in store.notices[0]
+    assert not foreign.exists()
+    assert (store.folder / "_aside" / foreign.name).read_bytes() == content
+    assert len(pd.read_parquet(store.folder)) == 1
+
+
+@pytest.mark.parametrize("damage", [damage_tail, damage_middle])
+def test_a_torn_fragment_is_set_aside_and_its_runs_are_missing(filled: Fill, damage: Callable[[Path], None]) -> None:
+    cell = make_cell()
+    store = filled({cell: [make_run(0, [1.0])], make_cell("other"): [make_run(0, [2.0])]})
+    intact = content_hash(store)
+    (torn,) = [p for p in files(store) if p.name.startswith("random")]
+    damage(torn)
+    reopened = Store.open(store.folder)
+    assert content_hash(reopened) != intact
+    assert not torn.exists()
+    assert (store.folder / "_aside" / torn.name).exists()
+    assert cell.id not in reopened.runs()
+    reopened.commit(cell, [make_run(0, [1.0])], FACTS)
+    assert content_hash(reopened) == intact
+
+
+def test_two_files_of_one_name_are_both_kept_aside(store: Store) -> None:
+    for text in ("first", "second"):
+        (store.folder / "notes.txt").write_text(text)
+        store.fragments()
+    kept = sorted(p.read_text() for p in (store.folder / "_aside").iterdir())
+    assert kept == ["first", "second"]
+
+
+def test_a_damaged_header_is_written_anew(filled: Fill) -> None:
+    store = filled({make_cell(metrics=("valid-error@1", "latency")): [make_run(0, [1.0])]})
+    damage_tail(store.folder / "0-schema.parquet")
+    reopened = Store.open(store.folder)
+    assert "header" in reopened.notices[0]
+    assert "metric.latency" in pd.read_parquet(store.folder).columns
+
+
+def test_a_store_of_a_newer_schema_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = {"schema": 99, "metrics": []}
+    table = pa.table({"a": [1]}).replace_schema_metadata({"nasbench": json.dumps(newer)})
+    pq.write_table(table, store.folder / "0-schema.parquet")
+    for access in (Store.open, Store.create):
+        with pytest.raises(StoreError, match=r"newer nasbench \(schema 99"):
+            access(store.folder)
+    assert pq.read_metadata(store.folder / "0-schema.parquet").metadata[b"nasbench"] == json.dumps(newer).encode()
+
+
+def test_a_folder_that_is_not_a_store_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(StoreError, match="neither empty nor a trajectory store"):
+        Store.create(tmp_path)
+    with pytest.raises(StoreError, match="is not a trajectory store"):
+        Store.open(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(StoreError, match="cannot write"):
+        Store.create(tmp_path / "thesis.txt")
+
+
+def test_the_folder_above_some_stores_names_them(tmp_path: Path) -> None:
+    Store.create(tmp_path / "demo")
+    with pytest.raises(StoreError, match="it holds the stores demo"):
+        Store.open(tmp_path)
+
+
+def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+    before = content_hash(store)
+    size = sum(p.stat().st_size for p in store.folder.rglob("*") if p.is_file())
+    program = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from results import Store, StoreError\n"
+        "from tests.results.conftest import FACTS, make_cell, make_run\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "store = Store.open(Path(sys.argv[1]))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "try: store.commit(make_cell(), [make_run(1, [1.0] * 500)], FACTS)\n"
+        "except StoreError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, store.folder], capture_output=True, text=True, check=True, cwd=Path.cwd()
+    )
+    assert "cannot write to the store" in done.stdout
+    assert done.stdout.count("\n") == 1
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 2000
+    assert content_hash(store) == before
+    assert sum(p.stat().st_size for p in store.folder.rglob("*") if p.is_file()) == size
+    assert store.notices == []
+
+
+def test_a_read_only_store_can_be_read_but_says_that_it_cannot_be_written(
+    filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    # Tests may run as root, whom no permission stops: the system's answers are played here.
+    monkeypatch.setattr(fragment.pq, "write_table", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(StoreError, match="Permission denied"):
+        store.commit(make_cell(), [make_run(1, [1.0])], FACTS)
+    (store.folder / "foreign.txt").write_text("x")
+    assert len(store.fragments()) == 1
+    assert "is ignored" in store.notices[0]
+
+
+def test_stale_runs_are_set_aside_when_asked_for_again(filled: Fill) -> None:
+    old, new, other = (
+        make_cell(data="sha256:old"),
+        make_cell(data="sha256:new"),
+        make_cell("evolution", data="sha256:old"),
+    )
+    store = filled({old: [make_run(0, [1.0])], other: [make_run(0, [1.0])]})
+    store.supersede([new])
+    assert set(store.runs()) == {other.id}
+    assert "stale" in store.notices[0]
+
+
+def test_failed_runs_can_be_forgotten_and_a_copy_stays(filled: Fill) -> None:
+    cell = make_cell()
+    store = filled({cell: [make_run(0, [1.0]), make_run(1, [1.0, math.nan], failure="ask: boom"), make_run(2, [2.0])]})
+    record = store.runs()[cell.id][1]
+    assert (record.failed, record.failed_evaluations, record.first_reason) == (True, 0, "ask: boom")
+    store.forget(cell, {1})
+    assert sorted(store.runs()[cell.id]) == [0, 2]
+    assert sorted(pd.read_parquet(store.folder)["seed"].unique()) == [0, 2]
+    store.forget(cell, {0, 2})
+    assert store.runs() == {}
+    assert len(list((store.folder / "_aside").iterdir())) == 2
+
+
+def test_scratch_of_a_dead_process_goes_and_that_of_a_living_one_stays(store: Store) -> None:
+    host = os.uname().nodename
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    gone = store.folder / f".a.parquet.{host}.{dead.pid}.tmp"
+    living = store.folder / f".a.parquet.{host}.{os.getpid()}.tmp"
+    elsewhere = store.folder / f".a.parquet.other-host.{dead.pid}.tmp"
+    for path in (gone, living, elsewhere):
+        path.touch()
+    Store.create(store.folder)
+    assert not gone.exists()
+    assert living.exists()
+    assert elsewhere.exists()
+
+
+def commit_some(folder: Path, seeds: range) -> None:
+    store = Store(folder)
+    for seed in seeds:
+        cell = make_cell(metrics=("valid-error@1", f"metric{seed % 3}"))
+        store.commit(cell, [make_run(seed, [float(seed)])], FACTS)
+
+
+def test_processes_that_write_at_the_same_time_lose_and_double_nothing(store: Store) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=commit_some, args=(store.folder, range(i, i + 20))) for i in (0, 10, 5)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    frame = pd.read_parquet(store.folder)
+    assert sorted(frame["seed"]) == list(range(30))
+    assert {"metric.metric0", "metric.metric1", "metric.metric2"} <= set(frame.columns)
+
+
+def test_status_holds_the_store_against_its_plans(filled: Fill) -> None:
+    done, half, none, broken = (make_cell(name) for name in ("done", "half", "none", "broken"))
+    store = filled(
+        {
+            done: [make_run(0, [1.0]), make_run(1, [1.0])],
+            half: [make_run(0, [1.0])],
+            broken: [make_run(0, [1.0]), make_run(1, [math.nan])],
+            make_cell("stale", data="sha256:old"): [make_run(0, [1.0])],
+        }
+    )
+    store.save_plan("nasbench run …", "title", [(cell, [0, 1]) for cell in (done, half, none, broken)])
+    found = {c.cell.method: c for c in status(store, lambda cell: cell.data == "sha256:0")}
+    states = {name: c.state for name, c in found.items()}
+    assert states == {"done": "complete", "half": "partial", "none": "missing", "broken": "failed", "stale": "stale"}
+    assert found["half"].missing == [1]
+    assert found["none"].missing == [0, 1]
+    assert [run.seed for run in found["broken"].failed] == [1]
+    assert found["half"].command == "nasbench run …"
+
+
+def test_a_newer_plan_of_the_same_cell_replaces_the_older(store: Store) -> None:
+    old, new = make_cell(data="sha256:old"), make_cell(data="sha256:new")
+    store.save_plan("first", "", [(old, [0])])
+    (plan,) = (store.folder / "_plans").iterdir()
+    facts = json.loads(plan.read_text())
+    plan.write_text(json.dumps(facts | {"saved": "2000-01-01"}))
+    store.save_plan("second", "", [(new, [1])])
+    (only,) = status(store, lambda _: True)
+    assert (only.cell, only.missing, only.command) == (new, [0, 1], "second")
+
+
+def test_a_damaged_plan_is_set_aside(store: Store) -> None:
+    (store.folder / "_plans" / "x.json").write_text('{"cells": [')
+    assert store.plans() == []
+    assert "not a readable plan" in store.notices[0]

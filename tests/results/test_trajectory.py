@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pyarrow as pa
+import pytest
+
+from results import Cell
+from results.trajectory import schema, to_table
+from tests.results.conftest import SETTING, make_cell, make_run
+
+PUBLIC = [
+    "method",
+    "bench",
+    "constraint",
+    "seed",
+    "evaluation",
+    "worker",
+    "configuration",
+    "objective",
+    "feasible",
+    "incumbent",
+    "started",
+    "finished",
+    "thinking",
+    "status",
+    "reason",
+]
+
+
+def test_the_public_columns_come_first_and_in_their_order() -> None:
+    assert schema(("m",)).names == [*PUBLIC, "run", "metric.m"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": "evolution"},
+        {"parameters": (("a", 1),)},
+        {"method_version": 2},
+        {"bench": "other"},
+        {"data": "sha256:1"},
+        {"constraint": "size@0.1"},
+        {"evals": 4},
+        {"seconds": 5.0},
+        {"workers": 2},
+        {"charge_thinking": True},
+    ],
+)
+def test_everything_that_determines_a_run_is_in_its_identity(change: dict[str, object]) -> None:
+    assert make_cell(**change).id != make_cell().id
+    assert make_cell().run_id(0) != make_cell().run_id(1)
+
+
+def test_what_follows_from_the_benchmark_is_not_in_the_identity() -> None:
+    assert make_cell(setting=dataclasses.replace(SETTING, oracle=None)).id == make_cell().id
+
+
+def test_a_cell_survives_json() -> None:
+    cell = make_cell(parameters=(("a", 1), ("b", "x"), ("c", True)))
+    assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
+
+
+def test_protocols_are_told_apart_in_words() -> None:
+    assert make_cell().protocol == "3 evaluations on 1 worker"
+    assert make_cell(evals=None, seconds=60.0, workers=2).protocol == "60 seconds on 2 workers"
+    assert (
+        make_cell(seconds=60.0, charge_thinking=True).protocol
+        == "3 evaluations or 60 seconds on 1 worker, thinking charged"
+    )
+
+
+def test_a_table_holds_run_after_run() -> None:
+    cell = make_cell()
+    table = to_table(cell, [make_run(4, [3.0, 2.0]), make_run(7, []), make_run(9, [5.0])])
+    assert table["seed"].to_pylist() == [4, 4, 9]
+    assert table["run"].to_pylist() == [cell.run_id(4)] * 2 + [cell.run_id(9)]
+    assert table["metric.valid-error@1"].to_pylist() == [3.0, 2.0, 5.0]
+    assert table.schema == schema(cell.metrics)
+    assert to_table(cell, [make_run(1, [])]).num_rows == 0
+    assert isinstance(table, pa.Table)
