@@ -1,8 +1,9 @@
 """Problems: a search space, and what a configuration scores."""
 
-from benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Metric, Oracle
-from benchmarks.constraints import Bound, Constraint, label, parse_constraints, resolve
+from benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle
+from benchmarks.constraints import Bound, Constraint, label, parse_constraints
 from benchmarks.errors import UsageError
+from benchmarks.metrics import Metric
 
 __all__ = [
     "BENCHMARKS",
@@ -15,5 +16,4 @@ __all__ = [
     "UsageError",
     "label",
     "parse_constraints",
-    "resolve",
 ]

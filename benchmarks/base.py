@@ -4,42 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.constraints import Bound, Constraint
 from benchmarks.errors import UsageError, unknown
+from benchmarks.metrics import Metric
 from benchmarks.registry import Registry
 from benchmarks.space import Block, Configuration, Space
 
-if TYPE_CHECKING:
-    from benchmarks.constraints import Bound
-
 Status: TypeAlias = Literal["ok", "failed", "infeasible"]
 """How an evaluation ended: with numbers, with an error, or refused before training (a hard constraint)."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A number that an evaluation reports, with its meaning."""
-
-    name: str
-    """Measured on data: `split-quantity@epoch` (x-valid-error@200); a property of the network: its plain name."""
-    unit: str
-    minimize: bool = True
-    description: str = ""
-    split: str | None = None
-    """The data split it was measured on; None for costs and properties of the network."""
-    epoch: int | None = None
-    """The training epoch it was measured at; None for costs and properties of the network."""
-    cheap: bool = False
-    """Known from the configuration before training (model size)."""
-
-    @property
-    def direction(self) -> str:
-        return "minimise" if self.minimize else "maximise"
 
 
 class Evaluation(NamedTuple):
@@ -113,6 +90,21 @@ class Benchmark(ABC):
         if metric not in names:
             raise unknown(f"metric of {self.name}", metric, names)
         return names.index(metric)
+
+    def bounds(self, constraints: Sequence[Constraint]) -> tuple[Bound, ...]:
+        """What constraints mean here, in their order. Raises UsageError for a metric or quantile there is not.
+
+        `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
+        (1 - q)-quantile: either way the better q of the configurations is kept.
+        """
+        return tuple(self._bound(constraint) for constraint in constraints)
+
+    def _bound(self, constraint: Constraint) -> Bound:
+        column = self.column(constraint.metric)
+        metric = self.metrics[column]
+        if constraint.relation == "@":
+            return Bound(metric, column, self.quantile(column, constraint.number), upper=metric.minimize)
+        return Bound(metric, column, constraint.number, upper=constraint.relation == "<=")
 
     def quantile(self, column: int, q: float) -> float:
         """The q-quantile of a metric over all configurations. Raises UsageError where there is no table to ask."""

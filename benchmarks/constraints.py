@@ -6,12 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from benchmarks.errors import UsageError
-
-if TYPE_CHECKING:
-    from benchmarks.base import Benchmark, Metric
+from benchmarks.metrics import Metric
 
 _BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
 _QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")
@@ -52,18 +50,6 @@ class Constraint:
         number = repr(self.number).removesuffix(".0").replace("e+", "e")
         return f"{self.metric}{self.relation}{number}"
 
-    def on(self, benchmark: Benchmark) -> Bound:
-        """The bound this constraint puts on a benchmark's metric. Raises UsageError for a metric it does not have.
-
-        `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
-        (1 - q)-quantile: either way the better q of the configurations is kept.
-        """
-        column = benchmark.column(self.metric)
-        metric = benchmark.metrics[column]
-        if self.relation == "@":
-            return Bound(metric, column, benchmark.quantile(column, self.number), upper=metric.minimize)
-        return Bound(metric, column, self.number, upper=self.relation == "<=")
-
 
 @dataclass(frozen=True)
 class Bound:
@@ -103,8 +89,3 @@ def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
 def label(constraints: Sequence[Constraint]) -> str:
     """The canonical label of constraints that hold together: `model_size@0.1+train_time@0.1`, or `none`."""
     return "+".join(c.label for c in constraints) or "none"
-
-
-def resolve(constraints: Sequence[Constraint], benchmark: Benchmark) -> tuple[Bound, ...]:
-    """The bounds of all constraints on a benchmark, in the order of the constraints."""
-    return tuple(c.on(benchmark) for c in constraints)

@@ -8,8 +8,9 @@ from typing import ClassVar, NamedTuple
 
 from numpy.random import Generator
 
-from benchmarks.base import Benchmark, Evaluation, Metric
+from benchmarks.base import Benchmark, Evaluation
 from benchmarks.constraints import Bound
+from benchmarks.metrics import Metric
 from benchmarks.registry import Registry
 from benchmarks.space import Block, Configuration, Space
 

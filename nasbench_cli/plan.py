@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label, resolve
+from benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label
 from methods import MethodSpec, Problem
 from nasbench_cli.runner import MAX_EVALUATIONS
 from results import Cell, Setting
@@ -82,7 +82,7 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
             for constraints in grid.constraints:
-                bounds = resolve(constraints, benchmark)
+                bounds = benchmark.bounds(constraints)
                 setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
                     _check_fit(spec, benchmark, bounds, grid.protocol)

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.base import BENCHMARKS, Benchmark, Metric
+from benchmarks.base import BENCHMARKS, Benchmark
 from benchmarks.errors import UsageError
+from benchmarks.metrics import Metric
 from benchmarks.space import Categorical, GridSpace, Ordinal
 from benchmarks.tabular import cache
 from benchmarks.tabular.table import Array, TabularBenchmark

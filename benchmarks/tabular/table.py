@@ -11,9 +11,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark, Evaluation, Metric, Oracle
+from benchmarks.base import Benchmark, Evaluation, Oracle
 from benchmarks.constraints import Bound
 from benchmarks.errors import UsageError
+from benchmarks.metrics import Metric
 from benchmarks.space import Block, Configuration, GridSpace
 
 Array: TypeAlias = NDArray[np.float64]

