@@ -94,12 +94,13 @@ def _performance_panel(axes: Axes, curves: Curves, setting: int) -> None:
     elif len(values):
         # The first random draws would dwarf everything that follows.
         top = max(line[min(early, len(line) - 1)] for line in drawn if len(line))
-        axes.set_ylim(values.min() - 0.08 * (top - values.min()), top + 0.02 * (top - values.min()) + 1e-12)
+        if top > values.min():
+            axes.set_ylim(values.min() - 0.08 * (top - values.min()), top + 0.02 * (top - values.min()))
     if np.isfinite(facts["oracle"]):
         axes.axhline(facts["oracle"], color="0.4", linestyle=":", linewidth=1)
     unit = f" [{facts['unit']}]" if facts["unit"] else ""
     axes.set(xlabel="evaluations", ylabel=f"{facts['objective']}{unit}")
-    axes.set_title(facts["constraint"].replace("+", "\n"), fontsize=8)
+    axes.set_title(facts["constraint"].replace("none", "no constraint").replace("+", "\n"), fontsize=8)
 
 
 def _line(axes: Axes, x: np.ndarray, y: np.ndarray, method: int) -> None:
