@@ -70,8 +70,13 @@ class Benchmark(ABC):
             configuration: a member of `space`.
             seed: in [0, 2**63), all the randomness of this evaluation: the repetition drawn, or the training seed.
 
-        An exception is recorded as a failed evaluation with its text as the reason.
+        An exception is recorded as a failed evaluation with its text as the reason. A live benchmark is called from
+        as many threads at a time as the run has workers.
         """
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        """The value of a cheap metric of a configuration, without an evaluation."""
+        raise UsageError(f"{self.name} does not know {self.metrics[column].name} before training")
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         """The metrics that `evaluate` gives for many configurations, shape (configurations, metrics).
@@ -109,10 +114,6 @@ class Benchmark(ABC):
     def quantile(self, column: int, q: float) -> float:
         """The q-quantile of a metric over all configurations. Raises UsageError where there is no table to ask."""
         raise UsageError(f"{self.name} has no table of {self.metrics[column].name}: give an absolute bound")
-
-    def extremes(self, column: int) -> tuple[float, float] | None:
-        """The smallest and the largest value of a metric; None where it cannot be known."""
-        return None
 
     def oracle(self, bounds: Sequence[Bound]) -> Oracle | None:
         """Best and worst objective under constraints, None where they cannot be known.

@@ -28,12 +28,14 @@ class Registry(Generic[T]):
         self._items: dict[str, T] = {}
         self._loaded = False
         self.broken: dict[str, str] = {}
-        """Plug-ins that could not be imported: name → reason."""
+        """Modules and plug-ins that could not be imported: name → reason."""
 
     def add(self, name: str, item: T) -> None:
         """Adds `item` under `name`. Raises UsageError if the name is malformed or taken."""
         if not _NAME.fullmatch(name):
             raise UsageError(f"{self._kind} name {name!r} must match {_NAME.pattern}")
+        if self._items.get(name) is item:
+            return  # by its decorator, and by the entry point that named its module
         if name in self._items:
             raise UsageError(f"{self._kind} {name!r} is registered twice")
         self._items[name] = item
@@ -55,21 +57,25 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """The item called `name`. Raises UsageError (with the nearest name) if there is none."""
         self._load()
+        if name in self._items:
+            return self._items[name]
         if name in self.broken:
             raise UsageError(f"{self._kind} {name!r} cannot be loaded: {self.broken[name]}")
-        if name not in self._items:
-            raise unknown(self._kind, name, self._items)
-        return self._items[name]
+        raise unknown(self._kind, name, self._items)
 
     def _load(self) -> None:
         if self._loaded:
             return
         self._loaded = True
         package = importlib.import_module(self._package)
+        # Whatever is broken must not take the others down.
         for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except Exception as error:
+                self.broken[module.name] = f"{type(error).__name__}: {error}"
         for point in entry_points(group=self._group):
             try:
                 self.add(point.name, point.load())
-            except Exception as error:  # a broken plug-in must not take the others down
+            except Exception as error:
                 self.broken[point.name] = f"{type(error).__name__}: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -22,10 +23,13 @@ class Problem:
     space: Space
     objective: Metric
     constraints: tuple[Bound, ...] = ()
+    known: Callable[[int, Configuration], float] | None = None
+    """(column, configuration) → the value of a cheap metric (`Metric.cheap`), without an evaluation."""
 
     @classmethod
     def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = ()) -> Problem:
-        return cls(benchmark.space, benchmark.objective, constraints)
+        """The problem that a benchmark under constraints poses."""
+        return cls(benchmark.space, benchmark.objective, constraints, benchmark.known)
 
 
 class Observation(NamedTuple):
@@ -82,11 +86,6 @@ class Method(ABC):
         Must equal n calls of `ask`. None, the default, where a method learns.
         """
         return None
-
-    @classmethod
-    def proposes_blocks(cls) -> bool:
-        """Whether this method has an `ask_block` of its own."""
-        return cls.ask_block is not Method.ask_block
 
     @classmethod
     def misfit(cls, space: Space) -> str:

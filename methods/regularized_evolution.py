@@ -16,6 +16,9 @@ Rank: TypeAlias = tuple[float, float]
 """(total violation, objective): compared in this order, the smaller the better."""
 
 
+_MOST = 1_000_000
+
+
 @METHODS.register("evolution")
 class RegularizedEvolution(Method):
     """Mutates the best of a random tournament; the oldest member dies.
@@ -27,8 +30,9 @@ class RegularizedEvolution(Method):
     """
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
-        if population < 1 or tournament < 1:
-            raise UsageError(f"population and tournament must be at least 1, not {population} and {tournament}")
+        for name, value in (("population", population), ("tournament", tournament)):
+            if not 1 <= value <= _MOST:
+                raise UsageError(f"{name} must lie in [1, {_MOST}], not {value}")
         self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
         self._initial, self._tournament = population, tournament
         self._members: deque[tuple[Rank, Configuration]] = deque(maxlen=population)

@@ -149,11 +149,12 @@ def _table_facts(benchmark: TabularBenchmark) -> list[str]:
     repetitions = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     best = f"{oracle.best:.7g} {objective.unit}".rstrip()
     best_mean = f"{benchmark.means(0).min():.7g} {objective.unit}".rstrip()
-    rows = [("quantile", *(f"@{q}" for q in _QUANTILES))]
+    rows = [("quantile", *(f"@{q}" for q in _QUANTILES), "smallest", "largest")]
     for column, metric in enumerate(benchmark.metrics):
-        rows.append((metric.name, *(f"{benchmark.quantile(column, q):.7g}" for q in _QUANTILES)))
+        values = [*(benchmark.quantile(column, q) for q in _QUANTILES), *benchmark.extremes(column)]
+        rows.append((metric.name, *(f"{value:.7g}" for value in values)))
     return [
         f"{benchmark.space.size} configurations, {repetitions} repetitions each\n"
         f"Best {objective.name}: {best} (one repetition), {best_mean} (mean over repetitions)",
-        "Limits that --constrain METRIC@QUANTILE sets\n" + table(rows),
+        "Limits that --constrain METRIC@QUANTILE sets, and the extremes of single repetitions\n" + table(rows),
     ]

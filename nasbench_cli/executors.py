@@ -6,8 +6,10 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Generator, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent import futures
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -16,7 +18,8 @@ from time import monotonic
 from typing import Any
 
 from nasbench_cli.plan import PlannedCell, open_benchmark
-from nasbench_cli.runner import run
+from nasbench_cli.runner import died, run
+from nasbench_cli.workers import Diverged
 from results import Store, StoreError, Trajectory
 from results.fragment import RunRecord
 from results.journal import Journal
@@ -50,28 +53,47 @@ def execute(
     """Computes batches and stores their runs; yields those newly stored, as they come.
 
     With `jobs` > 1 each batch runs in one of so many processes. A batch's runs depend on their seeds only, so the
-    store's contents do not depend on `jobs`. Closing the iterator stops the processes at once.
+    store's contents do not depend on `jobs`. Closing the iterator stops the processes at once. A run that takes its
+    process down (out of memory, a crash in compiled code) is recorded as failed; the others go on.
     """
     if jobs == 1:
         for batch in work:
             yield from _compute(batch, store, provenance)
         return
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin_child)
-    try:
-        futures = [pool.submit(_compute_in_child, batch, store.folder, provenance) for batch in work]
-        for future in as_completed(futures):
-            stored, notices = future.result()
-            store.notices += notices
-            yield stored
-    except BrokenProcessPool:
-        raise StoreError(
-            "a worker process died (out of memory, or killed); what it had stored is kept: run the same command again"
-        ) from None
-    finally:
-        # Python 3.11 has no public way to stop a busy pool. The children hold nothing that a rerun would not compute.
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        pool.shutdown(wait=True, cancel_futures=True)
+    waiting, suspects = deque(work), deque[Batch]()
+    while waiting or suspects:
+        # Suspects go one at a time, so that whoever kills its process is known.
+        queue_, count = (waiting, jobs) if waiting else (deque([suspects.popleft()]), 1)
+        pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin_child)
+        running: dict[Future[tuple[list[RunRecord], list[str]]], Batch] = {}
+        try:
+            while queue_ or running:
+                while queue_ and len(running) < count:
+                    batch = queue_.popleft()
+                    running[pool.submit(_compute_in_child, batch, store.folder, provenance)] = batch
+                done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
+                for future in done:
+                    stored, notices = future.result()
+                    del running[future]
+                    store.notices += notices
+                    yield stored
+        except BrokenProcessPool:
+            if count > 1 or any(len(batch.seeds) > 1 for batch in running.values()):
+                suspects += [Batch(b.planned, (seed,)) for b in running.values() for seed in b.seeds]
+            else:
+                yield from _bury(list(running.values()), store, provenance)
+        finally:
+            # Python 3.11 has no public way to stop a busy pool. Its processes hold nothing a rerun would not compute.
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _bury(batches: list[Batch], store: Store, provenance: dict[str, Any]) -> Iterator[list[RunRecord]]:
+    for batch in batches:
+        cell, (seed,) = batch.planned.cell, batch.seeds
+        reason = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
+        yield store.commit(cell, [died(cell, seed, reason)], provenance)
 
 
 def _compute_in_child(batch: Batch, folder: Path, provenance: dict[str, Any]) -> tuple[list[RunRecord], list[str]]:
@@ -113,11 +135,19 @@ def _compute_live(planned: PlannedCell, seed: int, store: Store, provenance: dic
     except StoreError as error:
         store.notices.append(f"{cell.method} on {cell.bench}, seed {seed}, is left out: {error}")
         return []
+    finished = False
     try:
         trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
         stored = store.commit(cell, [trajectory], provenance)
-    except BaseException:
-        journal.close()
-        raise
-    journal.remove()
+        finished = not trajectory.failure  # a failed run's journal serves --retry-failed
+    except Diverged as error:
+        store.notices.append(
+            f"{cell.method} on {cell.bench}, seed {seed}, cannot be resumed: {error}; {journal.advice}"
+        )
+        return []
+    finally:
+        if finished:
+            journal.remove()
+        else:
+            journal.close()
     return stored

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from pathlib import Path
 
 import click
 
-_DONE, _SOME_FAILED, _BAD_USAGE, _INTERRUPTED = 0, 1, 2, 130
+_DONE, _SOME_FAILED, _BAD_USAGE, _INTERRUPTED, _READER_GONE = 0, 1, 2, 130, 141
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -57,11 +58,18 @@ def show(name: str) -> None:
     help="metric<=value, metric>=value, or metric@q (the q-quantile); repeated ones hold together.",
 )
 @click.option("--seeds", metavar="N|A:B", help="Seeds 0 … N-1, or A … B-1.  [default: 10]")
-@click.option("--evals", type=int, metavar="N", help="Budget: evaluations a run.  [default: 200]")
+@click.option(
+    "--evals", type=int, metavar="N", help="Budget: evaluations a run.  [default: 200 unless --budget-seconds]"
+)
 @click.option("--budget-seconds", type=float, metavar="S", help="Budget: seconds on the run's clock.")
 @click.option("--workers", type=int, metavar="W", help="Asynchronous workers of a run.  [default: 1]")
 @click.option("--charge-thinking", is_flag=True, help="Add the method's measured thinking time to the clock.")
-@click.option("--suite", type=click.Path(path_type=Path), metavar="FILE", help="Take the grid from a TOML file.")
+@click.option(
+    "--suite",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take the grid from a TOML file, or suites/FILE.toml.",
+)
 @click.option(
     "--store",
     "folder",
@@ -116,7 +124,7 @@ def run(
                 charge_thinking=charge_thinking,
             ),
         )
-        wanted = suites.Suite(title="", grids=(grid,))
+        wanted = suites.Suite(grids=(grid,))
     folder = folder or Path("runs") / (suite.stem if suite else "default")
     return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed) else _DONE
 
@@ -125,7 +133,10 @@ def run(
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(store: Path, as_json: bool) -> None:
-    """Say what a store holds, what is missing, torn, stale or failed, and how to finish it."""
+    """Say what a store holds, what is missing, torn, stale or failed, and how to finish it.
+
+    Reads and verifies every row; what is torn or foreign is moved to STORE/_aside.
+    """
     from nasbench_cli import session
 
     session.status(store, as_json)
@@ -135,8 +146,15 @@ def status(store: Path, as_json: bool) -> None:
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
 @click.option("--checkpoints", metavar="N,N,…", help="Evaluations at which to compare.  [default: the suite's]")
-@click.option("--protocol", metavar="TEXT", help="Which runs, where a store mixes budgets or numbers of workers.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("report"), show_default=True, metavar="DIR")
+@click.option("--protocol", metavar="TEXT", help="Which runs, where budgets or workers are mixed.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("report"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go.",
+)
 def report(store: Path, baseline: str | None, checkpoints: str | None, protocol: str | None, out: Path) -> None:
     """Turn a store into tables and plots: on the terminal, and as CSV, LaTeX, SVG and index.html in DIR."""
     from nasbench_cli import session
@@ -164,8 +182,9 @@ def run_command(arguments: list[str]) -> int:
     try:
         return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or _DONE
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output (head, less) has gone: nobody is left to tell
-        return _DONE
+        # The reader of our output (head, less) has gone; nor must Python's last flush complain of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _READER_GONE
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in arguments:
             traceback.print_exc()
@@ -184,14 +203,11 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return f"{error.format_message()} Allowed: {', '.join(cli.commands)}", _BAD_USAGE
     if isinstance(error, click.ClickException):
         return error.format_message(), _BAD_USAGE
-    if isinstance(error, _expected()):
-        return str(error), _BAD_USAGE
-    return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", _SOME_FAILED
-
-
-def _expected() -> tuple[type[Exception], ...]:
-    """The errors written for the user; imported late, for they only matter when something has gone wrong."""
     from benchmarks import UsageError
-    from results import StoreError
+    from results import Interrupted, StoreError
 
-    return UsageError, StoreError
+    if isinstance(error, UsageError | StoreError):
+        return str(error), _SOME_FAILED if isinstance(error, Interrupted) else _BAD_USAGE
+    if isinstance(error, OSError):
+        return f"the system refused: {error}", _SOME_FAILED
+    return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", _SOME_FAILED

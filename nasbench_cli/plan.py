@@ -17,6 +17,7 @@ from benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, lab
 from methods import MethodSpec, Problem
 from nasbench_cli.runner import MAX_EVALUATIONS
 from results import Cell, Setting
+from results.trajectory import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Protocol:
             raise UsageError("a run needs a budget: evals, budget-seconds, or both")
         if self.evals is not None and not 1 <= self.evals <= MAX_EVALUATIONS:
             raise UsageError(f"evals must lie in [1, {MAX_EVALUATIONS}], not {self.evals}")
+        if self.seconds is not None:
+            object.__setattr__(self, "seconds", float(self.seconds))  # 60 and 60.0 are one budget
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise UsageError(f"budget-seconds must be positive and finite, not {self.seconds:g}")
         if not 1 <= self.workers <= 10_000:
@@ -65,11 +68,14 @@ def open_benchmark(name: str) -> Benchmark:
     """The benchmark called `name`, opened once a process. Raises UsageError if there is none or it does not open."""
     opener = BENCHMARKS.get(name)
     try:
-        return opener()
+        benchmark = opener()
     except UsageError:
         raise
     except Exception as error:
         raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
+    if benchmark.name != name:
+        raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
+    return benchmark
 
 
 def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
@@ -97,7 +103,8 @@ def is_current(cell: Cell) -> bool:
     """Whether the data and the method of a stored cell are those of this installation."""
     try:
         benchmark, spec = open_benchmark(cell.bench), MethodSpec.parse(cell.method)
-        return cell.data == benchmark.checksum and cell.method_version == spec.method.version
+        today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
+        return (cell.schema, cell.data, cell.method_version, cell.parameters) == today
     except UsageError:
         return False  # a plug-in that is no longer installed
 
@@ -137,6 +144,7 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         bounds=tuple(map(str, bounds)),
         oracle=oracle.best if oracle else None,
         worst=oracle.worst if oracle else None,
+        feasible_share=oracle.feasible_share if oracle else None,
     )
 
 

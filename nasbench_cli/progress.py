@@ -55,8 +55,17 @@ class Progress:
 
 
 class _Echo(logging.Handler):
+    """Prints each message once: a method that says it in every run is heard the first time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"notice: {record.getMessage()}", err=True)
+        message = record.getMessage()
+        if message not in self._said:
+            self._said.add(message)
+            click.echo(f"notice: {message}", err=True)
 
 
 def echo_notices() -> None:

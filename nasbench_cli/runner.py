@@ -14,7 +14,7 @@ from benchmarks import Benchmark, Bound
 from benchmarks.tabular import TabularBenchmark
 from methods import Method, MethodSpec, Observation, Problem
 from nasbench_cli.block import run_block
-from nasbench_cli.workers import Diverged, EvaluationSeeds, Finished, LiveWorkers, Pending, SimulatedWorkers, Workers
+from nasbench_cli.workers import EvaluationSeeds, Finished, LiveWorkers, Pending, SimulatedWorkers, Workers, explained
 from results import Cell, Row, Trajectory
 from results.journal import Journal
 from results.trajectory import to_columns
@@ -38,6 +38,8 @@ def run(
 
     Args:
         journal: of a live benchmark's run; what it holds is told again instead of computed.
+
+    Raises Diverged if the method does not propose again what the journal holds.
     """
     began = _now()
     columns, failure = None, ""
@@ -46,6 +48,14 @@ def run(
     if columns is None:
         columns, failure = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(seed))
     return Trajectory(seed, columns, failure, began, _now())
+
+
+def died(cell: Cell, seed: int, reason: str) -> Trajectory:
+    """The trajectory of a run that took its process down with it: nothing but the reason."""
+    now, nan = _now(), math.nan
+    metrics = len(cell.metrics)
+    row = Row(1, 0, None, nan, False, nan, 0.0, 0.0, 0.0, "failed", reason, (nan,) * metrics)
+    return Trajectory(seed, to_columns([row], metrics), reason, now, now)
 
 
 def _streams(seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
@@ -69,17 +79,18 @@ def _run_loop(
     failure = ""
     try:
         search.loop(_built(spec, Problem.of(benchmark, bounds), rng))
-    except (_MethodFailed, _BudgetTooLarge, Diverged) as error:
+    except (_MethodFailed, _BudgetTooLarge) as error:
         failure = str(error)
         search.close(failure)
+    workers.close()
     return to_columns(search.rows, len(benchmark.metrics)), failure
 
 
 def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
     try:
         return spec.build(problem, rng)
-    except Exception as error:
-        raise _MethodFailed(f"constructor: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise _MethodFailed(f"constructor: {explained(error)}") from error
 
 
 class _MethodFailed(Exception):
@@ -98,6 +109,7 @@ class _Search:
         self._space, self._bounds, self._workers = benchmark.space, bounds, workers
         self._evals = MAX_EVALUATIONS if cell.evals is None else cell.evals
         self._seconds = math.inf if cell.seconds is None else cell.seconds
+        self._unbounded = cell.evals is None
         self._free = list(range(cell.workers))
         self._charge, self._charged = cell.charge_thinking, 0.0
         self._asked = 0
@@ -113,7 +125,7 @@ class _Search:
                 break  # what is still running when the seconds are over does not count
             self._free.append(finished.pending.worker)
             self._tell(method, finished)
-        if self._asked == MAX_EVALUATIONS and self._clock() < self._seconds < math.inf:
+        if self._unbounded and self._asked == MAX_EVALUATIONS and self._clock() < self._seconds:
             raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget of {self._seconds:g} s")
 
     def close(self, failure: str) -> None:
@@ -129,8 +141,8 @@ class _Search:
             configuration = method.ask()
             thinking = perf_counter() - begin
             self._space.check(configuration)
-        except Exception as error:
-            raise _MethodFailed(f"ask: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise _MethodFailed(f"ask: {explained(error)}") from error
         if self._charge:
             self._charged = self._clock() + thinking
         self._workers.start(Pending(self._asked, self._free.pop(0), configuration, self._clock(), thinking))
@@ -148,8 +160,8 @@ class _Search:
         failure = None
         try:
             method.tell(Observation(pending.configuration, evaluation, feasible))
-        except Exception as error:
-            failure = _MethodFailed(f"tell: {type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:
+            failure = _MethodFailed(f"tell: {explained(error)}")
         thinking = perf_counter() - begin
         if self._charge:
             self._charged = self._clock() + thinking

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 
 import click
 
+from benchmarks import UsageError
+from methods import MethodSpec
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import PlannedCell, expand, is_current, provenance
@@ -34,9 +37,8 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     store.supersede(p.cell for p in planned)
     if retry_failed:
         _forget_failed(store, planned)
-    command = shlex.join(["nasbench", *sys.argv[1:]])
     grid = [(p.cell, list(p.seeds)) for p in planned]
-    store.save_plan(command, suite.title, grid, checkpoints=list(suite.checkpoints), baseline=suite.baseline)
+    store.save_plan(_command(), grid, suite.wishes)
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
     _say_plan(missing)
@@ -57,10 +59,10 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     _say_notices(store)
     stored = store.runs()
     failures = [
-        (p.cell.method, p.cell.bench, p.cell.constraint, record)
-        for p in planned
-        for seed, record in sorted(stored.get(p.cell.id, {}).items())
-        if seed in set(p.seeds) and record.failed
+        (p.cell.method, p.cell.bench, p.cell.constraint, found[seed])
+        for p, found in ((p, stored.get(p.cell.id, {})) for p in planned)
+        for seed in p.seeds
+        if seed in found and found[seed].failed
     ]
     _say_failures(failures)
     absent = sum(seed not in stored.get(p.cell.id, {}) for p in planned for seed in p.seeds)
@@ -72,8 +74,8 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
 def status(folder: Path, as_json: bool) -> None:
     """Prints the state of every cell of a store, what is wrong with its files, and how to finish it."""
     store = Store.open(folder)
+    digest = content_hash(store)  # reads and verifies every row: what is torn is missing from here on
     cells = status_of(store, is_current)
-    digest = content_hash(store)
     if as_json:
         facts = {"cells": [_facts(c) for c in cells], "contents": digest, "notices": store.notices}
         click.echo(json.dumps(facts, indent=2))
@@ -91,7 +93,7 @@ def status(folder: Path, as_json: bool) -> None:
     click.echo(f"\n{len(cells)} cells: {states}; contents sha256:{digest}")
     _say_notices(store)
     _say_failures([(c.cell.method, c.cell.bench, c.cell.constraint, run) for c in cells for run in c.failed])
-    _say_finish(cells)
+    _say_finish(cells, folder)
 
 
 def report(
@@ -101,6 +103,9 @@ def report(
     from results.report import write  # draws plots: heavy
 
     store = Store.open(folder)
+    if baseline is not None:
+        with contextlib.suppress(UsageError):  # a method that is no longer installed may still be in the store
+            baseline = MethodSpec.parse(baseline).label
     written = write(store, out, baseline, checkpoints, protocol)
     click.echo(written.text)
     _say_notices(store)
@@ -151,13 +156,23 @@ def _say_notices(store: Store) -> None:
         click.echo(f"notice: {notice}", err=True)
 
 
-def _say_finish(cells: list[CellStatus]) -> None:
+def _command() -> str:
+    """This command line, without its store, and with the suite's path made good for any folder."""
+    words = ["nasbench", *sys.argv[1:]]
+    kept = []
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "--store" or word == "--store" or word.startswith("--store="):
+            continue
+        kept.append(str(Path(word).resolve()) if before == "--suite" and Path(word).exists() else word)
+    return shlex.join(kept)
+
+
+def _say_finish(cells: list[CellStatus], folder: Path) -> None:
     """How to get what is missing or stale: the commands that asked for it."""
-    unfinished = [c for c in cells if c.missing or c.stale]
-    commands = dict.fromkeys(c.command for c in unfinished if c.command)
+    commands = dict.fromkeys(command for c in cells for command in c.commands)
     if commands:
         click.echo("To finish it:")
     for command in commands:
-        click.echo(f"  {command}")
-    if any(not c.command for c in unfinished):
+        click.echo(f"  {command} --store {shlex.quote(str(folder))}")
+    if any(c.stale and not c.commands for c in cells):
         click.echo("Some stale runs belong to no recorded command; they are superseded when asked for again.")

@@ -5,24 +5,32 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from benchmarks import BENCHMARKS, UsageError, parse_constraints
 from benchmarks.errors import unknown
 from methods import MethodSpec
 from nasbench_cli.plan import Grid, Protocol
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Suite:
     """Grids of runs, and what their report should show."""
 
-    title: str
     grids: tuple[Grid, ...]
-    checkpoints: tuple[int, ...] = (50, 100, 150, 200)
+    title: str = ""
+    checkpoints: tuple[int, ...] = ()
     baseline: str | None = None
+
+    @property
+    def wishes(self) -> dict[str, Any]:
+        """For the report; empty for a grid that comes from flags."""
+        facts = {"title": self.title, "checkpoints": list(self.checkpoints), "baseline": self.baseline}
+        return facts if self.title else {}
 
 
 def parse_seeds(value: str | int) -> tuple[int, ...]:
@@ -57,6 +65,8 @@ def check_benchmark(name: str) -> str:
 
 def load_suite(path: Path) -> Suite:
     """Reads a suite file. Raises UsageError that names the file, the line and the key of what is wrong."""
+    if not path.suffix and not path.exists():
+        path = Path("suites") / f"{path.name}.toml"  # `quick` is suites/quick.toml, as `nasbench list` names it
     try:
         text = path.read_text()
         facts = tomllib.loads(text)
@@ -77,6 +87,7 @@ class _Reader:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines = path, text.splitlines()
+        self._block = (0, 0)
 
     def suite(self, facts: dict[str, Any]) -> Suite:
         for key in facts:
@@ -84,36 +95,55 @@ class _Reader:
                 self._fail(key, unknown("key", key, self._TOP + self._GRID))
         shared = {key: facts[key] for key in facts if key in self._GRID}
         grids = facts.get("grid", [{}])
-        if not isinstance(grids, list) or not all(isinstance(grid, dict) for grid in grids):
+        if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
             self._fail("grid", "must be tables [[grid]]")
         baseline = facts.get("baseline")
         checkpoints = self._list(facts, "checkpoints", int, [50, 100, 150, 200])
-        return Suite(
-            title=self._typed("title", facts.get("title", self._path.stem), str),
-            grids=tuple(self._grid(shared | grid) for grid in grids),
-            checkpoints=self._each("checkpoints", [checkpoints], _ascending)[0],
-            baseline=None if baseline is None else self._each("baseline", [baseline], MethodSpec.parse)[0].label,
+        suite = Suite(
+            title=self._typed("title", facts.get("title", self._path.stem), str) or self._path.stem,
+            grids=tuple(self._grid(number, shared, grid) for number, grid in enumerate(grids)),
+            checkpoints=self._parse("checkpoints", _ascending, checkpoints),
         )
+        self._block = (0, 0)
+        longest = [grid.protocol.evals for grid in suite.grids]
+        if all(evals is not None and evals < suite.checkpoints[0] for evals in longest) and "checkpoints" in facts:
+            self._fail("checkpoints", f"must lie within the evals, not {list(suite.checkpoints)}")
+        if baseline is None:
+            return suite
+        label = self._parse("baseline", MethodSpec.parse, self._typed("baseline", baseline, str)).label
+        methods = {spec.label for grid in suite.grids for spec in grid.methods}
+        if label not in methods:
+            self._fail("baseline", unknown("method of this suite", label, methods))
+        return replace(suite, baseline=label)
 
-    def _grid(self, facts: dict[str, Any]) -> Grid:
-        for key in facts:
+    def _grid(self, number: int, shared: dict[str, Any], own: dict[str, Any]) -> Grid:
+        starts = [i for i, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*grid\s*\]\]", line)]
+        if number < len(starts):
+            self._block = (starts[number], [*starts, len(self._lines)][number + 1])
+        for key in own:
             if key not in self._GRID:
                 self._fail(key, unknown("key of a grid", key, self._GRID))
+        facts = shared | own
         seconds = facts.get("budget_seconds")
         protocol = {
             "evals": self._typed("evals", facts.get("evals", 200 if seconds is None else None), int, type(None)),
-            "seconds": self._typed("budget_seconds", seconds, int, float, type(None)),
+            "budget_seconds": self._typed("budget_seconds", seconds, int, float, type(None)),
             "workers": self._typed("workers", facts.get("workers", 1), int),
             "charge_thinking": self._typed("charge_thinking", facts.get("charge_thinking", False), bool),
         }
-        seeds = self._typed("seeds", facts.get("seeds", 1), int, str)
+        for key, value in protocol.items():  # one at a time, so that the wrong one is named
+            if value is not None:
+                field = "seconds" if key == "budget_seconds" else key
+                self._parse(key, lambda facts: Protocol(**facts), {field: value})
         constraints = self._list(facts, "constraints", str, ["none"])
         return Grid(
-            methods=self._each("methods", self._list(facts, "methods", str), MethodSpec.parse),
-            benchmarks=self._each("benchmarks", self._list(facts, "benchmarks", str), check_benchmark),
-            constraints=self._each("constraints", constraints, lambda text: parse_constraints([text])),
-            seeds=self._each("seeds", [seeds], parse_seeds)[0],
-            protocol=self._each("evals", [protocol], lambda facts: Protocol(**facts))[0],
+            methods=self._each("methods", MethodSpec.parse, self._list(facts, "methods", str)),
+            benchmarks=self._each("benchmarks", check_benchmark, self._list(facts, "benchmarks", str)),
+            constraints=self._each("constraints", lambda text: parse_constraints([text]), constraints),
+            seeds=self._parse("seeds", parse_seeds, self._typed("seeds", facts.get("seeds", 1), int, str)),
+            protocol=Protocol(
+                protocol["evals"], protocol["budget_seconds"], protocol["workers"], protocol["charge_thinking"]
+            ),
         )
 
     def _list(self, facts: dict[str, Any], key: str, kind: type, default: list[Any] | None = None) -> list[Any]:
@@ -128,14 +158,20 @@ class _Reader:
             self._fail(key, f"must be of type {allowed}, not {value!r}")
         return value
 
-    def _each(self, key: str, values: list[Any], parse: Callable[[Any], Any]) -> tuple[Any, ...]:
+    def _each(self, key: str, parse: Callable[[Any], T], values: list[Any]) -> tuple[T, ...]:
+        return tuple(self._parse(key, parse, value) for value in values)
+
+    def _parse(self, key: str, parse: Callable[[Any], T], value: Any) -> T:
         try:
-            return tuple(parse(value) for value in values)
+            return parse(value)
         except UsageError as error:
             self._fail(key, error)
 
     def _fail(self, key: str, problem: object) -> NoReturn:
+        """Names the line of the key: in the grid at hand, or else above the grids."""
         pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b")
-        line = next((number for number, line in enumerate(self._lines, 1) if pattern.match(line)), None)
+        first, end = self._block
+        places = [*range(first, end), *range(len(self._lines))]
+        line = next((i + 1 for i in places if pattern.match(self._lines[i])), None)
         place = f"{self._path}, line {line}" if line else f"{self._path}"
         raise UsageError(f"{place}: {key}: {problem}")

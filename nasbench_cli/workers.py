@@ -7,12 +7,14 @@ import math
 import queue
 import threading
 import time
+from collections import deque
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Benchmark, Evaluation
+from benchmarks.base import Status
 from benchmarks.space import Configuration
 from results.journal import Journal, Record
 
@@ -52,6 +54,9 @@ class Workers(Protocol):
     def next(self) -> Finished | None:
         """Advances to the evaluation that finishes first; None if nothing is pending."""
 
+    def close(self) -> None:
+        """Ends the workers: the run is over."""
+
 
 class SimulatedWorkers:
     """A heap of events on a pure simulated clock: an evaluation ends `cost` seconds after it started.
@@ -78,52 +83,74 @@ class SimulatedWorkers:
         self._now, _, pending, evaluation = heapq.heappop(self._events)
         return Finished(pending, evaluation, pending.started, self._now)
 
+    def close(self) -> None:
+        """Nothing runs."""
+
 
 class LiveWorkers:
     """A thread per evaluation on the wall clock, which counts on from where an interrupted attempt left it.
 
-    Evaluations that the journal holds are not computed again: they come back in their recorded order first.
+    Evaluations that the journal holds are not computed again: they come back first, in their recorded order, while the
+    clock stands at what they record. It runs, and what was pending is computed, when the last of them has been told.
     """
 
     def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds, journal: Journal) -> None:
         self._benchmark, self._seeds, self._journal = benchmark, seeds, journal
+        self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
-        self._replay = iter(list(journal.records))
         self._pending: dict[int, Pending] = {}
+        self._waiting: list[Pending] = []
         self._answers: queue.SimpleQueue[tuple[int, Evaluation, float]] = queue.SimpleQueue()
-        offset = journal.records[-1].finished if journal.records else 0.0
-        self._origin = time.monotonic() - offset
+        self._threads: list[threading.Thread] = []
+        self._told = 0.0
+        self._origin: float | None = None if self._replay else time.monotonic()
 
     def now(self) -> float:
-        return time.monotonic() - self._origin
+        return self._told if self._origin is None else time.monotonic() - self._origin
 
     def start(self, pending: Pending) -> None:
         self._pending[pending.ask] = pending
-        if pending.ask not in self._recorded:
-            arguments = (pending, self._seeds[pending.ask])
-            threading.Thread(target=self._evaluate, args=arguments, daemon=True).start()
+        if self._origin is None:
+            self._waiting.append(pending)
+        else:
+            self._launch(pending)
 
     def next(self) -> Finished | None:
         if not self._pending:
             return None
-        record = next(self._replay, None)
-        if record is not None:
-            return self._retold(record)
+        if self._replay:
+            return self._retold(self._replay.popleft())
+        if self._origin is None:
+            self._origin = time.monotonic() - self._told
+            for pending in self._waiting:
+                if pending.ask not in self._recorded:
+                    self._launch(pending)
         ask, evaluation, finished = self._answers.get()
         pending = self._pending.pop(ask)
         configuration = self._benchmark.space.to_json(pending.configuration)
         self._journal.append(Record(ask, configuration, *evaluation, started=pending.started, finished=finished))
         return Finished(pending, evaluation, pending.started, finished)
 
+    def close(self) -> None:
+        """Waits for evaluations that the run no longer needs, so that they do not disturb the next run's."""
+        for thread in self._threads:
+            thread.join()
+
     def _retold(self, record: Record) -> Finished:
         pending = self._pending.pop(record.ask, None)
         if pending is None or self._benchmark.space.to_json(pending.configuration) != record.configuration:
             raise Diverged(
-                f"cannot be resumed: its journal holds {record.configuration} as ask {record.ask}, "
-                "but the method now asks otherwise"
+                f"its journal holds {record.configuration} as ask {record.ask}, but the method now asks otherwise"
             )
+        self._told = record.finished
         evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
+
+    def _launch(self, pending: Pending) -> None:
+        arguments = (pending, self._seeds[pending.ask])
+        thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _evaluate(self, pending: Pending, seed: int) -> None:
         evaluation = attempt(self._benchmark, pending.configuration, seed)
@@ -156,17 +183,31 @@ class EvaluationSeeds:
 
 def attempt(benchmark: Benchmark, configuration: Configuration, seed: int) -> Evaluation:
     """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation."""
+    cost = 0.0
+    status: Status = "failed"
     try:
-        evaluation = benchmark.evaluate(configuration, seed)
-        metrics, cost, status, reason = evaluation
-        if status == "ok" and not math.isfinite(metrics[0]):
-            reason = f"{benchmark.objective.name} is {metrics[0]}"
-        elif len(metrics) != len(benchmark.metrics) or not 0 <= cost < math.inf:
+        answer = benchmark.evaluate(configuration, seed)
+        metrics, cost = tuple(map(float, answer.metrics)), float(answer.cost)
+        if len(metrics) != len(benchmark.metrics) or not 0 <= cost < math.inf:
             reason = f"{len(metrics)} metrics at a cost of {cost} s, not {len(benchmark.metrics)} at a finite cost"
-        elif status == "ok":
-            return evaluation
-    except Exception as error:
-        status, reason, cost = "failed", f"{type(error).__name__}: {error}", 0.0
-    nothing = (math.nan,) * len(benchmark.metrics)
-    usable = 0 <= cost < math.inf
-    return Evaluation(nothing, cost if usable else 0.0, "infeasible" if status == "infeasible" else "failed", reason)
+            cost = 0.0
+        elif answer.status != "ok":
+            status = "infeasible" if answer.status == "infeasible" else "failed"
+            reason = one_line(answer.reason)
+        elif not math.isfinite(metrics[0]):
+            reason = f"{benchmark.objective.name} is {metrics[0]}"
+        else:
+            return Evaluation(metrics, cost)
+    except (Exception, SystemExit) as error:
+        reason = explained(error)
+    return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)
+
+
+def explained(error: BaseException) -> str:
+    """An error as a reason to record: its type and its text, in one line."""
+    return one_line(f"{type(error).__name__}: {error}")
+
+
+def one_line(text: object) -> str:
+    """Text that any file and terminal can take."""
+    return " ".join(str(text).encode("utf-8", "replace").decode("utf-8").split())

@@ -96,37 +96,41 @@ def _check_versions(cells: list[Cell]) -> None:
 
 
 def _assemble(store: Store, protocol: str, fragments: list[Fragment]) -> Curves:
-    order = sorted({(f.cell.setting.family, f.cell.bench, f.cell.constraint) for f in fragments})
-    setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
-    settings: dict[int, dict[str, Any]] = {}
-    methods = tuple(dict.fromkeys(sorted(f.cell.method for f in fragments)))
-    runs: list[dict[str, Any]] = []
-    parts: list[tuple[Array, NDArray[np.bool_]]] = []
+    read = []
     for f in fragments:
-        number = setting_of[f.cell.bench, f.cell.constraint]
         try:
-            table = f.table(["incumbent", "feasible"])
+            read.append((f, f.table(["incumbent", "feasible"])))
         except Torn as error:
             store.set_aside(f.path, str(error))
-            continue
-        settings[number] = {"bench": f.cell.bench, "constraint": f.cell.constraint, **vars(f.cell.setting)}
-        ends = np.cumsum([run.rows for run in f.runs])[:-1]
-        incumbents = np.split(table["incumbent"].to_numpy(), ends)
-        feasibles = np.split(table["feasible"].to_numpy(), ends)
-        parts += zip(incumbents, feasibles, strict=True)
-        method = methods.index(f.cell.method)
-        for run in f.runs:
-            facts = {"seed": run.seed, "evaluations": run.rows - bool(run.failure), "failure": run.failure}
-            runs.append({"setting": number, "method": method, **facts, "failed_evaluations": run.failed_evaluations})
-    if not runs:
+    if not any(f.runs for f, _ in read):
         raise StoreError(f"no run of {store.folder} is readable; `nasbench status {store.folder}` says why")
-    width = max(1, *(len(incumbent) for incumbent, _ in parts))
-    incumbent = np.full((len(parts), width), np.nan)
-    feasible = np.zeros((len(parts), width), bool)
+    order = sorted({(f.cell.setting.family, f.cell.bench, f.cell.constraint) for f, _ in read})
+    setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
+    methods = tuple(sorted({f.cell.method for f, _ in read}))
+    settings: dict[int, dict[str, Any]] = {}
+    runs: list[dict[str, Any]] = []
+    parts: list[tuple[Array, NDArray[np.bool_]]] = []
+    for f, table in read:
+        number = setting_of[f.cell.bench, f.cell.constraint]
+        settings[number] = {"bench": f.cell.bench, "constraint": f.cell.constraint, **vars(f.cell.setting)}
+        incumbent, feasible = table["incumbent"].to_numpy(), table["feasible"].to_numpy()
+        end = 0
+        for run in f.runs:
+            start, end = end, end + run.rows
+            evaluations = run.rows - bool(run.failure)  # the closing row of a failed run is no evaluation
+            own = slice(start, start + evaluations)
+            parts.append((incumbent[own], feasible[own]))
+            facts = {"seed": run.seed, "evaluations": evaluations, "failure": run.failure}
+            method = methods.index(f.cell.method)
+            runs.append({"setting": number, "method": method, **facts, "failed_evaluations": run.failed_evaluations})
+    width = max(1, *(len(values) for values, _ in parts))
+    incumbents = np.full((len(parts), width), np.nan)
+    feasibles = np.zeros((len(parts), width), bool)
     for row, (values, flags) in enumerate(parts):
-        incumbent[row, : len(values)], feasible[row, : len(values)] = values, flags
+        incumbents[row, : len(values)], feasibles[row, : len(values)] = values, flags
         if len(values):
-            incumbent[row, len(values) :] = values[-1]
-    frame = pd.DataFrame([settings.get(i, {}) for i in range(len(order))])
-    frame[["oracle", "worst"]] = frame[["oracle", "worst"]].astype(float)
-    return Curves(protocol, frame, methods, pd.DataFrame(runs), incumbent, feasible)
+            incumbents[row, len(values) :] = values[-1]
+    frame = pd.DataFrame([settings[i] for i in range(len(order))])
+    known = ["oracle", "worst", "feasible_share"]
+    frame[known] = frame[known].astype(float)
+    return Curves(protocol, frame, methods, pd.DataFrame(runs), incumbents, feasibles)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from results.errors import StoreError
@@ -58,10 +59,8 @@ class Fragment:
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
         """The rows (of some columns). Raises Torn if the bytes do not match their checksums."""
-        try:
+        with _torn_if_invalid("unreadable rows"):
             return pq.ParquetFile(self.path, page_checksum_verification=True).read(columns)
-        except (pa.ArrowException, OSError) as error:
-            raise Torn(f"unreadable rows ({_first_line(error)})") from None
 
 
 def write(path: Path, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
@@ -74,7 +73,7 @@ def write(path: Path, cell: Cell, trajectories: list[Trajectory], provenance: di
 def rewrite(fragment: Fragment, path: Path, without: set[int]) -> None:
     """Writes at `path`, atomically, what `fragment` holds except the runs of the seeds in `without`."""
     table = fragment.table()
-    kept = table.filter(pa.compute.invert(pa.compute.is_in(table["seed"], pa.array(sorted(without)))))
+    kept = table.filter(pc.invert(pc.is_in(table["seed"], pa.array(sorted(without)))))
     runs = [run for run in fragment.runs if run.seed not in without]
     _write(path, kept, fragment.cell, runs, fragment.provenance)
 
@@ -94,10 +93,8 @@ def read(path: Path) -> Fragment:
 
 def read_facts(path: Path) -> dict[str, Any]:
     """The metadata this project put into a Parquet file. Raises Torn or StoreError, as `read` does."""
-    try:
+    with _torn_if_invalid("not a readable Parquet file"):
         metadata = pq.read_metadata(path).metadata or {}
-    except (pa.ArrowException, OSError) as error:
-        raise Torn(f"not a readable Parquet file ({_first_line(error)})") from None
     if _KEY not in metadata:
         raise Torn("not written by nasbench")
     try:
@@ -168,5 +165,18 @@ def _record(trajectory: Trajectory) -> RunRecord:
     )
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+@contextmanager
+def _torn_if_invalid(what: str) -> Iterator[None]:
+    """Invalid content is torn; trouble of the system (no memory, no descriptor, no permission) is not the file's fault.
+
+    Arrow reports both as OSError; only the system's carry a number.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise Torn(f"{what} ({text})") from None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from results.errors import StoreError
+from results.errors import Interrupted, StoreError
 from results.trajectory import SCHEMA_VERSION
 
 
@@ -54,10 +54,15 @@ class Journal:
         if foreign:
             self._lock.release()
             raise StoreError(f"{path} is damaged, or the journal of another run than {run}: move it away to begin anew")
-        self._file = path.open("ab")
+        self._file = path.open("ab", buffering=0)
         self._file.truncate(sum(map(len, lines)))
         if not lines:
             self._write(header)
+
+    @property
+    def advice(self) -> str:
+        """What to do with a journal that no longer fits its run."""
+        return f"move {self._path} away to begin anew"
 
     def append(self, record: Record) -> None:
         """Returns only when the record is on the disk."""
@@ -75,9 +80,14 @@ class Journal:
         self.close()
 
     def _write(self, facts: dict[str, object]) -> None:
-        self._file.write(json.dumps(facts).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.write(json.dumps(facts).encode() + b"\n")
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise Interrupted(
+                f"cannot write the journal {self._path}: {error.strerror}; what it holds is intact, "
+                "so once that is mended, run the same command again"
+            ) from None
 
 
 def _whole_lines(path: Path) -> list[bytes]:

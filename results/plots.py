@@ -38,10 +38,10 @@ def performance_curves(curves: Curves, bench: str) -> Figure:
         columns = min(3, len(numbers))
         rows = -(-len(numbers) // columns)
         figure = Figure(figsize=(3.4 * columns, 2.7 * rows + 0.4), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False).flat
-        for number, panel in zip(numbers, axes, strict=False):
+        panels = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+        for number, panel in zip(numbers, panels, strict=False):
             _performance_panel(panel, curves, number)
-        for panel in list(axes)[len(numbers) :]:
+        for panel in panels[len(numbers) :]:
             panel.remove()
         _legend(figure, curves.methods)
         figure.suptitle(bench)
@@ -94,8 +94,9 @@ def _performance_panel(axes: Axes, curves: Curves, setting: int) -> None:
     elif len(values):
         # The first random draws would dwarf everything that follows.
         top = max(line[min(early, len(line) - 1)] for line in drawn if len(line))
-        if top > values.min():
-            axes.set_ylim(values.min() - 0.08 * (top - values.min()), top + 0.02 * (top - values.min()))
+        bottom = np.nanmin([values.min(), facts["oracle"]])
+        if top > bottom:
+            axes.set_ylim(bottom - 0.08 * (top - bottom), top + 0.02 * (top - bottom))
     if np.isfinite(facts["oracle"]):
         axes.axhline(facts["oracle"], color="0.4", linestyle=":", linewidth=1)
     unit = f" [{facts['unit']}]" if facts["unit"] else ""

@@ -41,8 +41,8 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> pd.DataFrame:
 def feasibility(curves: Curves) -> pd.DataFrame:
     """How each method treats the constraints of each setting.
 
-    Columns: setting, method, runs, feasible_share (feasible evaluations over all evaluations), first_feasible (median
-    over seeds of the number of evaluations to the first feasible one; infinite where half the runs have none),
+    Columns: setting, method, runs, feasible_share (feasible evaluations over all evaluations), first_feasible (upper
+    median over seeds of the number of evaluations to the first feasible one; infinite where half the runs have none),
     never (runs without a feasible evaluation), failed_evaluations, failed_runs.
     """
     evaluations = curves.runs["evaluations"].to_numpy()
@@ -53,7 +53,7 @@ def feasibility(curves: Curves) -> pd.DataFrame:
     rows = []
     for setting, method, runs in _groups(curves):
         share = curves.feasible[runs].sum() / max(1, evaluations[runs].sum())
-        median = np.quantile(first[runs], 0.5, method="higher")  # never between a number and infinity
+        median = np.quantile(first[runs], 0.5, method="higher")  # between a number and infinity lies nothing
         never = int((~any_feasible[runs]).sum())
         rows.append(
             (setting, method, len(runs), share, median, never, int(failed[runs].sum()), int(failures[runs].sum()))
@@ -131,10 +131,10 @@ def signed_rank(differences: Array) -> tuple[float, float]:
 
     Both are 1 where every difference is zero.
     """
-    n = int(np.count_nonzero(differences))
-    if n == 0:
+    kept = differences[differences != 0]  # scipy's choice between exact and asymptotic would count the zeros
+    if not len(kept):
         return 1.0, 1.0
-    return float(stats.wilcoxon(differences, zero_method="wilcox").pvalue), float(2.0 ** (1 - n))
+    return float(stats.wilcoxon(kept).pvalue), float(2.0 ** (1 - len(kept)))
 
 
 def holm(p_values: Array) -> Array:

@@ -25,8 +25,8 @@ class CellStatus:
     """Missing runs that have a journal to continue from."""
     stale: bool
     """Made with other data or another version of the method than this installation has."""
-    command: str
-    """The last command that asked for this cell; empty if its plan is gone."""
+    commands: tuple[str, ...]
+    """Those that asked for seeds of this cell that are missing or stale, oldest first."""
 
     @property
     def missing(self) -> list[int]:
@@ -52,25 +52,27 @@ class CellStatus:
 
 def status(store: Store, is_current: Callable[[Cell], bool]) -> list[CellStatus]:
     """The state of every cell that is stored or asked for, sorted by benchmark, constraint and method."""
-    plans: dict[tuple[Any, ...], tuple[Cell, set[int], str]] = {}
-    for plan in store.plans():  # oldest first: what was asked for last wins
-        for entry in plan["cells"]:
-            cell = Cell.from_json(entry["cell"])
-            seeds = {*entry["seeds"], *plans.get(cell.key, (cell, set(), ""))[1]}
-            plans[cell.key] = cell, seeds, str(plan["command"])
+    asked: dict[tuple[Any, ...], list[tuple[Cell, list[int], str]]] = {}
+    for plan in store.plans():
+        for cell, seeds in plan["cells"]:
+            asked.setdefault(cell.key, []).append((cell, seeds, str(plan["command"])))
+    # Of two plans for one cell, made with different data or code, the later one counts.
+    planned = {key: wishes[-1][0] for key, wishes in asked.items()}
     stored: dict[str, dict[int, RunRecord]] = {}
-    cells: dict[str, Cell] = {cell.id: cell for cell, _, _ in plans.values()}
+    cells = {cell.id: cell for cell in planned.values()}
     for f in store.fragments():
         cells[f.cell.id] = f.cell
         stored.setdefault(f.cell.id, {}).update({run.seed: run for run in f.runs})
     journals = {path.stem for path in store.journals.glob("*.jsonl")}
     found = []
     for cell in sorted(cells.values(), key=_order):
-        planned, seeds, command = plans.get(cell.key, (cell, set(), ""))
-        runs = stored.get(cell.id, {})
-        asked = tuple(sorted({*runs, *(seeds if planned.id == cell.id else ())}))
-        begun = sum(cell.run_id(seed) in journals for seed in asked if seed not in runs)
-        found.append(CellStatus(cell, asked, runs, begun, bool(runs) and not is_current(cell), command))
+        runs, wishes = stored.get(cell.id, {}), asked.get(cell.key, [])
+        wanted = wishes if planned.get(cell.key, cell).id == cell.id else []
+        seeds = tuple(sorted({*runs, *(seed for _, some, _ in wanted for seed in some)}))
+        begun = sum(cell.run_id(seed) in journals for seed in seeds if seed not in runs)
+        stale = bool(runs) and not is_current(cell)
+        commands = [command for _, some, command in wishes if stale or not runs.keys() >= set(some)]
+        found.append(CellStatus(cell, seeds, runs, begun, stale, tuple(dict.fromkeys(commands))))
     return found
 
 

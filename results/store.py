@@ -26,7 +26,7 @@ import pyarrow as pa
 from filelock import FileLock
 
 from results import fragment
-from results.errors import StoreError
+from results.errors import Interrupted, StoreError
 from results.fragment import Fragment, RunRecord, Torn
 from results.trajectory import Cell, Trajectory, schema
 
@@ -44,23 +44,24 @@ class Store:
     @classmethod
     def open(cls, folder: Path) -> Store:
         """An existing store. Raises StoreError if there is none, or it is from a newer schema."""
-        if not (folder / _HEADER).is_file():
+        if not _is_store(folder):
             inside = sorted(path.parent.name for path in folder.glob(f"*/{_HEADER}"))
             advice = (
                 f"it holds the stores {', '.join(inside)}" if inside else f"`nasbench run --store {folder}` makes one"
             )
             raise StoreError(f"{folder} is not a trajectory store; {advice}")
         store = cls(folder)
-        try:
-            fragment.read_facts(folder / _HEADER)
-        except Torn:
-            store._repair_header()
+        with _said(folder):
+            try:
+                fragment.read_facts(folder / _HEADER)
+            except (Torn, FileNotFoundError):
+                store._repair_header()
         return store
 
     @classmethod
     def create(cls, folder: Path) -> Store:
         """A store at `folder`, made if absent. Raises StoreError if it is another kind of folder or not writable."""
-        if (folder / _HEADER).is_file():
+        if _is_store(folder):
             store = cls.open(folder)
         else:
             with _said(folder):
@@ -74,7 +75,7 @@ class Store:
                 (folder / name).mkdir(exist_ok=True)
             store._remove_scratch()
             if not (folder / _HEADER).is_file():
-                store._write_header(())
+                store._write_header([], ())
         return store
 
     @property
@@ -86,12 +87,17 @@ class Store:
 
     def fragments(self) -> list[Fragment]:
         """All readable fragments, sorted by name; the rest is set aside, with a notice."""
+        return self._read(self._entries())
+
+    def _read(self, paths: Iterable[Path]) -> list[Fragment]:
         found = []
-        for path in self._entries():
+        for path in paths:
             try:
                 found.append(fragment.read(path))
             except Torn as error:
                 self.set_aside(path, str(error))
+            except FileNotFoundError:
+                continue  # another process has set it aside at this instant
         return found
 
     def runs(self) -> dict[str, dict[int, RunRecord]]:
@@ -102,14 +108,20 @@ class Store:
         return found
 
     def plans(self) -> list[dict[str, Any]]:
-        """What was asked of this store, oldest first: see `save_plan`."""
+        """What was asked of this store, oldest first: command, saved, wishes, and cells (pairs of cell and seeds)."""
         plans: list[dict[str, Any]] = []
         for path in sorted((self.folder / "_plans").glob("*.json")):
             try:
-                plans.append(json.loads(path.read_text()))
-            except ValueError as error:
-                self.set_aside(path, f"not a readable plan ({error})")
+                plan = json.loads(path.read_text())
+                cells = [(Cell.from_json(c["cell"]), list(c["seeds"])) for c in plan["cells"]]
+                plans.append({name: plan[name] for name in ("command", "saved", "wishes")} | {"cells": cells})
+            except (ValueError, KeyError, TypeError) as error:
+                self.set_aside(path, f"not a readable plan ({type(error).__name__})")
         return sorted(plans, key=lambda plan: str(plan["saved"]))
+
+    def wishes(self) -> dict[str, Any]:
+        """What the suite that was last asked for wishes its report to show: title, checkpoints, baseline."""
+        return next((plan["wishes"] for plan in reversed(self.plans()) if plan["wishes"]), {})
 
     def has(self, cell: Cell, seed: int) -> bool:
         """Whether a run is stored, now: another process may have stored it since `runs` was asked."""
@@ -117,16 +129,16 @@ class Store:
 
     # Writing
 
-    def save_plan(self, command: str, title: str, grid: Iterable[tuple[Cell, list[int]]], **wishes: Any) -> None:
+    def save_plan(self, command: str, grid: Iterable[tuple[Cell, list[int]]], wishes: dict[str, Any]) -> None:
         """Records a grid of cells and seeds that was asked for, so that `status` can tell what is missing.
 
         Args:
             command: the command line that asks for it.
-            wishes: what the report should know (checkpoints, baseline).
+            wishes: of the suite, for its report; empty where no suite asked.
         """
-        cells = [{"cell": cell.to_json(), "id": cell.id, "seeds": seeds} for cell, seeds in grid]
-        name = hashlib.sha256(json.dumps([title, wishes, cells], sort_keys=True).encode()).hexdigest()[:16]
-        plan = {"command": command, "title": title, "saved": _now(), "cells": cells, **wishes}
+        cells = [{"cell": cell.to_json(), "seeds": seeds} for cell, seeds in grid]
+        name = hashlib.sha256(json.dumps([wishes, cells], sort_keys=True).encode()).hexdigest()[:16]
+        plan = {"command": command, "saved": _now(), "wishes": wishes, "cells": cells}
         with self._writing(), fragment.written_aside(self.folder / "_plans" / f"{name}.json") as temporary:
             temporary.write_text(json.dumps(plan))
 
@@ -140,7 +152,7 @@ class Store:
             fresh = [t for t in trajectories if t.seed not in present]
             if not fresh:
                 return []
-            self._write_header(cell.metrics)
+            self._widen_header(cell.metrics)
             return fragment.write(self.folder / _name(cell, fresh), cell, fresh, provenance)
 
     def supersede(self, cells: Iterable[Cell]) -> None:
@@ -176,19 +188,13 @@ class Store:
     # Inside
 
     def _entries(self) -> list[Path]:
+        """What lies in the folder as if it were data; a store inside the store is none of its business."""
         with _said(self.folder):
-            return sorted(
-                p for p in self.folder.iterdir() if p.is_file() and p.name[0] not in "._" and p.name != _HEADER
-            )
+            entries = sorted(p for p in self.folder.iterdir() if p.name[0] not in "._" and p.name != _HEADER)
+        return [p for p in entries if not _is_store(p)]
 
     def _fragments_of(self, cell: Cell) -> list[Fragment]:
-        found = []
-        for path in sorted(self.folder.glob(f"*.{cell.id}.*.parquet")):
-            try:
-                found.append(fragment.read(path))
-            except Torn as error:
-                self.set_aside(path, str(error))
-        return found
+        return self._read(sorted(self.folder.glob(f"*.{cell.id}.*.parquet")))
 
     def _aside(self, path: Path) -> Path:
         """A free name in `_aside/` for a file of this store."""
@@ -197,19 +203,25 @@ class Store:
         names = (folder / f"{path.name}{f'.{n}' if n else ''}" for n in range(10**6))
         return next(name for name in names if not name.exists())
 
-    def _write_header(self, metrics: Iterable[str]) -> None:
-        """Widens the header's columns by `metrics`, if it lacks any."""
-        path = self.folder / _HEADER
-        known: list[str] = fragment.read_facts(path)["metrics"] if path.exists() else []
+    def _write_header(self, known: list[str], metrics: Iterable[str]) -> None:
+        """Replaces the header, which has the columns `known`, by one that has `metrics` too."""
         widened = sorted({*known, *metrics})
-        if not path.exists() or widened != known:
-            fragment.write_table(path, schema(tuple(widened)).empty_table(), {"metrics": widened})
+        fragment.write_table(self.folder / _HEADER, schema(tuple(widened)).empty_table(), {"metrics": widened})
+
+    def _widen_header(self, metrics: Iterable[str]) -> None:
+        known = fragment.read_facts(self.folder / _HEADER)["metrics"]
+        if not set(metrics) <= set(known):
+            self._write_header(known, metrics)
 
     def _repair_header(self) -> None:
-        self.set_aside(self.folder / _HEADER, "a damaged header; it is written anew from the fragments")
-        metrics = {name for f in self.fragments() for name in f.cell.metrics}
+        """Writes a missing or damaged header anew from the fragments; a copy of a damaged one is set aside."""
+        path = self.folder / _HEADER
+        metrics = [name for f in self.fragments() for name in f.cell.metrics]
         with self._writing():
-            self._write_header(metrics)
+            if path.exists():
+                os.link(path, self._aside(path))
+            self._write_header([], metrics)
+        self.notices.append(f"{path} was missing or damaged; it is written anew from the fragments")
 
     def _remove_scratch(self) -> None:
         """Removes temporary files whose writer, on this host, no longer lives: they never became data."""
@@ -223,6 +235,11 @@ class Store:
         """Holds the store's lock (the system releases it if the process dies) and words its errors."""
         with _said(self.folder), FileLock(self.folder / ".lock"):
             yield
+
+
+def _is_store(folder: Path) -> bool:
+    """Whether a folder is, or was before it lost its header, a trajectory store."""
+    return (folder / _HEADER).is_file() or (folder / "_plans").is_dir()
 
 
 def content_hash(store: Store) -> str:
@@ -264,9 +281,9 @@ def _said(folder: Path) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         cause = getattr(error, "strerror", None) or str(error)
-        raise StoreError(
-            f"cannot write to the store {folder}: {cause}; what was stored before is intact, "
-            "so once that is mended, run the same command again"
+        raise Interrupted(
+            f"cannot use the store {folder}: {cause}; what was stored before is intact, "
+            "so once that is mended, give the same command again"
         ) from None
 
 

@@ -125,8 +125,9 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
     )
     note = (
         "Best feasible objective so far, over seeds. Before its first feasible evaluation a run counts with the worst "
-        "feasible value of the setting; found says how many runs have a feasible one. regret: of the median, relative "
-        "to the best feasible (configuration, repetition) of the table; - where that is unknown or 0."
+        "feasible value of the setting; found says how many runs have a feasible one. A run that ended earlier keeps "
+        "its last value. regret: of the median, relative to the best feasible (configuration, repetition) of the "
+        "table; - where that is unknown or 0."
     )
     return Table("performance", "Best feasible objective", note, data, shown)
 
@@ -147,8 +148,8 @@ def feasibility(curves: Curves) -> Table:
         }
     )
     note = (
-        "feasible %: feasible evaluations over all evaluations. first: median over seeds of the number of evaluations "
-        "to the first feasible one. never: runs without any. failed: evaluations and runs that failed."
+        "feasible %: feasible evaluations over all evaluations. first: upper median over seeds of the number of "
+        "evaluations to the first feasible one. never: runs without any. failed: evaluations and runs that failed."
     )
     return Table("feasibility", "Feasible proposals", note, data, shown)
 

@@ -95,6 +95,8 @@ class Setting:
     """Best objective of all that is feasible; None where it cannot be known."""
     worst: float | None
     """Worst objective of all that is feasible: stands in for the incumbent before the first feasible evaluation."""
+    feasible_share: float | None
+    """Share of the table's rows that are feasible, in [0, 1]; None where it cannot be known."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class Cell:
     metrics: tuple[str, ...]
     """Names of the benchmark's metrics, in the order of `Row.metrics`."""
     setting: Setting
+    schema: int = SCHEMA_VERSION
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -135,7 +138,7 @@ class Cell:
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this cell."""
-        facts = asdict(self) | {"schema": SCHEMA_VERSION}
+        facts = asdict(self)
         del facts["setting"], facts["metrics"]  # consequences of the benchmark and its data
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 

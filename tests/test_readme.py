@@ -23,7 +23,8 @@ def test_the_method_of_the_readme_runs(
     nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     METHODS.names()
-    monkeypatch.setattr(METHODS, "_items", dict(METHODS._items))
+    # Whoever follows the README has a method of this name already.
+    monkeypatch.setattr(METHODS, "_items", {n: m for n, m in METHODS._items.items() if n != "local"})
     (source,) = (block for block in blocks("python") if "METHODS.register" in block)
     exec(compile(source, "README.md", "exec"), {"__name__": "readme"})
     asked = ["--method", "local:restart=0.2", "--method", "random", "--bench", "hpolib-naval", "--seeds", 3]

@@ -1,16 +1,24 @@
 """What can be chosen: spaces of configurations."""
 
 from benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space
+from benchmarks.space.flat import Condition, Coordinate, Flat
 from benchmarks.space.grid import GridSpace
-from benchmarks.space.hyperparameters import Categorical, Hyperparameter, Ordinal
+from benchmarks.space.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
+from benchmarks.space.parameters import ParameterSpace
 
 __all__ = [
     "Block",
     "Categorical",
+    "Condition",
     "Configuration",
+    "Coordinate",
+    "Flat",
+    "Float",
     "ForeignConfiguration",
     "GridSpace",
     "Hyperparameter",
+    "Integer",
     "Ordinal",
+    "ParameterSpace",
     "Space",
 ]

@@ -24,8 +24,8 @@ class ForeignConfiguration(ValueError):
 class Space(ABC):
     """A set of configurations that can be drawn from and walked in.
 
-    Views are optional methods that some spaces have and some methods need: `as_graph(configuration)` (NASBOT),
-    `as_supernet()` (one-shot methods).
+    Views are optional methods that some spaces have and some methods need: `as_flat()` (TPE),
+    `as_graph(configuration)` (NASBOT), `as_supernet()` (one-shot methods).
     """
 
     @abstractmethod

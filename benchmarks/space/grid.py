@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.errors import UsageError, unknown
 from benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space, Values
-from benchmarks.space.hyperparameters import Hyperparameter
+from benchmarks.space.hyperparameters import Choice
 
 Choices: TypeAlias = tuple[int, ...]
 
@@ -27,7 +27,7 @@ class GridSpace(Space):
     mixed-radix number with these digits, the first hyper-parameter the most significant.
     """
 
-    def __init__(self, hyperparameters: Sequence[Hyperparameter]) -> None:
+    def __init__(self, hyperparameters: Sequence[Choice]) -> None:
         names = [h.name for h in hyperparameters]
         if not names or len(set(names)) != len(names):
             raise UsageError(f"a grid needs one or more hyper-parameters with distinct names, not {names}")
@@ -125,6 +125,21 @@ class GridSpace(Space):
     def _row_json(self) -> NDArray[np.object_]:
         """The JSON of every row that has been asked for, empty elsewhere."""
         return np.full(self.size, "", dtype=object)
+
+    def as_flat(self) -> GridSpace:
+        return self
+
+    @property
+    def conditions(self) -> tuple[None, ...]:
+        """No hyper-parameter of a grid depends on another."""
+        return (None,) * len(self.sizes)
+
+    def coordinates(self, configuration: Configuration) -> Choices:
+        choices: Choices = configuration
+        return choices
+
+    def at(self, coordinates: Sequence[float | int | None]) -> Choices:
+        return tuple(int(choice) for choice in coordinates if choice is not None)
 
     def describe(self) -> list[tuple[str, str, str]]:
         return [(h.name, h.kind, ", ".join(map(str, h.values))) for h in self.hyperparameters]

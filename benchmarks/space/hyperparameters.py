@@ -1,4 +1,4 @@
-"""The hyper-parameters of a grid: a name and a finite list of values."""
+"""Hyper-parameters: a name and its values."""
 
 from __future__ import annotations
 
@@ -43,10 +43,55 @@ class Ordinal:
         return "ordinal, log" if self.log else "ordinal"
 
 
-Hyperparameter: TypeAlias = Categorical | Ordinal
+@dataclass(frozen=True)
+class Float:
+    """A real number in [low, high], uniform there or, with `log`, in its logarithm."""
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range(self)
+
+    @property
+    def kind(self) -> str:
+        return "float, log" if self.log else "float"
 
 
-def _check_values(hyperparameter: Hyperparameter) -> None:
+@dataclass(frozen=True)
+class Integer:
+    """A whole number in [low, high], both included, uniform there or, with `log`, roughly so in its logarithm."""
+
+    name: str
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range(self)
+
+    @property
+    def kind(self) -> str:
+        return "integer, log" if self.log else "integer"
+
+
+Choice: TypeAlias = Categorical | Ordinal
+"""A hyper-parameter with a finite list of values."""
+
+Hyperparameter: TypeAlias = Categorical | Ordinal | Float | Integer
+
+
+def _check_range(hyperparameter: Float | Integer) -> None:
+    low, high = hyperparameter.low, hyperparameter.high
+    if not low < high or (hyperparameter.log and low <= 0):
+        raise UsageError(
+            f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
+        )
+
+
+def _check_values(hyperparameter: Choice) -> None:
     values = hyperparameter.values
     if not values or len(set(values)) != len(values):
         raise UsageError(f"{hyperparameter.name} needs one or more distinct values, not {list(values)}")

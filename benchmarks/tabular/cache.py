@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -31,11 +32,12 @@ def load(key: str, convert: Callable[[], Array]) -> Array:
     """
     folder = cache_folder()
     for path in sorted(folder.glob(f"{key}-{'?' * _DIGITS}.npy")):
-        if path.stem.rpartition("-")[2] == _digest(path.read_bytes()):
-            # A plain array over the mapping: indexing np.memmap itself is several times slower.
-            return np.asarray(np.load(path, mmap_mode="r"))
-        _LOG.warning("%s is damaged; converting it again", path)
-        path.unlink()
+        with contextlib.suppress(OSError):  # another process may be mending it at this instant
+            if path.stem.rpartition("-")[2] == _digest(path.read_bytes()):
+                # A plain array over the mapping: indexing np.memmap itself is several times slower.
+                return np.asarray(np.load(path, mmap_mode="r"))
+            _LOG.warning("%s is damaged; converting it again", path)
+            path.unlink()
     _LOG.info("converting %s into %s (once)", key, folder)
     array = convert()
     try:
@@ -43,7 +45,7 @@ def load(key: str, convert: Callable[[], Array]) -> Array:
     except OSError as error:
         _LOG.warning("cannot write the cache %s (%s): set NASBENCH_CACHE to a writable folder", folder, error.strerror)
         return array
-    return load(key, convert)
+    return array
 
 
 def _write(folder: Path, key: str, array: Array) -> None:

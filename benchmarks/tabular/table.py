@@ -78,6 +78,9 @@ class TabularBenchmark(Benchmark):
         metrics = tuple(self._rows[row * self._repetitions + seed % self.repetition_counts[row]].tolist())
         return Evaluation(metrics, metrics[self._cost])
 
+    def known(self, column: int, configuration: Configuration) -> float:
+        return float(self.values[self.space.index(configuration), 0, column])
+
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array:
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
         rows: Array = self._rows[block * self._repetitions + (seeds % counts).astype(np.int64)]
@@ -109,6 +112,7 @@ class TabularBenchmark(Benchmark):
         return float(means[rank] if self.metrics[column].minimize else means[n - 1 - rank])
 
     def extremes(self, column: int) -> tuple[float, float]:
+        """The smallest and the largest value of a metric over all repetitions."""
         values = self.values[:, :, column]
         return float(np.nanmin(values)), float(np.nanmax(values))
 

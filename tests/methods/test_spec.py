@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import UsageError
 from benchmarks.space import Categorical, GridSpace
-from methods import METHODS, Method, MethodSpec
+from methods import METHODS, MethodSpec
 
 
 def test_defaults_are_left_out_of_the_canonical_label() -> None:
@@ -39,9 +39,3 @@ def test_a_method_that_needs_a_view_does_not_fit_a_space_without_it() -> None:
     space = GridSpace([Categorical("a", (1, 2))])
     assert Graphic.misfit(space) == "needs a space with as_graph"
     assert METHODS.get("random").misfit(space) == ""
-
-
-def test_only_methods_that_learn_nothing_propose_blocks() -> None:
-    assert METHODS.get("random").proposes_blocks()
-    assert not METHODS.get("evolution").proposes_blocks()
-    assert not Method.proposes_blocks()

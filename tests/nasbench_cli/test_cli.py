@@ -105,7 +105,7 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path) -> None:
         ([*RUN, "--workers", "0"], r"workers must lie in \[1, 10000\]"),
         ([*RUN, "--jobs", "0"], "jobs must be at least 1"),
         ([*RUN, "--sedes", "3"], "No such option '--sedes'"),
-        ([*RUN, "--method", "evolution:population=0"], "at least 1"),
+        ([*RUN, "--method", "evolution:population=0"], r"population must lie in \[1, 1000000\]"),
         ([*RUN, "--method", "evolution:pop=3"], "did you mean population"),
         ([*RUN, "--suite", "x.toml"], "give it alone"),
         (["run", "--suite", "absent.toml"], "cannot read the suite absent.toml: No such file"),
@@ -150,6 +150,13 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
         (WHOLE + "checkpoints = [0]", r"line 3: checkpoints: .*at least 1"),
         (WHOLE + 'baseline = "x"', r"line 3: baseline: unknown method 'x'"),
         ("grid = 3", "line 1: grid: must be tables"),
+        ("grid = []", "line 1: grid: must be tables"),
+        (WHOLE + "baseline = 3", r"line 3: baseline: must be of type str"),
+        (WHOLE + 'baseline = "evolution"', r"line 3: baseline: unknown method of this suite .*allowed: random"),
+        (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
+        (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be positive"),
+        (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals"),
+        (WHOLE + "[[grid]]\nseeds = 2\n\n[[grid]]\nevals = 3\nseeds = 0", r"line 8: seeds: seeds 0 name no seed"),
         ('[[grid]]\ntitle = "x"', "line 2: title: unknown key of a grid"),
     ],
 )
@@ -161,6 +168,37 @@ def test_a_wrong_suite_is_named_with_line_and_key(nasbench: Command, tmp_path: P
     assert re.search(said, printed.err), printed.err
     assert printed.err.count("\n") == 1
     assert not (tmp_path / "s").exists()
+
+
+def test_a_suite_goes_by_its_name_too(nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "mine.toml").write_text(WHOLE + "evals = 5")
+    monkeypatch.chdir(tmp_path)
+    assert nasbench("run", "--suite", "mine").code == 0
+    assert (tmp_path / "runs" / "mine").is_dir()
+    moved = (tmp_path / "runs" / "mine").rename(tmp_path / "moved")
+    next(moved.glob("random*.parquet")).unlink()
+    assert "nasbench run --suite mine --store moved\n" in nasbench("status", "moved").out
+
+
+def test_damaged_rows_are_missing_at_once(nasbench: Command, tmp_path: Path) -> None:
+    nasbench(*RUN, "--seeds", 4, "--store", tmp_path / "s")
+    (path,) = (tmp_path / "s").glob("random*.parquet")
+    content = bytearray(path.read_bytes())
+    content[100] ^= 255
+    path.write_bytes(content)
+    assert re.search("0/4 +missing", nasbench("status", tmp_path / "s").out)
+
+
+def test_interrupted_then_asked_for_less_the_first_command_finishes_it(nasbench: Command, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    nasbench(*RUN, "--seeds", 8, "--store", store)
+    (path,) = store.glob("random*.parquet")
+    path.unlink()
+    nasbench(*RUN, "--seeds", 3, "--store", store)
+    out = nasbench("status", store).out
+    assert f"--seeds 8 --store {store}" in out
+    assert "--seeds 3" not in out
 
 
 def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
@@ -274,7 +312,7 @@ def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
     printed = nasbench("status", store)
     assert printed.code == 0
     assert "0/4   missing" in printed.out
-    assert f"nasbench run --method random --bench nb201-cifar10 --evals 10 --seeds 4 --store {store}" in printed.out
+    assert f"  nasbench run --method random --bench nb201-cifar10 --evals 10 --seeds 4 --store {store}\n" in printed.out
     assert "set aside" in printed.err
     assert nasbench(*RUN, "--seeds", 4, "--store", store).code == 0
     assert "4/4   complete" in nasbench("status", store).out

@@ -24,8 +24,20 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
     shutil.copy(HERE.parent / "plugin" / "pyproject.toml", source)
     module = (HERE / "toys.py").read_text()
-    opener = "\n\ndef cannot_open() -> Benchmark:\n    raise OSError('the data has gone')\n"
-    (source / "nasbench_toys.py").write_text(module + opener)
+    more = """
+
+def cannot_open() -> Benchmark:
+    raise OSError('the data has gone')
+
+
+from methods import METHODS
+
+
+@METHODS.register("local")
+class Local(Careful):
+    \"\"\"Registered by its decorator and by its entry point.\"\"\"
+"""
+    (source / "nasbench_toys.py").write_text(module + more)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
     return target
@@ -107,6 +119,80 @@ def test_failures_are_data_and_the_rest_goes_on(command: Command, tmp_path: Path
     retried = command(*arguments, "--retry-failed")
     assert "10 to run" in retried.stdout
     assert len(pd.read_parquet(tmp_path / "s")) == len(frame)
+
+
+def test_a_plugin_neither_replaces_ours_nor_trips_over_its_own_decorator(command: Command) -> None:
+    methods = {row["name"]: row for row in json.loads(command("list", "methods", "--json").stdout)}
+    assert methods["local"]["summary"].startswith("Registered by its decorator")
+    assert command("run", "--method", "local", "--method", "random", "--bench", "toy", "--evals", 5).returncode == 0
+    assert "learns nothing" in command("show", "random").stdout
+
+
+def test_a_benchmark_must_answer_to_its_name(command: Command) -> None:
+    done = command("run", "--method", "random", "--bench", "toy-alias")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "benchmark toy-alias calls itself toy" in done.stderr
+
+
+def test_only_the_failed_runs_of_a_file_are_retried(command: Command, tmp_path: Path) -> None:
+    arguments = ["run", "--method", "odd-fails", "--bench", "toy", "--seeds", 8, "--evals", 5, "--store", "s"]
+    assert "8 runs computed" in command(*arguments).stdout
+    before = pd.read_parquet(tmp_path / "s")
+    failed = before.loc[before["status"] == "failed", "seed"].nunique()
+    assert 0 < failed < 8
+    again = command(*arguments, "--retry-failed")
+    assert again.returncode == 1
+    assert f"{failed} runs computed" in again.stdout
+    after = pd.read_parquet(tmp_path / "s")
+    columns = ["seed", "evaluation", "configuration", "objective", "reason"]
+    order = {"by": ["seed", "evaluation"], "ignore_index": True}
+    pd.testing.assert_frame_equal(before[columns].sort_values(**order), after[columns].sort_values(**order))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_clumsy_answers_and_exits_are_failures_like_any_other(command: Command, tmp_path: Path, jobs: int) -> None:
+    asked = ["--method", "random", "--method", "exits", "--bench", "toy-clumsy", "--constrain", "size<=4"]
+    done = command("run", *asked, "--seeds", 2, "--evals", 40, "--jobs", jobs, "--store", "s")
+    assert done.returncode == 1
+    assert "defect" not in done.stderr
+    frame = pd.read_parquet(tmp_path / "s")
+    assert set(frame.loc[frame["method"] == "exits", "reason"]) == {"ask: SystemExit: bye"}
+    random = frame[frame["method"] == "random"]
+    assert len(random) == 80
+    reasons = set(random.loc[random["status"] == "failed", "reason"])
+    assert {"ValueError: line one line two ?", "SystemExit: 3"} < reasons
+    assert any(reason.startswith("TypeError") for reason in reasons)
+    assert (random.loc[random["objective"] == 1.5, "metric.size"] == 2.0).all()
+
+
+def test_a_run_that_kills_its_process_is_recorded_and_the_rest_goes_on(command: Command, tmp_path: Path) -> None:
+    asked = ["--method", "dies", "--method", "random", "--bench", "toy", "--seeds", 6, "--evals", 5, "--jobs", 2]
+    done = command("run", *asked, "--store", "s")
+    assert done.returncode == 1
+    frame = pd.read_parquet(tmp_path / "s")
+    assert frame.groupby("method")["seed"].nunique().to_dict() == {"dies": 6, "random": 6}
+    dead = frame[frame["reason"].str.startswith("the process that computed it died")]
+    assert 0 < len(dead) < 6
+    assert set(dead["method"]) == {"dies"}
+    assert len(frame[frame["method"] == "random"]) == 30
+
+
+def test_a_live_run_that_cannot_be_resumed_keeps_its_journal(command: Command, tmp_path: Path) -> None:
+    arguments = ["run", "--method", "raises-in-ask", "--bench", "toy-live", "--seeds", 1, "--evals", 9, "--store", "s"]
+    first = command(*arguments, TOY_MARKS=str(tmp_path / "marks"))
+    assert first.returncode == 1
+    (journal,) = (tmp_path / "s" / "_journals").glob("*.jsonl")
+    assert len((tmp_path / "marks").read_text().split()) == 4
+    retried = command(*arguments, "--retry-failed", TOY_MARKS=str(tmp_path / "marks"))
+    assert retried.returncode == 1
+    assert len((tmp_path / "marks").read_text().split()) == 4  # nothing that was recorded ran again
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines).replace('"digit0\\\\": ', '"digit0\\\\":  ').replace("digit0", "other"))
+    diverged = command(*arguments, "--retry-failed")
+    assert diverged.returncode == 1
+    assert "cannot be resumed" in diverged.stderr
+    assert "1 runs are still missing" in diverged.stderr
+    assert journal.exists()
 
 
 def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(

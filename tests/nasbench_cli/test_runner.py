@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,17 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import Benchmark, parse_constraints
+from benchmarks import Benchmark, Evaluation, parse_constraints
+from benchmarks.tabular import TabularBenchmark
+from benchmarks.tabular.embedded import open_embedded
 from methods import METHODS, Method, MethodSpec
+from methods.random_search import RandomSearch
 from nasbench_cli import runner
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark
 from nasbench_cli.runner import run
-from nasbench_cli.workers import EvaluationSeeds
+from nasbench_cli.workers import Diverged, EvaluationSeeds
 from results import Cell, Setting, Trajectory
 from results.journal import Journal
 from tests.nasbench_cli import toys
 
-SETTING = Setting("toy", "loss", "", "", (), None, None)
+SETTING = Setting("toy", "loss", "", "", (), None, None, None)
 
 
 class Spec(MethodSpec):
@@ -244,14 +249,74 @@ def test_live_workers_resume_with_what_was_pending(tmp_path: Path, monkeypatch: 
     assert len((tmp_path / "marks").read_text().split()) == 6  # nothing that was recorded ran again
 
 
+def test_a_live_budget_in_seconds_is_not_spent_on_the_replay(tmp_path: Path) -> None:
+    journal = journaled(tmp_path)
+    first = toy_run(toys.Careful, toys.Live(), evals=None, seconds=0.4, journal=journal)
+    journal.close()
+    time.sleep(0.5)
+    journal = journaled(tmp_path)
+    resumed = toy_run(toys.Careful, toys.Live(), evals=None, seconds=0.4, journal=journal)
+    journal.close()
+    assert len(first) > 10
+    assert decided(resumed)[: len(first)] == decided(first)
+    assert len(resumed) <= len(first) + 2
+
+
+def test_evaluations_do_not_outlive_their_run(tmp_path: Path) -> None:
+    before = threading.active_count()
+    journal = journaled(tmp_path)
+    toy_run(toys.Careful, toys.Live(), evals=None, seconds=0.05, workers=4, journal=journal)
+    journal.close()
+    assert threading.active_count() == before
+
+
+class Constant(RandomSearch):
+    """Overrides only how it asks for one."""
+
+    def ask(self) -> tuple[int, ...]:
+        return (1, 2, 3, 4, 0, 0)
+
+
+class Shifted(TabularBenchmark):
+    """Overrides only how it evaluates one."""
+
+    def evaluate(self, configuration: tuple[int, ...], seed: int) -> Evaluation:
+        evaluation = super().evaluate(configuration, seed)
+        return evaluation._replace(metrics=(evaluation.metrics[0] + 1000, *evaluation.metrics[1:]))
+
+
+def test_what_is_overridden_for_one_is_not_passed_over_for_many() -> None:
+    (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
+    table = open_benchmark("nb201-cifar10")
+    constant = run(planned.cell, 0, Spec(Constant), table, ())
+    assert set(constant.columns["configuration"]) == {table.space.to_json((1, 2, 3, 4, 0, 0))}
+    shifted = open_embedded("nb201-cifar10")
+    shifted.__class__ = Shifted
+    assert (run(planned.cell, 0, planned.spec, shifted, ()).columns["objective"] > 1000).all()
+
+
+def test_a_budget_that_is_used_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "MAX_EVALUATIONS", 50)
+    assert toy_run(evals=50, seconds=1e12).failure == ""
+
+
+def test_whole_and_broken_numbers_of_seconds_are_one_budget() -> None:
+    def cell(seconds: float) -> Cell:
+        grid = Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(None, seconds))
+        return expand([grid])[0].cell
+
+    assert cell(20000) == cell(20000.0)
+    assert cell(20000).id == cell(20000.0).id
+
+
 def test_a_method_that_resumes_otherwise_than_it_began_is_told(tmp_path: Path) -> None:
     journal = journaled(tmp_path)
     toy_run(toys.Careful, toys.Live(), evals=5, journal=journal)
     journal.close()
     journal = journaled(tmp_path)
-    resumed = toy_run(METHODS.get("random"), toys.Live(), evals=8, seed=1, journal=journal)
+    with pytest.raises(Diverged, match="its journal holds"):
+        toy_run(METHODS.get("random"), toys.Live(), evals=8, seed=1, journal=journal)
     journal.close()
-    assert resumed.failure.startswith("cannot be resumed: its journal holds")
 
 
 def test_evaluation_seeds_are_distinct_and_fit_63_bits() -> None:

@@ -7,6 +7,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 from numpy.random import Generator
 
 from benchmarks import Benchmark, Evaluation, Metric
@@ -125,6 +126,51 @@ class Foreigner(Careful):
 
     def ask(self) -> Configuration:
         return (99,) * 4 if self.asked == 2 else super().ask()
+
+
+class OddFails(Careful):
+    """Fails in about half of its runs."""
+
+    def ask(self) -> Configuration:
+        configuration = super().ask()
+        if self.asked == 1 and configuration[0] % 2:
+            raise ValueError("odd")
+        return configuration
+
+
+class Exits(Careful):
+    """Leaves, as scripts do."""
+
+    def ask(self) -> Configuration:
+        raise SystemExit("bye")
+
+
+class Dies(Careful):
+    """Takes its process down, when it begins with an odd digit."""
+
+    def ask(self) -> Configuration:
+        configuration = super().ask()
+        if configuration[0] % 2:
+            os._exit(9)
+        return configuration
+
+
+class Clumsy(Toy):
+    """Answers numbers of other types, too few of them, or an error no file can take."""
+
+    name = "toy-clumsy"
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        kind = configuration[3] % 5
+        if kind == 0:
+            return Evaluation((np.float32(1.5), np.int64(2)), np.float32(1.0))  # type: ignore[arg-type]
+        if kind == 1:
+            return Evaluation((1.0, None), 1.0)  # type: ignore[arg-type]
+        if kind == 2:
+            raise ValueError("line one\nline two \ud800")
+        if kind == 3:
+            raise SystemExit(3)
+        return super().evaluate(configuration, seed)
 
 
 class Hoarder(Careful):

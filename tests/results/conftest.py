@@ -19,6 +19,7 @@ SETTING = Setting(
     bounds=("size <= 1",),
     oracle=1.0,
     worst=100.0,
+    feasible_share=0.5,
 )
 
 

@@ -95,7 +95,8 @@ def test_the_baseline_is_asked_for_or_the_suites_or_random(compared: Store, tmp_
         return report.write(compared, tmp_path / "out", **options).text  # type: ignore[arg-type]
 
     assert "Baseline random:" in title()
-    compared.save_plan("c", "My suite", [], checkpoints=[2, 500], baseline="evolution")
+    compared.save_plan("c", [], {"title": "My suite", "checkpoints": [2, 500], "baseline": "evolution"})
+    compared.save_plan("later, by flags", [], {})
     assert "Baseline evolution:" in title()
     assert "Baseline random:" in title(baseline="random")
     assert "<h1>My suite</h1>" in (tmp_path / "out" / "index.html").read_text()
@@ -139,6 +140,44 @@ def test_an_empty_store_and_a_report_inside_the_store_are_refused(tmp_path: Path
     with pytest.raises(StoreError, match="inside the store"):
         report.write(empty, tmp_path / "empty" / "report")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_torn_benchmark_leaves_the_others_a_report(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_cell("a", bench=bench): [make_run(0, [3.0] * 50)] for bench in ("one", "two")})
+    (path,) = store.folder.glob("a.two*.parquet")
+    content = bytearray(path.read_bytes())
+    for i in range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 20):
+        content[i] ^= 255
+    path.write_bytes(content)
+    written = report.write(store, tmp_path / "out")
+    assert "1 settings" in written.text
+    assert "set aside" in store.notices[0]
+
+
+def test_what_is_missing_or_uneven_is_said_first(filled: Fill, tmp_path: Path) -> None:
+    a, b = make_cell("a"), make_cell("b")
+    store = filled({a: [make_run(s, [3.0]) for s in (0, 1, 2)], b: [make_run(0, [3.0])]})
+    store.save_plan("c", [(a, [0, 1, 2]), (b, [0, 1, 2]), (make_cell("a", bench="other"), [0])], {})
+    text = report.write(store, tmp_path / "out").text
+    assert "Warning: 3 of the 7 runs asked for are missing" in text
+    assert "Warning: medians rest on unequal numbers of seeds, 1 to 3" in text
+    assert "3 of the 7 runs" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_a_later_report_clears_away_the_earlier_and_nothing_else(compared: Store, filled: Fill, tmp_path: Path) -> None:
+    report.write(compared, tmp_path / "out")
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    other = Store.create(tmp_path / "other")
+    other.commit(make_cell("a", bench="elsewhere"), [make_run(0, [3.0])], FACTS)
+    report.write(other, tmp_path / "out")
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert "curves-elsewhere.svg" in names
+    assert "mine.txt" in names
+    assert not names & {"curves-toy.svg", "comparison.csv"}
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "thesis.txt").write_text("precious")
+    with pytest.raises(StoreError, match="neither empty nor an earlier report"):
+        report.write(other, tmp_path / "papers")
 
 
 def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:

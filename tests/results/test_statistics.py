@@ -119,6 +119,13 @@ def test_the_signed_rank_test_is_scipys_with_zeros_dropped(differences: np.ndarr
         assert p >= floor or p == pytest.approx(floor)
 
 
+def test_zeros_do_not_change_the_test() -> None:
+    differences = np.arange(1.0, 9.0)
+    assert statistics.signed_rank(np.append(differences, np.zeros(6))) == statistics.signed_rank(differences)
+    p, floor = statistics.signed_rank(np.append(np.arange(1.0, 6.0), np.zeros(9)))
+    assert p == floor == pytest.approx(0.0625)
+
+
 def test_the_floor_is_the_p_of_a_clean_sweep() -> None:
     for n in range(1, 30):
         assert statistics.signed_rank(np.arange(1.0, n + 1))[1] == pytest.approx(

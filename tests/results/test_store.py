@@ -160,6 +160,48 @@ def test_a_damaged_header_is_written_anew(filled: Fill) -> None:
     assert "metric.latency" in pd.read_parquet(store.folder).columns
 
 
+def test_a_store_that_lost_its_header_is_still_one(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+    for access in (Store.open, Store.create):
+        (store.folder / "0-schema.parquet").unlink()
+        reopened = access(store.folder)
+        assert "missing or damaged" in reopened.notices[0]
+        assert "metric.time" in pd.read_parquet(store.folder).columns
+
+
+def test_trouble_of_the_system_sets_nothing_aside(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fragment.pq, "read_metadata", refuse)
+        with pytest.raises(OSError, match="Too many open files"):
+            store.fragments()
+    assert len(store.fragments()) == 1
+    assert list((store.folder / "_aside").iterdir()) == []
+
+
+def test_a_foreign_folder_is_set_aside_but_a_store_within_is_left(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+    (store.folder / "sub").mkdir()
+    (store.folder / "sub" / "y").write_text("x")
+    Store.create(store.folder / "inner")
+    assert len(store.fragments()) == 1
+    assert (store.folder / "_aside" / "sub" / "y").exists()
+    assert (store.folder / "inner").is_dir()
+    assert len(pd.read_parquet(store.folder)) == 1
+
+
+def test_runs_of_an_older_schema_are_not_todays(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled({make_cell(schema=0): [make_run(0, [1.0])]})
+    today = make_cell()
+    assert today.id not in store.runs()
+    store.supersede([today])
+    assert store.runs() == {}
+
+
 def test_a_store_of_a_newer_schema_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = {"schema": 99, "metrics": []}
     table = pa.table({"a": [1]}).replace_schema_metadata({"nasbench": json.dumps(newer)})
@@ -177,7 +219,7 @@ def test_a_folder_that_is_not_a_store_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is not a trajectory store"):
         Store.open(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
-    with pytest.raises(StoreError, match="cannot write"):
+    with pytest.raises(StoreError, match="cannot use"):
         Store.create(tmp_path / "thesis.txt")
 
 
@@ -205,7 +247,7 @@ def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, store.folder], capture_output=True, text=True, check=True, cwd=Path.cwd()
     )
-    assert "cannot write to the store" in done.stdout
+    assert "cannot use the store" in done.stdout
     assert done.stdout.count("\n") == 1
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 2000
     assert content_hash(store) == before
@@ -301,28 +343,30 @@ def test_status_holds_the_store_against_its_plans(filled: Fill) -> None:
             make_cell("stale", data="sha256:old"): [make_run(0, [1.0])],
         }
     )
-    store.save_plan("nasbench run …", "title", [(cell, [0, 1]) for cell in (done, half, none, broken)])
+    store.save_plan("nasbench run …", [(cell, [0, 1]) for cell in (done, half, none, broken)], {})
     found = {c.cell.method: c for c in status(store, lambda cell: cell.data == "sha256:0")}
     states = {name: c.state for name, c in found.items()}
     assert states == {"done": "complete", "half": "partial", "none": "missing", "broken": "failed", "stale": "stale"}
     assert found["half"].missing == [1]
     assert found["none"].missing == [0, 1]
     assert [run.seed for run in found["broken"].failed] == [1]
-    assert found["half"].command == "nasbench run …"
+    assert found["half"].commands == ("nasbench run …",)
+    assert found["done"].commands == ()
 
 
 def test_a_newer_plan_of_the_same_cell_replaces_the_older(store: Store) -> None:
     old, new = make_cell(data="sha256:old"), make_cell(data="sha256:new")
-    store.save_plan("first", "", [(old, [0])])
+    store.save_plan("first", [(old, [0])], {})
     (plan,) = (store.folder / "_plans").iterdir()
     facts = json.loads(plan.read_text())
     plan.write_text(json.dumps(facts | {"saved": "2000-01-01"}))
-    store.save_plan("second", "", [(new, [1])])
+    store.save_plan("second", [(new, [1])], {})
     (only,) = status(store, lambda _: True)
-    assert (only.cell, only.missing, only.command) == (new, [0, 1], "second")
+    assert (only.cell, only.missing, only.commands) == (new, [0, 1], ("first", "second"))
 
 
 def test_a_damaged_plan_is_set_aside(store: Store) -> None:
-    (store.folder / "_plans" / "x.json").write_text('{"cells": [')
-    assert store.plans() == []
-    assert "not a readable plan" in store.notices[0]
+    for i, text in enumerate(('{"cells": [', "{}", "[]", '{"cells": [{"cell": {}, "seeds": []}]}')):
+        (store.folder / "_plans" / "x.json").write_text(text)
+        assert store.plans() == []
+        assert "not a readable plan" in store.notices[i]

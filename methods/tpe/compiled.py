@@ -1,0 +1,336 @@
+"""The compiled heart of TPE: densities over groups of observations, candidates drawn from them, and their scores.
+
+A density is a mixture of product kernels, one a member of the group and one prior, all of the same weight:
+p(x) = 1/(n+1) · (Σ_j Π_d k_d(x_d | x_jd) + Π_d prior_d(x_d)). Hyper-parameters are discrete (a kernel is a table of
+masses over K levels) or continuous (a Gaussian truncated to the range). Works on packed arrays, see
+`methods.tpe.dimensions`. Shapes: N observations, D hyper-parameters, S candidates. Importing this module loads numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+
+Array: TypeAlias = Any  # numba's functions carry no types that mypy could check
+
+_SQRT2 = math.sqrt(2.0)
+_SQRT2PI = math.sqrt(2.0 * math.pi)
+_TINY = 1e-300
+MOST_COMBINATIONS = 64
+"""Of the levels of a block of hyper-parameters, each with one level more for its absence."""
+
+
+@njit(cache=True)
+def normal_cdf(x: float) -> float:
+    """Of the standard normal distribution."""
+    return 0.5 * math.erfc(-x / _SQRT2)
+
+
+@njit(cache=True)
+def log_relative_ratio(log_good: float, log_bad: float, quantile: float) -> float:
+    """log r^rel = -log(γ + (1 - γ) / r) with r = p^l / p^g (c-TPE, section 3.2.1).
+
+    Args:
+        log_good: log p(x | D^l).
+        log_bad: log p(x | D^g).
+        quantile: γ̂ = |D^l| / |D|, in [0, 1]; at 1 the metric is satisfied everywhere, and the ratio is 1.
+    """
+    if quantile >= 1.0:
+        return 0.0
+    a, b = math.log(quantile + _TINY), math.log(1.0 - quantile) + log_bad - log_good
+    top = max(a, b)
+    return -(top + math.log(math.exp(a - top) + math.exp(b - top)))
+
+
+@njit(cache=True)
+def bandwidth(count: Array, z: Array, lower: float, upper: float, narrowest: float) -> float:
+    """Bandwidth of a numerical hyper-parameter in one group of observations: Scott's rule, guarded.
+
+    1.059 · min(IQR / 1.34, std) · n^(-1/5) over the group's values and the middle of the range (the prior's place),
+    clipped to [narrowest, 1/2] of the range.
+
+    Args:
+        count: how many observations have each value.
+        z: the values, ascending, on the scale where distances are measured; same shape.
+        lower: of the range. upper: of the range.
+        narrowest: the smallest bandwidth, as a share of the range.
+    """
+    middle = 0.5 * (lower + upper)
+    n, total = 1, middle
+    for i in range(len(z)):
+        n += count[i]
+        total += count[i] * z[i]
+    mean = total / n
+    squares = (middle - mean) ** 2
+    for i in range(len(z)):
+        squares += count[i] * (z[i] - mean) ** 2
+    width = 0.0
+    if n > 1:
+        iqr = _quantile(count, z, middle, n, 0.75) - _quantile(count, z, middle, n, 0.25)
+        width = 1.059 * min(iqr / 1.34, math.sqrt(squares / (n - 1))) * n ** (-0.2)
+    span = upper - lower
+    return min(max(width, narrowest * span), 0.5 * span)
+
+
+@njit(cache=True)
+def _quantile(count: Array, z: Array, middle: float, n: int, q: float) -> float:
+    """Linearly interpolated quantile of n values: z, each `count` times, and `middle` once."""
+    position = q * (n - 1)
+    low = int(position)
+    a = _order_statistic(count, z, middle, low)
+    if low + 1 >= n:
+        return a
+    return a + (position - low) * (_order_statistic(count, z, middle, low + 1) - a)
+
+
+@njit(cache=True)
+def _order_statistic(count: Array, z: Array, middle: float, rank: int) -> float:
+    waiting = True
+    for i in range(len(z)):
+        if waiting and z[i] > middle:
+            if rank == 0:
+                return middle
+            rank -= 1
+            waiting = False
+        if rank < count[i]:
+            found: float = z[i]
+            return found
+        rank -= count[i]
+    return middle
+
+
+@njit(cache=True)
+def gaussian_masses(centre: float, width: float, edges: Array, masses: Array) -> None:
+    """Masses of a truncated Gaussian on K cells, into `masses`; K + 1 `edges` bound the cells and the truncation."""
+    before = normal_cdf((edges[0] - centre) / width)
+    whole = normal_cdf((edges[-1] - centre) / width) - before
+    for c in range(len(edges) - 1):
+        after = normal_cdf((edges[c + 1] - centre) / width)
+        masses[c] = max((after - before) / whole, _TINY)
+        before = after
+
+
+@njit(cache=True)
+def truncated_gaussian(x: float, centre: float, width: float, lower: float, upper: float) -> float:
+    """Density at x of a Gaussian truncated to [lower, upper]."""
+    whole = normal_cdf((upper - centre) / width) - normal_cdf((lower - centre) / width)
+    return math.exp(-0.5 * ((x - centre) / width) ** 2) / (_SQRT2PI * width * whole)
+
+
+@njit(cache=True)
+def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
+    """The kernels of one group of observations.
+
+    Args:
+        dims: `Dimensions.packed`.
+        levels: of all observations, shape (D, N); K (one beyond the last) where a hyper-parameter is absent.
+        points: places of all observations in continuous hyper-parameters, shape (D, N); NaN where absent.
+        rows: the observations of the group.
+
+    Returns:
+        (tables, widths): for a discrete hyper-parameter d, tables[offset_d + c (K+1) + x] is the mass at level c of
+        the kernel around level x, and 1 for the absent x = K; for a continuous one its bandwidth.
+    """
+    sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _ = dims
+    tables = categorical.copy()
+    widths = np.zeros(len(sizes))
+    for d in range(len(sizes)):
+        k = sizes[d]
+        if k == 0:
+            places = points[d][rows]
+            places = np.sort(places[~np.isnan(places)])
+            widths[d] = bandwidth(np.ones(len(places), np.int64), places, lower[d], upper[d], narrowest[d])
+        elif scaled[d]:
+            count = np.zeros(k + 1, np.int64)
+            for j in rows:
+                count[levels[d, j]] += 1
+            s = starts[d]
+            width = bandwidth(count[:k], z[s : s + k], lower[d], upper[d], narrowest[d])
+            borders, masses = edges[s + d : s + d + k + 1], np.empty(k)
+            for x in range(k):
+                gaussian_masses(z[s + x], width, borders, masses)
+                for c in range(k):
+                    tables[offsets[d] + c * (k + 1) + x] = masses[c]
+    return tables, widths
+
+
+@njit(cache=True)
+def draw(
+    dims: Array, levels: Array, points: Array, rows: Array, kernels: Array, joint: bool, rng: Array, to: Array
+) -> None:
+    """Draws candidates from a group's density into to = (levels (D, S), points (D, S)).
+
+    Args:
+        joint: from the mixture of product kernels (the paper). False: each hyper-parameter on its own from its
+            one-dimensional mixture (the authors' scripts).
+    """
+    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _ = dims
+    tables, widths = kernels
+    parents, allowed, allowed_at = conditions
+    to_levels, to_points = to
+    n = len(rows)
+    for s in range(to_levels.shape[1]):
+        member = int(rng.random() * (n + 1))
+        for d in range(len(sizes)):
+            if not joint:
+                member = int(rng.random() * (n + 1))
+            k, parent = sizes[d], parents[d]
+            if parent >= 0 and not allowed[allowed_at[d] + to_levels[parent, s]]:
+                to_levels[d, s], to_points[d, s] = k, np.nan
+                continue
+            j = rows[member] if member < n else -1
+            if k > 0:
+                centre = levels[d, j] if j >= 0 else k
+                u, c = rng.random(), 0
+                step = k + 1
+                at = offsets[d] + centre
+                table = tables
+                if centre == k:  # the prior's kernel, or a member without this hyper-parameter
+                    step, at, table = 1, offsets[d], prior
+                u -= table[at]
+                while u >= 0.0 and c + 1 < k:
+                    c += 1
+                    u -= table[at + c * step]
+                to_levels[d, s] = c
+            else:
+                centre_at, width = 0.5 * (lower[d] + upper[d]), upper[d] - lower[d]
+                if j >= 0 and not np.isnan(points[d, j]):
+                    centre_at, width = points[d, j], widths[d]
+                place = centre_at + width * rng.standard_normal()
+                while place < lower[d] or place > upper[d]:  # a third of the draws or more fall inside
+                    place = centre_at + width * rng.standard_normal()
+                to_points[d, s] = place
+
+
+@njit(cache=True)
+def log_density(
+    dims: Array, levels: Array, points: Array, rows: Array, kernels: Array, at_levels: Array, at_points: Array
+) -> Array:
+    """log p of candidates (levels (D, S), points (D, S)) under a group's density, shape (S,).
+
+    The hot loop: S · n products of D factors. Discrete hyper-parameters are taken in blocks that have few combinations;
+    each combination of a candidate's is multiplied out once against all of an observation's, so that a pair of
+    candidate and observation costs one factor a block.
+    """
+    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks = dims
+    tables, widths = kernels
+    n, found = len(rows), np.empty(at_levels.shape[1])
+    own = block_codes(sizes, blocks, levels[:, rows])
+    theirs = block_codes(sizes, blocks, at_levels)
+    largest = 1 + max(own.max(), theirs.max()) if n > 0 else 1 + theirs.max()
+    combined = np.full((len(blocks) - 1, largest, largest), -1.0)
+    heights = np.ones((len(sizes), n))
+    for d in range(len(sizes)):
+        if sizes[d] == 0:
+            for i in range(n):
+                x = points[d, rows[i]]
+                if not np.isnan(x):
+                    heights[d, i] = truncated_gaussian(x, x, widths[d], lower[d], upper[d])
+    product = np.empty(n)
+    for s in range(at_levels.shape[1]):
+        product[:] = 1.0
+        of_prior = 1.0
+        for b in range(len(blocks) - 1):
+            row = combined[b, theirs[b, s]]
+            if row[0] < 0.0:
+                _multiply_out(row, sizes, offsets, tables, blocks[b], blocks[b + 1], at_levels[:, s])
+            mine = own[b]
+            for i in range(n):
+                product[i] *= row[mine[i]]
+        for d in range(len(sizes)):
+            k, c, x = sizes[d], at_levels[d, s], at_points[d, s]
+            if c < k:
+                of_prior *= prior[offsets[d] + c]
+            elif k == 0 and not np.isnan(x):
+                for i in range(n):
+                    if not np.isnan(points[d, rows[i]]):
+                        product[i] *= heights[d, i] * math.exp(-0.5 * ((x - points[d, rows[i]]) / widths[d]) ** 2)
+                of_prior *= truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
+        found[s] = math.log((_sum(product) + of_prior) / (n + 1) + _TINY)
+    return found
+
+
+@njit(cache=True)
+def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
+    """The number of each column's combination of levels within each block, shape (blocks, columns)."""
+    codes = np.zeros((len(blocks) - 1, levels.shape[1]), np.int32)
+    for b in range(len(blocks) - 1):
+        for d in range(blocks[b], blocks[b + 1]):
+            for i in range(levels.shape[1]):
+                codes[b, i] = codes[b, i] * (sizes[d] + 1) + levels[d, i]
+    return codes
+
+
+@njit(cache=True)
+def _multiply_out(
+    row: Array, sizes: Array, offsets: Array, tables: Array, first: int, end: int, candidate: Array
+) -> None:
+    """The kernel masses of a candidate against every combination of levels in the block first … end-1, into `row`."""
+    row[0] = 1.0
+    length = 1
+    for d in range(first, end):
+        k, c = sizes[d], candidate[d]
+        for i in range(length - 1, -1, -1):
+            factor = row[i]
+            for x in range(k + 1):
+                # Absent (c = k), or continuous (k = 0): it contributes nothing here.
+                row_x = tables[offsets[d] + c * (k + 1) + x] if c < k else 1.0
+                if i * (k + 1) + x < len(row):
+                    row[i * (k + 1) + x] = factor * row_x
+        length *= k + 1
+
+
+@njit(cache=True)
+def _sum(values: Array) -> float:
+    """The sum, in four strands that do not wait for one another; always in the same order, so always the same."""
+    a = b = c = d = 0.0
+    whole = len(values) // 4 * 4
+    for i in range(0, whole, 4):
+        a += values[i]
+        b += values[i + 1]
+        c += values[i + 2]
+        d += values[i + 3]
+    for i in range(whole, len(values)):
+        a += values[i]
+    return (a + b) + (c + d)
+
+
+@njit(cache=True)
+def suggest(dims: Array, levels: Array, points: Array, groups: Array, options: Array, rng: Array) -> Array:
+    """The best of the candidates drawn for every metric: (levels (D,), points (D,)).
+
+    Args:
+        groups: of each metric (the objective first), shape (M, N): 1 good, 0 bad, -1 not an observation of it.
+        options: (candidates a metric, whether to draw jointly, whether to score by relative density ratios; if not,
+            by plain ones).
+    """
+    candidates, joint, relative = options
+    metrics = groups.shape[0]
+    at_levels = np.zeros((levels.shape[0], metrics * candidates), np.int32)
+    at_points = np.zeros((levels.shape[0], metrics * candidates))
+    fitted = []
+    for m in range(metrics):
+        good = np.flatnonzero(groups[m] == 1)
+        kernels = fit(dims, levels, points, good)
+        part = slice(m * candidates, (m + 1) * candidates)
+        draw(dims, levels, points, good, kernels, joint, rng, (at_levels[:, part], at_points[:, part]))
+        fitted.append((good, kernels))
+    scores = np.zeros(metrics * candidates)
+    for m in range(metrics):
+        good, kernels = fitted[m]
+        bad = np.flatnonzero(groups[m] == 0)
+        if len(good) + len(bad) == 0 or (relative and len(bad) == 0):
+            continue  # nothing is known, or all satisfy it: its ratio is 1 (corollary 2)
+        log_good = log_density(dims, levels, points, good, kernels, at_levels, at_points)
+        log_bad = log_density(dims, levels, points, bad, fit(dims, levels, points, bad), at_levels, at_points)
+        quantile = len(good) / (len(good) + len(bad))
+        for s in range(len(scores)):
+            if relative:
+                scores[s] += log_relative_ratio(log_good[s], log_bad[s], quantile)
+            else:
+                scores[s] += log_good[s] - log_bad[s]
+    best = np.argmax(scores)
+    return at_levels[:, best].copy(), at_points[:, best].copy()

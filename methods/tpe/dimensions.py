@@ -1,0 +1,184 @@
+"""A flat space as TPE sees it: discrete hyper-parameters with their kernels, continuous ones with their range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.space import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
+from methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
+
+Array: TypeAlias = NDArray[np.float64]
+
+_TOP = 0.8  # of the Aitchison-Aitken kernel: the mass on the observed choice (authors' scripts)
+_MOST_LEVELS = 256  # an integer with more values is treated as continuous
+
+
+class Dimensions:
+    """Packed arrays for the compiled code, and the way from coordinates to levels and points and back.
+
+    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal, and integer of up to 256 values: the
+    masses of a truncated Gaussian on the cells around the levels (borders half-way between neighbours, the outer cells
+    as wide as their inner half), on a log scale where the hyper-parameter has one. Float, and larger integers: a
+    truncated Gaussian density, on a log scale likewise; an integer is rounded when it is proposed.
+
+    Args:
+        continuous_log_ordinals: the authors' scripts: ordinals on a log scale have densities between their levels, and
+            a candidate is moved to the nearest level only after it has been scored.
+    """
+
+    def __init__(
+        self,
+        hyperparameters: Sequence[Hyperparameter],
+        conditions: Sequence[Condition | None],
+        continuous_log_ordinals: bool = False,
+    ) -> None:
+        self._hyperparameters = tuple(hyperparameters)
+        self._levels = [_levels(h, continuous_log_ordinals) for h in hyperparameters]
+        sizes = np.array([len(z) if z is not None else 0 for z in self._levels], np.int64)
+        offsets = np.concatenate([[0], np.cumsum(sizes * (sizes + 1))])
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        scaled = np.array(
+            [not isinstance(h, Categorical) and k > 0 for h, k in zip(hyperparameters, sizes, strict=True)]
+        )
+        borders = [_borders(z) for z in self._levels]
+        ranges = [_range(h, e) for h, e in zip(hyperparameters, borders, strict=True)]
+        lower, upper = (np.array(side) for side in zip(*ranges, strict=True))
+        tables, prior = np.ones(offsets[-1]), np.ones(offsets[-1])
+        for d, (k, edges) in enumerate(zip(sizes.tolist(), borders, strict=True)):
+            own = slice(offsets[d], offsets[d] + k * (k + 1))
+            if k and not scaled[d]:
+                tables[own] = _aitchison_aitken(k).ravel()
+                prior[offsets[d] : offsets[d] + k] = 1.0 / k
+            elif k:
+                masses = np.empty(k)
+                gaussian_masses(0.5 * (lower[d] + upper[d]), upper[d] - lower[d], edges, masses)
+                prior[offsets[d] : offsets[d] + k] = masses
+        parents, allowed, allowed_at = _pack_conditions(conditions)
+        self.packed: tuple[Any, ...] = (
+            sizes,
+            offsets,
+            scaled,
+            starts,
+            np.concatenate([np.zeros(0), *(z for z in self._levels if z is not None)]),
+            np.concatenate([np.zeros(0), *(_padded(e) for e in borders)]),
+            np.array([_narrowest(h, k) for h, k in zip(hyperparameters, sizes, strict=True)]),
+            lower,
+            upper,
+            tables,
+            prior,
+            (parents, allowed, allowed_at),
+            _blocks(sizes.tolist()),
+        )
+
+    def __len__(self) -> int:
+        return len(self._hyperparameters)
+
+    def pack(self, coordinates: Sequence[Coordinate]) -> tuple[NDArray[np.int32], Array]:
+        """Levels (one beyond the last if absent, or continuous) and points (NaN if absent, or discrete), shape (D,)."""
+        levels, points = np.zeros(len(self), np.int32), np.full(len(self), np.nan)
+        for d, (h, z, x) in enumerate(zip(self._hyperparameters, self._levels, coordinates, strict=True)):
+            if z is not None:
+                levels[d] = len(z) if x is None else int(x) - (h.low if isinstance(h, Integer) else 0)
+            elif x is not None:
+                points[d] = _scale(h, h.values[int(x)] if isinstance(h, Ordinal) else x)
+        return levels, points
+
+    def unpack(self, levels: NDArray[np.int32], points: Array) -> list[Coordinate]:
+        """The inverse of `pack`; a point between levels moves to the nearest (the lower, if two are)."""
+        found: list[Coordinate] = []
+        for h, z, level, point in zip(
+            self._hyperparameters, self._levels, levels.tolist(), points.tolist(), strict=True
+        ):
+            if z is not None:
+                absent = level == len(z)
+                found.append(None if absent else level + (h.low if isinstance(h, Integer) else 0))
+            elif math.isnan(point):
+                found.append(None)
+            elif isinstance(h, Ordinal):
+                found.append(int(np.argmin([abs(_scale(h, value) - point) for value in h.values])))
+            else:
+                value = math.exp(point) if getattr(h, "log", False) else point
+                value = min(max(value, h.low), h.high) if isinstance(h, Float | Integer) else value
+                found.append(round(value) if isinstance(h, Integer) else value)
+        return found
+
+
+def _blocks(sizes: list[int]) -> NDArray[np.int64]:
+    """Where blocks of neighbouring hyper-parameters with few combinations begin, and the end: shape (blocks + 1,)."""
+    starts, combinations = [0], 1
+    for d, size in enumerate(sizes):
+        if combinations * (size + 1) > MOST_COMBINATIONS and d > starts[-1]:
+            starts.append(d)
+            combinations = 1
+        combinations *= size + 1
+    return np.array([*starts, len(sizes)], np.int64)
+
+
+def _levels(h: Hyperparameter, continuous_log_ordinals: bool) -> Array | None:
+    """Where the levels of a discrete hyper-parameter stand; None for one that is treated as continuous."""
+    if isinstance(h, Categorical):
+        return np.arange(len(h.values), dtype=float)
+    if isinstance(h, Ordinal):
+        return None if h.log and continuous_log_ordinals else np.array([_scale(h, v) for v in h.values])
+    if isinstance(h, Integer) and h.high - h.low < _MOST_LEVELS:
+        return np.array([_scale(h, v) for v in range(h.low, h.high + 1)])
+    return None
+
+
+def _scale(h: Hyperparameter, value: float) -> float:
+    """A value on the scale where distances are measured."""
+    return math.log(value) if getattr(h, "log", False) else float(value)
+
+
+def _borders(z: Array | None) -> Array:
+    """The borders of the cells around levels, shape (levels + 1,)."""
+    if z is None:
+        return np.zeros(0)
+    if len(z) == 1:
+        return np.array([z[0] - 0.5, z[0] + 0.5])
+    half = np.diff(z) / 2
+    return np.concatenate([[z[0] - half[0]], z[:-1] + half, [z[-1] + half[-1]]])
+
+
+def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
+    if len(borders):
+        return borders[0], borders[-1]
+    if isinstance(h, Ordinal):
+        return _scale(h, h.values[0]), _scale(h, h.values[-1])
+    half = 0.5 if isinstance(h, Integer) else 0.0  # an integer stands for the reals that round to it
+    assert isinstance(h, Float | Integer)
+    return _scale(h, h.low - half), _scale(h, h.high + half)
+
+
+def _narrowest(h: Hyperparameter, levels: int) -> float:
+    """The smallest bandwidth as a share of the range: a level's, or 1 % (authors' scripts)."""
+    return 1.0 / len(h.values) if isinstance(h, Ordinal) else 0.01
+
+
+def _aitchison_aitken(k: int) -> Array:
+    """Masses [c, x] of choice c around the observed x, and 1 in the column of an absent x: shape (k, k + 1)."""
+    masses = np.full((k, k + 1), (1 - _TOP) / (k - 1) if k > 1 else 1.0)
+    np.fill_diagonal(masses, _TOP if k > 1 else 1.0)
+    masses[:, k] = 1.0
+    return masses
+
+
+def _padded(borders: Array) -> Array:
+    """Borders with one place even where there are none, so that those of d stand at start_d + d."""
+    return borders if len(borders) else np.zeros(1)
+
+
+def _pack_conditions(
+    conditions: Sequence[Condition | None],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """For each hyper-parameter its parent (-1: none), and where its levels' permissions stand."""
+    parents = np.array([condition.parent if condition else -1 for condition in conditions], np.int64)
+    # A parent that is itself absent has one level beyond its last: never permitted.
+    permissions = [np.array([*c.permitted, False]) if c else np.zeros(0, np.bool_) for c in conditions]
+    at = np.concatenate([[0], np.cumsum([len(p) for p in permissions])])[:-1].astype(np.int64)
+    return parents, np.concatenate([np.zeros(0, np.bool_), *permissions]), at

@@ -1,0 +1,182 @@
+"""TPE (Bergstra et al., 2011) and c-TPE (Watanabe and Hutter, IJCAI 2023).
+
+Where the c-TPE paper and its authors' scripts differ, the default is the paper. `variant=scripts` follows the scripts:
+candidates are drawn from each hyper-parameter's own mixture instead of the joint one; where no observation satisfies a
+constraint, the oldest of the smallest values is good instead of all that tie; ordinals on a log scale have densities
+between their levels, and a candidate is moved to its level after it has been scored. (Their mended defects, such as one
+seed for every random stream, are not reproduced.)
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+from numpy.random import Generator
+
+from benchmarks.errors import UsageError, unknown
+from benchmarks.space import Configuration, Flat, Space
+from methods.base import METHODS, Method, Observation, Problem
+
+if TYPE_CHECKING:
+    from methods.tpe.sampler import Sampler
+
+_LOG = logging.getLogger("nasbench")
+_MOST_CANDIDATES = 100_000
+
+
+def good_by_square_root(observations: int) -> int:
+    """⌈√N / 4⌉: how many of N observations are good (the paper's γ)."""
+    return math.ceil(0.25 * math.sqrt(observations))
+
+
+def good_by_share(observations: int) -> int:
+    """⌈N / 10⌉, at most 25 (Optuna's γ)."""
+    return min(25, math.ceil(0.1 * observations))
+
+
+_GAMMAS = {"sqrt": good_by_square_root, "linear": good_by_share}
+
+
+@METHODS.register("tpe")
+class TPE(Method):
+    """Tree-structured Parzen estimator: optimises the objective alone; constraints are judged by others afterwards.
+
+    Models good and bad observations by kernel densities and proposes the candidate where their ratio is largest.
+    Pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom collide.
+    A failed evaluation is a violation of a hard constraint (c-TPE, appendix D): it says where not to go, and nothing
+    about the objective.
+    """
+
+    needs = ("as_flat",)
+    heeds_constraints: ClassVar[bool] = False
+    """Whether constraints have densities of their own."""
+    relative: ClassVar[bool] = True
+    """Whether scores are relative density ratios, and the objective is split at feasible observations."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        candidates: int = 24,
+        initial: int = 10,
+        gamma: str = "sqrt",
+        variant: str = "paper",
+    ) -> None:
+        if gamma not in _GAMMAS:
+            raise unknown("gamma rule", gamma, _GAMMAS)
+        if variant not in ("paper", "scripts"):
+            raise unknown("variant", variant, ("paper", "scripts"))
+        bounds = problem.constraints if self.heeds_constraints else ()
+        if not 1 <= candidates * (1 + len(bounds)) <= _MOST_CANDIDATES:
+            raise UsageError(f"candidates must lie in [1, {_MOST_CANDIDATES // (1 + len(bounds))}], not {candidates}")
+        if initial < 1:
+            raise UsageError(f"initial must be at least 1, not {initial}")
+        self._problem, self._rng, self._bounds = problem, rng, bounds
+        self._initial, self._good = initial, _GAMMAS[gamma]
+        self._candidates, self._scripts = candidates, variant == "scripts"
+        self._sampler: Sampler | None = None
+        self._asked = self._told = self._observed = 0
+
+    def ask(self) -> Configuration:
+        self._asked += 1
+        if self._asked <= self._initial or self._told == 0:
+            return self._problem.space.sample(self._rng)
+        return self._estimators().suggest(max(1, self._good(self._observed)), self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        self._told += 1
+        sampler, metrics = self._estimators(), observation.evaluation.metrics
+        if observation.evaluation.status != "ok":
+            sampler.observe_failure(observation.configuration)
+            return
+        # Lower bounds are turned around, so that every constraint reads value <= limit.
+        values = [metrics[b.column] if b.upper else -metrics[b.column] for b in self._bounds]
+        feasible = observation.feasible or not self.heeds_constraints
+        sampler.observe(observation.configuration, observation.objective, values, feasible)
+        self._observed += 1
+
+    def _estimators(self) -> Sampler:
+        if self._sampler is None:
+            from methods.tpe.sampler import Rules, Sampler  # numba takes a while
+
+            rules = Rules(
+                candidates=self._candidates,
+                relative=self.relative,
+                feasible_first=self.relative,
+                joint=not self._scripts,
+                oldest_only=self._scripts,
+                snap_late=self._scripts,
+            )
+            limits = [b.limit if b.upper else -b.limit for b in self._bounds]
+            self._sampler = Sampler(_flat(self._problem.space), limits, rules)
+        return self._sampler
+
+
+def _flat(space: Space) -> Flat:
+    flat: Flat = space.as_flat()  # type: ignore[attr-defined]  # `needs` has made sure that the view is there
+    return flat
+
+
+@METHODS.register("c-tpe-naive")
+class NaiveCTPE(TPE):
+    """Naive constrained TPE: the product of plain density ratios of the objective and of every constraint.
+
+    The paper's foil: no relative ratios, and the objective's split does not look at feasibility.
+    """
+
+    heeds_constraints = True
+    relative = False
+
+
+@METHODS.register("c-tpe")
+class CTPE(TPE):
+    """c-TPE: the product of relative density ratios, the objective split at feasible observations.
+
+    Any number of inequality constraints. `knowledge=200` evaluates the cheap constraints (model size) of so many random
+    configurations beforehand, and adds them to those constraints' observations (knowledge augmentation, appendix C).
+    Without a constraint it is TPE. Pending evaluations are ignored, as by `tpe`.
+    """
+
+    heeds_constraints = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        candidates: int = 24,
+        initial: int = 10,
+        gamma: str = "sqrt",
+        variant: str = "paper",
+        knowledge: int = 0,
+    ) -> None:
+        super().__init__(problem, rng, candidates=candidates, initial=initial, gamma=gamma, variant=variant)
+        if knowledge < 0:
+            raise UsageError(f"knowledge must be at least 0, not {knowledge}")
+        self._knowledge = knowledge
+        cheap = [i for i, bound in enumerate(self._bounds) if bound.metric.cheap]
+        if knowledge and not cheap:
+            names = ", ".join(bound.metric.name for bound in self._bounds) or "none"
+            raise UsageError(f"knowledge needs a constraint on a cheap metric (known before training), not on {names}")
+        self._cheap = cheap if knowledge else []
+        if not self._bounds:
+            _LOG.info("c-tpe without a constraint is tpe")
+
+    def ask(self) -> Configuration:
+        if self._asked == 0 and self._cheap:
+            self._augment()
+        return super().ask()
+
+    def _augment(self) -> None:
+        assert self._problem.known is not None
+        for _ in range(self._knowledge):
+            configuration = self._problem.space.sample(self._rng)
+            values = {}
+            for i in self._cheap:
+                bound = self._bounds[i]
+                value = self._problem.known(bound.column, configuration)
+                values[i] = value if bound.upper else -value
+            self._estimators().observe_known(configuration, values)

@@ -1,0 +1,115 @@
+"""Observations as TPE keeps them, and its proposals. Importing this module loads numba; the methods do so late."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.space import Configuration, Flat
+from methods.tpe import compiled
+from methods.tpe.dimensions import Dimensions
+from methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
+
+_LOG = logging.getLogger("nasbench")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What distinguishes the methods of this family."""
+
+    candidates: int
+    """Drawn from the good density of every metric."""
+    relative: bool
+    """Score by relative density ratios (c-TPE), or by plain ones (naive)."""
+    feasible_first: bool
+    """Split the objective at feasible observations (c-TPE), or at any (naive, vanilla)."""
+    joint: bool
+    """Draw candidates from the joint mixture (the paper), or each hyper-parameter on its own (the scripts)."""
+    oldest_only: bool
+    """See `split_constraint`."""
+    snap_late: bool
+    """See `Dimensions` (`continuous_log_ordinals`)."""
+
+
+class Sampler:
+    """The observations of one run and the next proposal."""
+
+    def __init__(self, flat: Flat, limits: list[float], rules: Rules) -> None:
+        """`limits`: a constraint is satisfied by values <= its limit (the caller turns lower bounds around)."""
+        dimensions = Dimensions(flat.hyperparameters, flat.conditions, rules.snap_late)
+        self._flat, self._dimensions, self._limits, self._rules = flat, dimensions, limits, rules
+        self._n = 0
+        self._levels = np.zeros((len(dimensions), 64), np.int32)
+        self._points = np.full((len(dimensions), 64), np.nan)
+        self._values = np.full((1 + len(limits), 64), np.nan)
+        self._present = np.zeros((1 + len(limits), 64), np.bool_)
+        self._ok = np.zeros(64, np.bool_)
+        self._feasible = np.zeros(64, np.bool_)
+        self._failures = 0
+
+    def observe(self, configuration: Configuration, objective: float, values: list[float], feasible: bool) -> None:
+        """A finished evaluation: its objective and its constraints' values."""
+        j = self._append(configuration)
+        self._values[:, j] = [objective, *values]
+        self._present[:, j] = True
+        self._ok[j], self._feasible[j] = True, feasible
+
+    def observe_failure(self, configuration: Configuration) -> None:
+        """An evaluation that yielded nothing: known to violate the hard constraint, and nothing else (appendix D)."""
+        self._append(configuration)
+        self._failures += 1
+
+    def observe_known(self, configuration: Configuration, values: dict[int, float]) -> None:
+        """Some constraints' values, by their positions, without an evaluation (knowledge augmentation, appendix C)."""
+        j = self._append(configuration)
+        for constraint, value in values.items():
+            self._values[1 + constraint, j] = value
+            self._present[1 + constraint, j] = True
+
+    def groups(self, needed: int) -> NDArray[np.int8]:
+        """Good, bad or out, for the objective, each constraint, and the hard constraint if it has ever been violated.
+
+        Shape (metrics, N). `needed`: see `split_objective`.
+        """
+        n = self._n
+        eligible = self._feasible[:n] if self._rules.feasible_first else self._ok[:n]
+        rows = [split_objective(self._values[0, :n], eligible, needed)]
+        for i, limit in enumerate(self._limits, 1):
+            rows.append(split_constraint(self._values[i, :n], limit, self._present[i, :n], self._rules.oldest_only))
+        if self._failures:
+            known = self._present[1:, :n].any(axis=0) & ~self._ok[:n]
+            rows.append(np.where(known, OUT, np.where(self._ok[:n], GOOD, BAD)).astype(np.int8))
+        return np.array(rows)
+
+    def suggest(self, needed: int, rng: Generator) -> Configuration:
+        """The candidate with the highest score; the first, if several have it."""
+        options = (self._rules.candidates, self._rules.joint, self._rules.relative)
+        levels, points = compiled.suggest(
+            self._dimensions.packed, self._levels, self._points, self.groups(needed), options, rng
+        )
+        return self._flat.at(self._dimensions.unpack(levels, points))
+
+    def _append(self, configuration: Configuration) -> int:
+        j = self._n
+        if j == self._levels.shape[1]:
+            self._grow()
+        self._levels[:, j], self._points[:, j] = self._dimensions.pack(self._flat.coordinates(configuration))
+        self._n += 1
+        return j
+
+    def _grow(self) -> None:
+        for name in ("_levels", "_points", "_values", "_present", "_ok", "_feasible"):
+            array = getattr(self, name)
+            fill = np.nan if array.dtype == np.float64 else 0
+            setattr(self, name, np.concatenate([array, np.full_like(array, fill)], axis=-1))
+
+
+def say_if_compiling() -> None:
+    """A notice before the first use on a machine, which compiles for some seconds."""
+    if not any(Path(compiled.__file__).parent.glob("__pycache__/compiled.suggest*.nbi")):
+        _LOG.info("compiling TPE (once on a machine, some seconds)")

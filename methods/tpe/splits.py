@@ -1,0 +1,78 @@
+"""Which observations are good and which bad, for the objective and for each constraint (c-TPE, appendix B)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from methods.tpe.compiled import Array
+
+GOOD, BAD, OUT = 1, 0, -1
+
+
+@njit(cache=True)
+def split_objective(values: Array, feasible: Array, needed: int) -> Array:
+    """Good: everything up to the needed-th best feasible observation, infeasible ones before it included.
+
+    Where fewer are feasible, all are good: γ̂ = 1, and the objective has no say until then. Ties rank by age.
+
+    Args:
+        values: the objective of every observation, shape (N,); NaN where there is none: such a one is out.
+        feasible: whether each satisfies all constraints, shape (N,).
+        needed: how many feasible ones are to be good, at least 1.
+    """
+    groups = np.full(len(values), GOOD, np.int8)
+    best = np.full(needed, math.inf)
+    found = 0
+    last = -1
+    for j in range(len(values)):
+        if math.isnan(values[j]):
+            groups[j] = OUT
+        elif feasible[j] and (found < needed or values[j] < best[needed - 1]):
+            i = min(found, needed - 1)
+            while i > 0 and best[i - 1] > values[j]:
+                best[i] = best[i - 1]
+                i -= 1
+            best[i] = values[j]
+            found += 1
+    if found < needed:
+        return groups
+    # Of the feasible ones that tie with the needed-th value, the youngest that still belongs to the best.
+    quota = 0
+    for i in range(needed):
+        quota += best[i] == best[needed - 1]
+    for j in range(len(values)):
+        if feasible[j] and values[j] == best[needed - 1] and quota > 0:
+            last = j
+            quota -= 1
+    for j in range(len(values)):
+        if groups[j] == GOOD and (values[j] > best[needed - 1] or (values[j] == best[needed - 1] and j > last)):
+            groups[j] = BAD
+    return groups
+
+
+@njit(cache=True)
+def split_constraint(values: Array, limit: float, present: Array, oldest_only: bool) -> Array:
+    """Good: what satisfies value <= limit; where nothing does, what has the smallest value, so that it matters most.
+
+    Args:
+        values: of the constraint's metric, shape (N,); NaN violates it.
+        present: whether each is an observation of this constraint, shape (N,).
+        oldest_only: of several smallest values only the oldest is good (the authors' scripts); else all (the paper).
+    """
+    groups = np.full(len(values), OUT, np.int8)
+    satisfied, smallest = 0, -1
+    for j in range(len(values)):
+        if not present[j]:
+            continue
+        groups[j] = GOOD if values[j] <= limit else BAD
+        satisfied += groups[j]
+        if not math.isnan(values[j]) and (smallest < 0 or values[j] < values[smallest]):
+            smallest = j
+    if satisfied == 0 and smallest >= 0:
+        for j in range(len(values)):
+            if present[j] and values[j] == values[smallest] and (j == smallest or not oldest_only):
+                groups[j] = GOOD
+    return groups
