@@ -3,12 +3,13 @@
 from benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space
 from benchmarks.space.flat import Condition, Coordinate, Flat
 from benchmarks.space.grid import GridSpace
-from benchmarks.space.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
+from benchmarks.space.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
 from benchmarks.space.parameters import ParameterSpace
 
 __all__ = [
     "Block",
     "Categorical",
+    "Choice",
     "Condition",
     "Configuration",
     "Coordinate",

@@ -50,6 +50,8 @@ class Sampler:
         self._present = np.zeros((1 + len(limits), 64), np.bool_)
         self._ok = np.zeros(64, np.bool_)
         self._feasible = np.zeros(64, np.bool_)
+        self._repeated = np.zeros(64, np.bool_)
+        self._seen: set[Configuration] = set()
         self._failures = 0
 
     def observe(self, configuration: Configuration, objective: float, values: list[float], feasible: bool) -> None:
@@ -80,7 +82,11 @@ class Sampler:
         eligible = self._feasible[:n] if self._rules.feasible_first else self._ok[:n]
         rows = [split_objective(self._values[0, :n], eligible, needed)]
         for i, limit in enumerate(self._limits, 1):
-            rows.append(split_constraint(self._values[i, :n], limit, self._present[i, :n], self._rules.oldest_only))
+            rows.append(
+                split_constraint(
+                    self._values[i, :n], limit, self._present[i, :n], self._repeated[:n], self._rules.oldest_only
+                )
+            )
         if self._failures:
             known = self._present[1:, :n].any(axis=0) & ~self._ok[:n]
             rows.append(np.where(known, OUT, np.where(self._ok[:n], GOOD, BAD)).astype(np.int8))
@@ -99,11 +105,13 @@ class Sampler:
         if j == self._levels.shape[1]:
             self._grow()
         self._levels[:, j], self._points[:, j] = self._dimensions.pack(self._flat.coordinates(configuration))
+        self._repeated[j] = configuration in self._seen
+        self._seen.add(configuration)
         self._n += 1
         return j
 
     def _grow(self) -> None:
-        for name in ("_levels", "_points", "_values", "_present", "_ok", "_feasible"):
+        for name in ("_levels", "_points", "_values", "_present", "_ok", "_feasible", "_repeated"):
             array = getattr(self, name)
             fill = np.nan if array.dtype == np.float64 else 0
             setattr(self, name, np.concatenate([array, np.full_like(array, fill)], axis=-1))

@@ -54,12 +54,14 @@ def split_objective(values: Array, feasible: Array, needed: int) -> Array:
 
 
 @njit(cache=True)
-def split_constraint(values: Array, limit: float, present: Array, oldest_only: bool) -> Array:
+def split_constraint(values: Array, limit: float, present: Array, repeated: Array, oldest_only: bool) -> Array:
     """Good: what satisfies value <= limit; where nothing does, what has the smallest value, so that it matters most.
 
     Args:
         values: of the constraint's metric, shape (N,); NaN violates it.
         present: whether each is an observation of this constraint, shape (N,).
+        repeated: whether each is of a configuration observed before, shape (N,). Where nothing satisfies the
+            constraint, a repetition is bad: were it good too, the search would propose that configuration for ever.
         oldest_only: of several smallest values only the oldest is good (the authors' scripts); else all (the paper).
     """
     groups = np.full(len(values), OUT, np.int8)
@@ -73,6 +75,6 @@ def split_constraint(values: Array, limit: float, present: Array, oldest_only: b
             smallest = j
     if satisfied == 0 and smallest >= 0:
         for j in range(len(values)):
-            if present[j] and values[j] == values[smallest] and (j == smallest or not oldest_only):
+            if present[j] and values[j] == values[smallest] and (j == smallest or not (oldest_only or repeated[j])):
                 groups[j] = GOOD
     return groups

@@ -1,0 +1,394 @@
+"""TPE's and c-TPE's equations, each against what we did not write: scipy, quadrature, cases worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from benchmarks.space import Categorical, Choice, Condition, Coordinate, Float, Integer, Ordinal
+from benchmarks.space.hyperparameters import Hyperparameter
+from methods.tpe import compiled
+from methods.tpe.dimensions import Dimensions
+from methods.tpe.methods import good_by_share, good_by_square_root
+from methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
+
+positive = st.floats(1e-6, 1e6)
+quantiles = st.floats(0.001, 0.999)
+
+
+def log_ratio(good: float, bad: float, quantile: float) -> float:
+    found: float = compiled.log_relative_ratio(math.log(good), math.log(bad), quantile)
+    return found
+
+
+# Relative density ratio, section 3.2.1
+
+
+@given(positive, positive, quantiles)
+def test_the_relative_ratio_is_its_definition(good: float, bad: float, quantile: float) -> None:
+    expected = 1 / (quantile + (1 - quantile) * bad / good)
+    assert log_ratio(good, bad, quantile) == pytest.approx(math.log(expected), rel=1e-9, abs=1e-9)
+
+
+def test_the_relative_ratio_at_the_ends() -> None:
+    assert log_ratio(3.0, 7.0, 1.0) == 0.0  # satisfied everywhere: no say (corollary 2)
+    assert log_ratio(3.0, 7.0, 0.0) == pytest.approx(math.log(3 / 7))  # nothing good yet: the plain ratio
+    assert compiled.log_relative_ratio(-800.0, -5.0, 0.1) == pytest.approx(-795 - math.log(0.9))
+
+
+@given(positive, positive, positive, quantiles)
+def test_the_relative_ratio_ranks_as_the_plain_one(a: float, b: float, bad: float, quantile: float) -> None:
+    assume(abs(math.log(a / b)) > 1e-6)
+    first, second = log_ratio(a, bad, quantile), log_ratio(b, bad, quantile)
+    assert (first >= second) == (a > b) or first == pytest.approx(second, abs=1e-9)
+
+
+@given(st.lists(st.tuples(positive, positive), min_size=2, max_size=9), quantiles)
+def test_with_every_configuration_feasible_the_product_ranks_as_the_objective(
+    ratios: list[tuple[float, float]], quantile: float
+) -> None:
+    """Corollary 2: Γ = 1 gives every constraint γ̂ = 1, and the product ranks candidates as r_0 does."""
+    product = [log_ratio(good, bad, quantile) + log_ratio(bad, good, 1.0) for good, bad in ratios]
+    objective = [math.log(good / bad) for good, bad in ratios]
+    best = int(np.argmax(product))
+    assert objective[best] >= max(objective) - 1e-6 * (1 + abs(max(objective)))
+
+
+@given(positive, positive, quantiles, quantiles)
+def test_theorem_1(r_i: float, r_j: float, gamma_i: float, gamma_j: float) -> None:
+    """The derivative of the product in r_i is at least that in r_j, under the theorem's premise."""
+    gamma_i, gamma_j = sorted((gamma_i, gamma_j))
+    assume(r_i + gamma_i / (1 - gamma_i) * r_i**2 <= r_j + gamma_j / (1 - gamma_j) * r_j**2)
+
+    def slope(r: float, gamma: float, other: float, other_gamma: float) -> float:
+        step = 1e-4 * r
+        values = (math.exp(log_ratio(x, 1.0, gamma)) for x in (r - step, r + step))
+        low, high = values
+        return (high - low) / (2 * step) * math.exp(log_ratio(other, 1.0, other_gamma))
+
+    left, right = slope(r_i, gamma_i, r_j, gamma_j), slope(r_j, gamma_j, r_i, gamma_i)
+    assert left >= right - 1e-4 * abs(right) - 1e-12
+    assert right >= -1e-12
+
+
+# Splits, appendix B
+
+
+def groups(values: list[float], feasible: list[bool], needed: int) -> list[int]:
+    return split_objective(np.array(values), np.array(feasible), needed).tolist()
+
+
+def test_good_are_all_up_to_the_needed_best_feasible_one() -> None:
+    values, feasible = [5.0, 1.0, 3.0, 2.0, 4.0], [True, False, True, False, True]
+    assert groups(values, feasible, 1) == [BAD, GOOD, GOOD, GOOD, BAD]
+    assert groups(values, feasible, 2) == [BAD, GOOD, GOOD, GOOD, GOOD]
+
+
+def test_the_papers_figure_5() -> None:
+    """N = 9, ⌈√9 / 4⌉ = 1: black 1 lies before the best white one, and is good with it."""
+    values, feasible = [1.0, 2.0, 3.0, 4.0], [False, True, False, True]
+    assert good_by_square_root(9) == 1
+    assert groups(values, feasible, 1) == [GOOD, GOOD, BAD, BAD]
+
+
+def test_with_too_few_feasible_ones_all_are_good() -> None:
+    for feasible in ([False, False, False], [True, False, False]):
+        assert groups([3.0, 1.0, 2.0], feasible, 2) == [GOOD, GOOD, GOOD]
+
+
+def test_with_all_feasible_it_is_the_ordinary_split() -> None:
+    assert groups([4.0, 1.0, 3.0, 2.0], [True] * 4, 2) == [BAD, GOOD, BAD, GOOD]
+
+
+def test_ties_rank_by_age() -> None:
+    assert groups([1.0, 1.0, 1.0], [True, True, True], 2) == [GOOD, GOOD, BAD]
+    assert groups([1.0, 1.0, 1.0], [False, True, True], 1) == [GOOD, GOOD, BAD]
+    assert groups([2.0, 1.0, 1.0, 1.0], [True, False, True, False], 1) == [BAD, GOOD, GOOD, BAD]
+
+
+def test_observations_without_an_objective_are_out() -> None:
+    assert groups([math.nan, 1.0, 2.0], [False, True, True], 1) == [OUT, GOOD, BAD]
+    assert groups([math.nan, math.nan], [False, False], 1) == [OUT, OUT]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=12), st.integers(1, 4))
+def test_the_split_equals_a_plain_walk(observations: list[tuple[int, bool]], needed: int) -> None:
+    values, feasible = zip(*observations, strict=True)
+    order = sorted(range(len(values)), key=lambda j: (values[j], j))
+    expected = [GOOD] * len(values)
+    if sum(feasible) >= needed:
+        met = 0
+        for j in order:
+            expected[j] = GOOD if met < needed else BAD
+            met += feasible[j]
+    assert groups(list(map(float, values)), list(feasible), needed) == expected
+
+
+def constraint(values: list[float], limit: float, repeated: list[int] | None = None, oldest: bool = False) -> list[int]:
+    again = np.zeros(len(values), bool)
+    again[repeated or []] = True
+    return split_constraint(np.array(values), limit, np.ones(len(values), bool), again, oldest).tolist()
+
+
+def test_a_constraint_splits_by_its_own_values() -> None:
+    assert constraint([3.0, 1.0, 2.0, 2.0], 2.0) == [BAD, GOOD, GOOD, GOOD]
+    assert constraint([3.0, math.nan], 5.0) == [GOOD, BAD]
+
+
+def test_where_nothing_satisfies_it_the_smallest_are_good() -> None:
+    assert constraint([3.0, 1.5, 2.0, 1.5], 1.0) == [BAD, GOOD, BAD, GOOD]  # the paper: ties of the minimum all in
+    assert constraint([3.0, 1.5, 2.0, 1.5], 1.0, oldest=True) == [BAD, GOOD, BAD, BAD]  # the scripts
+    assert constraint([3.0, 1.5, 2.0, 1.5], 1.0, repeated=[3]) == [BAD, GOOD, BAD, BAD]
+    assert constraint([math.nan, math.nan], 1.0) == [BAD, BAD]
+
+
+def test_where_something_satisfies_it_repetitions_count() -> None:
+    assert constraint([3.0, 0.5, 0.5], 1.0, repeated=[2]) == [BAD, GOOD, GOOD]
+
+
+def test_the_rules_for_how_many_are_good() -> None:
+    assert [good_by_square_root(n) for n in (1, 16, 17, 64, 65, 144, 145, 200)] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert [good_by_share(n) for n in (1, 10, 11, 249, 251, 10_000)] == [1, 1, 2, 25, 25, 25]
+
+
+# Bandwidth
+
+
+@given(st.lists(st.integers(0, 5), min_size=0, max_size=30))
+def test_the_bandwidth_is_scotts_rule_guarded(levels: list[int]) -> None:
+    z = np.log([16.0, 32, 64, 128, 256, 512])
+    lower, upper = z[0] - 0.1, z[-1] + 0.1
+    values = np.append(z[levels] if levels else [], 0.5 * (lower + upper))
+    spread = 0.0
+    if len(values) > 1:
+        iqr = np.subtract(*np.percentile(values, [75, 25]))
+        spread = 1.059 * min(iqr / 1.34, values.std(ddof=1)) * len(values) ** -0.2
+    expected = np.clip(spread, (upper - lower) / 6, 0.5 * (upper - lower))
+    found = compiled.bandwidth(np.bincount(levels, minlength=6), z, lower, upper, 1 / 6)
+    assert found == pytest.approx(expected)
+
+
+# Densities
+
+SPACE: list[Hyperparameter] = [
+    Categorical("op", ("a", "b", "c")),
+    Ordinal("dropout", (0.0, 0.3, 0.6)),
+    Ordinal("lr", (5e-4, 1e-3, 5e-3, 1e-2), log=True),
+    Integer("layers", 1, 5),
+    Integer("units", 1, 9, log=True),
+    Float("momentum", -1.0, 2.0),
+    Float("decay", 1e-5, 1e-1, log=True),
+    Integer("steps", 1, 5000, log=True),
+]
+
+
+def one(h: Hyperparameter, **options: bool) -> Dimensions:
+    return Dimensions([h], [None], **options)
+
+
+def density_of(
+    dims: Dimensions, observed: list[Coordinate], at_levels: np.ndarray, at_points: np.ndarray
+) -> np.ndarray:
+    """p of places in a space of one hyper-parameter, given the coordinates observed in it."""
+    packed = [dims.pack([x]) for x in observed]
+    levels = np.array([p[0] for p in packed], np.int32).reshape(-1, 1).T.copy()
+    points = np.array([p[1] for p in packed], float).reshape(-1, 1).T.copy()
+    rows = np.arange(len(observed))
+    kernels = compiled.fit(dims.packed, levels, points, rows)
+    return np.exp(compiled.log_density(dims.packed, levels, points, rows, kernels, at_levels, at_points))
+
+
+def coordinates(h: Hyperparameter) -> list[float | int]:
+    if isinstance(h, Float):
+        return [h.low, h.high, 0.5 * (h.low + h.high), h.low + 0.01 * (h.high - h.low)]
+    return [h.low, h.high, 3] if isinstance(h, Integer) else [0, len(h.values) - 1, 1]
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("h", SPACE, ids=lambda h: h.name)
+@pytest.mark.parametrize("observed", [[], [0], [0, 1, 1, 2], [2, 2, 2, 2, 2, 2]])
+def test_every_density_integrates_to_one(h: Hyperparameter, observed: list[int], late: bool) -> None:
+    dims = one(h, continuous_log_ordinals=late)
+    seen = [coordinates(h)[i] for i in observed]
+    size = int(dims.packed[0][0])
+    if size:
+        at = np.arange(size, dtype=np.int32)[None, :]
+        total = density_of(dims, seen, at, np.full((1, size), np.nan)).sum()
+    else:
+        lower, upper = dims.packed[7][0], dims.packed[8][0]
+
+        def density(x: float) -> float:
+            return float(density_of(dims, seen, np.zeros((1, 1), np.int32), np.array([[x]]))[0])
+
+        places = sorted({float(dims.pack([x])[1][0]) for x in seen} - {lower, upper})
+        total, _ = integrate.quad(density, lower, upper, points=places or None, limit=400)
+    assert total == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_float_kernel_is_scipys_truncated_normal() -> None:
+    h = Float("x", -1.0, 2.0)
+    dims = one(h)
+    seen = [0.5, 1.7]
+    width = compiled.bandwidth(np.array([1, 1]), np.array(seen), -1.0, 2.0, 0.01)
+    x = np.linspace(-1, 2, 31)
+    expected = np.zeros(31)
+    for centre, w in [
+        (0.5, width),
+        (1.7, width),
+        (0.5, 3.0),
+    ]:  # the last is the prior: the middle, as wide as the range
+        expected += stats.truncnorm.pdf(x, (-1 - centre) / w, (2 - centre) / w, centre, w) / 3
+    found = density_of(dims, seen, np.zeros((1, 31), np.int32), x[None, :])
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_an_ordinal_kernel_is_the_mass_of_its_cell() -> None:
+    h = Ordinal("dropout", (0.0, 0.3, 0.6))
+    width = compiled.bandwidth(np.array([0, 0, 1]), np.array([0.0, 0.3, 0.6]), -0.15, 0.75, 1 / 3)
+    edges = np.array([-0.15, 0.15, 0.45, 0.75])
+    expected = np.zeros(3)
+    for centre, w in [(0.6, width), (0.3, 0.9)]:
+        cdf = stats.truncnorm.cdf(edges, (-0.15 - centre) / w, (0.75 - centre) / w, centre, w)
+        expected += np.diff(cdf) / 2
+    found = density_of(one(h), [2], np.arange(3, dtype=np.int32)[None, :], np.full((1, 3), np.nan))
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_categorical_kernel_is_aitchison_aitken() -> None:
+    found = density_of(one(SPACE[0]), [1], np.arange(3, dtype=np.int32)[None, :], np.full((1, 3), np.nan))
+    assert found.tolist() == pytest.approx([(0.1 + 1 / 3) / 2, (0.8 + 1 / 3) / 2, (0.1 + 1 / 3) / 2])
+
+
+grid: list[Choice] = [
+    Categorical("a", ("x", "y")),
+    Ordinal("b", (1, 2, 4, 8), log=True),
+    Ordinal("c", (0.0, 0.5, 1.0)),
+    Categorical("d", tuple("pqrst")),
+    Ordinal("e", tuple(range(8))),
+    Categorical("f", tuple("uvwxyz")),
+]
+
+
+def test_the_joint_density_is_the_mixture_of_products_and_sums_to_one() -> None:
+    """Against a plain product of one-dimensional masses; over the whole space of 11,520 points."""
+    dims = Dimensions(grid, [None] * len(grid))
+    rng = np.random.default_rng(0)
+    sizes = [len(h.values) for h in grid]
+    levels = np.array([rng.integers(size, size=7) for size in sizes], np.int32)
+    points = np.full(levels.shape, np.nan)
+    rows = np.array([0, 2, 3, 5, 6])
+    kernels = compiled.fit(dims.packed, levels, points, rows)
+    everything = np.array(np.meshgrid(*map(np.arange, sizes), indexing="ij"), np.int32).reshape(len(sizes), -1)
+    found = np.exp(
+        compiled.log_density(dims.packed, levels, points, rows, kernels, everything, np.full(everything.shape, np.nan))
+    )
+    assert found.sum() == pytest.approx(1.0)
+    offsets, prior = dims.packed[1], dims.packed[10]
+    for s in rng.integers(everything.shape[1], size=50):
+        total = math.prod(prior[offsets[d] + everything[d, s]] for d in range(len(sizes)))
+        for j in rows:
+            places = (offsets[d] + everything[d, s] * (k + 1) + levels[d, j] for d, k in enumerate(sizes))
+            total += math.prod(kernels[0][place] for place in places)
+        assert found[s] == pytest.approx(total / (len(rows) + 1))
+
+
+def test_an_absent_hyperparameter_contributes_nothing_to_a_kernel() -> None:
+    child = Float("child", 0.0, 1.0)
+    dims = Dimensions([SPACE[0], child], [None, Condition(0, (True, False, True))])
+    packed = [dims.pack(c) for c in ([0, 0.3], [1, None], [0, 0.9])]
+    levels, points = (np.array([p[i] for p in packed]).T.copy() for i in (0, 1))
+    rows = np.arange(3)
+    kernels = compiled.fit(dims.packed, levels, points, rows)
+
+    def density(at: list[Coordinate]) -> float:
+        place = dims.pack(at)
+        log = compiled.log_density(dims.packed, levels, points, rows, kernels, place[0][:, None], place[1][:, None])
+        return float(np.exp(log[0]))
+
+    width = kernels[1][1]
+    assert width == pytest.approx(compiled.bandwidth(np.array([1, 1]), np.array([0.3, 0.9]), 0.0, 1.0, 0.01))
+
+    def bell(x: float, centre: float, w: float) -> float:
+        return float(stats.truncnorm.pdf(x, -centre / w, (1 - centre) / w, centre, w))
+
+    with_child = 0.8 * bell(0.4, 0.3, width) + 0.1 + 0.8 * bell(0.4, 0.9, width) + bell(0.4, 0.5, 1.0) / 3
+    assert density([0, 0.4]) == pytest.approx(with_child / 4)
+    assert density([1, None]) == pytest.approx((0.1 + 0.8 + 0.1 + 1 / 3) / 4)
+
+
+# Candidates
+
+
+def drawn(dims: Dimensions, observed: list[list[Coordinate]], joint: bool, n: int) -> tuple[np.ndarray, np.ndarray]:
+    packed = [dims.pack(c) for c in observed]
+    levels, points = (np.array([p[i] for p in packed]).T.copy() for i in (0, 1))
+    rows = np.arange(len(observed))
+    to = np.zeros((len(dims), n), np.int32), np.full((len(dims), n), np.nan)
+    kernels = compiled.fit(dims.packed, levels, points, rows)
+    compiled.draw(dims.packed, levels, points, rows, kernels, joint, np.random.default_rng(0), to)
+    return to
+
+
+def test_candidates_follow_the_joint_density() -> None:
+    dims = Dimensions(grid[:3], [None] * 3)
+    observed: list[list[Coordinate]] = [[0, 3, 0], [0, 3, 0], [1, 0, 2]]
+    to_levels, _ = drawn(dims, observed, joint=True, n=20_000)
+    packed = [dims.pack(c) for c in observed]
+    levels, points = (np.array([p[i] for p in packed]).T.copy() for i in (0, 1))
+    everything = np.array(np.meshgrid(*map(np.arange, (2, 4, 3)), indexing="ij"), np.int32).reshape(3, -1)
+    kernels = compiled.fit(dims.packed, levels, points, np.arange(3))
+    at = np.full(everything.shape, np.nan)
+    p = np.exp(compiled.log_density(dims.packed, levels, points, np.arange(3), kernels, everything, at))
+    codes = np.ravel_multi_index(tuple(to_levels), (2, 4, 3))
+    assert stats.chisquare(np.bincount(codes, minlength=24), 20_000 * p).pvalue > 0.001
+
+
+def test_the_scripts_draw_each_hyperparameter_on_its_own() -> None:
+    dims = Dimensions([Categorical("a", (0, 1)), Categorical("b", (0, 1))], [None] * 2)
+    observed: list[list[Coordinate]] = [[0, 0]] * 10 + [[1, 1]] * 10
+    agree = {joint: np.mean(np.equal(*drawn(dims, observed, joint, 20_000)[0])) for joint in (True, False)}
+    assert agree[False] == pytest.approx(0.5, abs=0.02)
+    assert agree[True] == pytest.approx((20 * (0.8**2 + 0.2**2) + 0.5) / 21, abs=0.02)
+
+
+def test_continuous_candidates_follow_their_density() -> None:
+    dims = one(Float("x", -1.0, 2.0))
+    _, to = drawn(dims, [[0.5], [1.7]], joint=True, n=5000)
+    width = compiled.bandwidth(np.array([1, 1]), np.array([0.5, 1.7]), -1.0, 2.0, 0.01)
+
+    def cdf(x: np.ndarray) -> np.ndarray:
+        parts = [(0.5, width), (1.7, width), (0.5, 3.0)]
+        return sum(stats.truncnorm.cdf(x, (-1 - c) / w, (2 - c) / w, c, w) for c, w in parts) / 3
+
+    assert stats.kstest(to[0], cdf).pvalue > 0.001
+
+
+def test_children_are_drawn_exactly_where_their_parents_permit_them() -> None:
+    dims = Dimensions([SPACE[0], Float("child", 0.0, 1.0)], [None, Condition(0, (True, False, True))])
+    to_levels, to_points = drawn(dims, [[0, 0.3], [1, None]], joint=True, n=500)
+    assert (np.isnan(to_points[1]) == (to_levels[0] == 1)).all()
+    assert 0 < np.isnan(to_points[1]).sum() < 500
+    for s in range(500):
+        unpacked = dims.unpack(to_levels[:, s], to_points[:, s])
+        assert (unpacked[1] is None) == (unpacked[0] == 1)
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("h", SPACE, ids=lambda h: h.name)
+def test_coordinates_survive_packing(h: Hyperparameter, late: bool) -> None:
+    dims = one(h, continuous_log_ordinals=late)
+    for x in [*coordinates(h), None]:
+        (found,) = dims.unpack(*dims.pack([x]))
+        assert found == (pytest.approx(x) if x is not None else None)
+
+
+def test_a_candidate_between_levels_moves_to_the_nearest_in_the_logarithm_and_the_lower_of_two() -> None:
+    dims = one(Ordinal("lr", (1.0, 10.0, 100.0), log=True), continuous_log_ordinals=True)
+    for place, level in [(0.0, 0), (0.5, 0), (0.51, 1), (1.49, 1), (2.0, 2)]:
+        point = np.array([place * math.log(10)])
+        assert dims.unpack(np.zeros(1, np.int32), point) == [level]
