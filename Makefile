@@ -1,22 +1,28 @@
-# Each target works from a fresh clone. PYTHON is any Python 3.11 or newer.
+# Each target works from a fresh clone. PYTHON is any Python 3.11 or newer. EXTRAS are what tests and checks install
+# beside the core: dev,peers by default; gp (Ax, PyTorch) adds the Gaussian processes, whose tests are skipped without.
 PYTHON ?= python3
 JOBS ?= 2
+EXTRAS ?= dev,peers
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: setup test reproduce lint clean
 
-setup: .venv/ready
+setup: .venv/core
+	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 
-.venv/ready: pyproject.toml constraints.txt
+# The core alone: enough for `nasbench` on the embedded tables.
+.venv/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools wheel
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e '.[dev,peers]'
+	$(PIP) setuptools wheel
+	$(PIP) --no-build-isolation -e .
+	$(BIN)/python -m methods.tpe.sampler
 	touch $@
 
 test: setup
 	$(BIN)/python -m pytest
 
-reproduce: setup
+reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)
 	$(BIN)/nasbench report runs/quick
 

@@ -66,6 +66,9 @@ class Method(ABC):
     version: ClassVar[int] = 1
     """Part of a run's identity: raise it when a change makes the method propose differently."""
 
+    seconds: ClassVar[float] = 0.0
+    """CPU seconds of one ask and tell, measured over runs of 200 evaluations: a suite's cost is estimated from it."""
+
     needs: ClassVar[tuple[str, ...]] = ()
     """Views of the space that the method calls, by name (`as_graph`, `as_supernet`); it runs where all are present."""
 

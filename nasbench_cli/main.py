@@ -78,6 +78,7 @@ def show(name: str) -> None:
     help="Where trajectories go.  [default: runs/default, or runs/SUITE]",
 )
 @click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Runs computed at the same time.")
+@click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
 def run(
     methods: tuple[str, ...],
@@ -91,6 +92,7 @@ def run(
     suite: Path | None,
     folder: Path | None,
     jobs: int,
+    without: tuple[str, ...],
     retry_failed: bool,
 ) -> int:
     """Run methods on benchmarks and store every seed's trajectory.
@@ -107,9 +109,13 @@ def run(
         raise UsageError(f"jobs must be at least 1, not {jobs}")
     if suite is not None:
         if any(flag for flag in flags if flag is not None):
-            raise UsageError("--suite describes the whole grid: give it alone, with --store, --jobs or --retry-failed")
-        wanted = suites.load_suite(suite)
+            raise UsageError(
+                "--suite describes the whole grid: give it alone, with --store, --jobs, --without or --retry-failed"
+            )
+        wanted = suites.load_suite(suite).without(without)
     else:
+        if without:
+            raise UsageError("--without leaves methods of a --suite out: here, name only the methods you want")
         if not methods or not benchmarks:
             raise UsageError("give a --method and a --bench (see `nasbench list`), or a --suite")
         grid = Grid(

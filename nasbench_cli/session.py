@@ -28,6 +28,7 @@ from results.status import status as status_of
 from results.store import content_hash
 
 _MOST_LINES = 24
+_WORTH_SAYING = 30.0  # seconds
 
 
 def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
@@ -42,6 +43,7 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
     _say_plan(missing)
+    _say_cost(missing, jobs)
     work = executors.batches([(p, seeds) for p, seeds in missing if seeds], jobs)
     begin, evaluations, computed = perf_counter(), 0, 0
     runs = executors.execute(work, store, provenance(), jobs)
@@ -137,6 +139,27 @@ def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
             click.echo(f"{p.cell.method} on {p.cell.bench}, {p.cell.constraint}: {len(p.seeds)} runs, {state}")
     state = f"{wanted - todo} (cached), {todo} to run" if todo else "all (cached)"
     click.echo(f"{wanted} runs in {len(missing)} cells: {state}")
+
+
+def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
+    """An estimate of the time, where it is worth a coffee: from what each method says an evaluation costs it."""
+    seconds: dict[str, float] = {}
+    for p, seeds in missing:
+        own = len(seeds) * (p.cell.evals or 200) * p.spec.method.seconds / jobs
+        seconds[p.spec.name] = seconds.get(p.spec.name, 0.0) + own
+    total = sum(seconds.values())
+    if total > _WORTH_SAYING:
+        longest_first = sorted(seconds.items(), key=lambda item: -item[1])
+        parts = ", ".join(f"{name} {_span(own)}" for name, own in longest_first if own > 1)
+        click.echo(f"estimated: {_span(total)} with --jobs {jobs} ({parts}); --without NAME leaves a method out")
+
+
+def _span(seconds: float) -> str:
+    """Seconds as people say them."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:

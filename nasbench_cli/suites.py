@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -25,6 +25,18 @@ class Suite:
     title: str = ""
     checkpoints: tuple[int, ...] = ()
     baseline: str | None = None
+
+    def without(self, names: Sequence[str]) -> Suite:
+        """The suite without some methods, by name or label. Raises UsageError for one it does not have."""
+        known = {text for grid in self.grids for spec in grid.methods for text in (spec.name, spec.label)}
+        for name in names:
+            if name not in known:
+                raise unknown("method of this suite", name, known)
+        kept = [
+            replace(grid, methods=tuple(s for s in grid.methods if s.name not in names and s.label not in names))
+            for grid in self.grids
+        ]
+        return replace(self, grids=tuple(grid for grid in kept if grid.methods))
 
     @property
     def wishes(self) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def write(
     made = [
         tables.ranks(curves, points),
         *([tables.comparison(curves, reference, points)] if len(curves.methods) > 1 else []),
+        *tables.beside_published(curves, reference),
         tables.performance(curves, points),
         tables.feasibility(curves),
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from results import statistics
+from results import published, statistics
 from results.curves import Curves
 
 
@@ -63,7 +63,7 @@ class Table:
 
 
 _SETTING = ("benchmark", "constraint")
-_TEXT = frozenset({"method", "benchmark", "constraint", "against"})
+_TEXT = frozenset({"method", "benchmark", "constraint", "against", "settings"})
 
 
 def ranks(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
@@ -105,6 +105,30 @@ def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> T
     )
     title = f"Baseline {curves.methods[baseline]}: wins / losses / ties over settings"
     return Table("comparison", title, note, data, shown)
+
+
+def beside_published(curves: Curves, baseline: int) -> list[Table]:
+    """Wins, losses and ties that a paper prints, and ours for the same method and settings: a table a paper."""
+    tables = []
+    for paper, data in published.beside(curves, baseline):
+        ours = [
+            f"{r['wins']}/{r['losses']}/{r['ties']}" if r["pairs"] else "needs data" for r in data.to_dict("records")
+        ]
+        shown = pd.DataFrame(
+            {
+                "method": data["method"],
+                "table": data["table"].astype(str),
+                "settings": data["settings"],
+                "evals": data["evaluations"].astype(str),
+                "published": data["published"],
+                "of": data["published_pairs"].astype(str),
+                "reproduced": ours,
+                "pairs": data["pairs"].astype(str),
+            }
+        )
+        note = f"{paper['source']}. {paper['note']} Reproduced: ours, on what is embedded, counted the same way."
+        tables.append(Table("published", f"Published beside reproduced: {paper['baseline']}", note, data, shown))
+    return tables
 
 
 def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:

@@ -300,7 +300,7 @@ def _sum(values: Array) -> float:
 
 @njit(cache=True)
 def suggest(dims: Array, levels: Array, points: Array, groups: Array, options: Array, rng: Array) -> Array:
-    """The best of the candidates drawn for every metric: (levels (D,), points (D,)).
+    """The best of the candidates drawn for every metric: (levels (D,), points (D,)); the first, if several are.
 
     Args:
         groups: of each metric (the objective first), shape (M, N): 1 good, 0 bad, -1 not an observation of it.
@@ -308,23 +308,45 @@ def suggest(dims: Array, levels: Array, points: Array, groups: Array, options: A
             by plain ones).
     """
     candidates, joint, relative = options
-    metrics = groups.shape[0]
-    at_levels = np.zeros((levels.shape[0], metrics * candidates), np.int32)
-    at_points = np.zeros((levels.shape[0], metrics * candidates))
-    fitted = []
-    for m in range(metrics):
-        good = np.flatnonzero(groups[m] == 1)
-        kernels = fit(dims, levels, points, good)
+    at_levels = np.zeros((levels.shape[0], len(groups) * candidates), np.int32)
+    at_points = np.full(at_levels.shape, np.nan)
+    fitted = [fit(dims, levels, points, np.flatnonzero(group == 1)) for group in groups]
+    for m in range(len(groups)):
         part = slice(m * candidates, (m + 1) * candidates)
-        draw(dims, levels, points, good, kernels, joint, rng, (at_levels[:, part], at_points[:, part]))
-        fitted.append((good, kernels))
-    scores = np.zeros(metrics * candidates)
-    for m in range(metrics):
-        good, kernels = fitted[m]
-        bad = np.flatnonzero(groups[m] == 0)
+        good = np.flatnonzero(groups[m] == 1)
+        draw(dims, levels, points, good, fitted[m], joint, rng, (at_levels[:, part], at_points[:, part]))
+    scores = _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
+    best = np.argmax(scores)
+    return at_levels[:, best].copy(), at_points[:, best].copy()
+
+
+@njit(cache=True)
+def acquisition(
+    dims: Array, levels: Array, points: Array, groups: Array, relative: bool, at_levels: Array, at_points: Array
+) -> Array:
+    """The logarithm of the acquisition at candidates (levels (D, S), points (D, S)), shape (S,)."""
+    fitted = [fit(dims, levels, points, np.flatnonzero(group == 1)) for group in groups]
+    return _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
+
+
+@njit(cache=True)
+def _scores(
+    dims: Array,
+    levels: Array,
+    points: Array,
+    groups: Array,
+    relative: bool,
+    fitted: Array,
+    at_levels: Array,
+    at_points: Array,
+) -> Array:
+    """Sum over metrics of the log density ratios, relative ones or plain, shape (S,)."""
+    scores = np.zeros(at_levels.shape[1])
+    for m in range(len(groups)):
+        good, bad = np.flatnonzero(groups[m] == 1), np.flatnonzero(groups[m] == 0)
         if len(good) + len(bad) == 0 or (relative and len(bad) == 0):
             continue  # nothing is known, or all satisfy it: its ratio is 1 (corollary 2)
-        log_good = log_density(dims, levels, points, good, kernels, at_levels, at_points)
+        log_good = log_density(dims, levels, points, good, fitted[m], at_levels, at_points)
         log_bad = log_density(dims, levels, points, bad, fit(dims, levels, points, bad), at_levels, at_points)
         quantile = len(good) / (len(good) + len(bad))
         for s in range(len(scores)):
@@ -332,5 +354,4 @@ def suggest(dims: Array, levels: Array, points: Array, groups: Array, options: A
                 scores[s] += log_relative_ratio(log_good[s], log_bad[s], quantile)
             else:
                 scores[s] += log_good[s] - log_bad[s]
-    best = np.argmax(scores)
-    return at_levels[:, best].copy(), at_points[:, best].copy()
+    return scores

@@ -38,7 +38,11 @@ class Dimensions:
         continuous_log_ordinals: bool = False,
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
-        self._levels = [_levels(h, continuous_log_ordinals) for h in hyperparameters]
+        # A parent stays discrete, or its children could not tell whether they are present.
+        parents_of = {condition.parent for condition in conditions if condition}
+        self._levels = [
+            _levels(h, continuous_log_ordinals and d not in parents_of) for d, h in enumerate(hyperparameters)
+        ]
         sizes = np.array([len(z) if z is not None else 0 for z in self._levels], np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes * (sizes + 1))])
         starts = np.concatenate([[0], np.cumsum(sizes)])

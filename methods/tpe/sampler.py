@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +10,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.space import Configuration, Flat
+from benchmarks.space import Configuration, Flat, GridSpace, Ordinal
 from methods.tpe import compiled
 from methods.tpe.dimensions import Dimensions
 from methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
-
-_LOG = logging.getLogger("nasbench")
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,21 @@ class Sampler:
         )
         return self._flat.at(self._dimensions.unpack(levels, points))
 
+    def acquisition(self, configurations: Sequence[Configuration], needed: int) -> NDArray[np.float64]:
+        """The logarithm of what `suggest` maximises, at some configurations: one value each."""
+        packed = [self._dimensions.pack(self._flat.coordinates(c)) for c in configurations]
+        at_levels, at_points = (np.array(part).T.copy() for part in zip(*packed, strict=True))
+        found: NDArray[np.float64] = compiled.acquisition(
+            self._dimensions.packed,
+            self._levels,
+            self._points,
+            self.groups(needed),
+            self._rules.relative,
+            at_levels,
+            at_points,
+        )
+        return found
+
     def _append(self, configuration: Configuration) -> int:
         j = self._n
         if j == self._levels.shape[1]:
@@ -117,7 +130,19 @@ class Sampler:
             setattr(self, name, np.concatenate([array, np.full_like(array, fill)], axis=-1))
 
 
-def say_if_compiling() -> None:
-    """A notice before the first use on a machine, which compiles for some seconds."""
-    if not any(Path(compiled.__file__).parent.glob("__pycache__/compiled.suggest*.nbi")):
-        _LOG.info("compiling TPE (once on a machine, some seconds)")
+def compile_ahead() -> None:
+    """Compiles everything a search calls, into numba's cache: some seconds, once on a machine."""
+    space = GridSpace([Ordinal("a", (1, 2, 3))])
+    sampler = Sampler(space, [2.0], Rules(2, True, True, True, False, False))
+    for choice in (0, 1, 2):
+        sampler.observe((choice,), float(choice), [float(choice)], choice < 2)
+    sampler.suggest(1, np.random.default_rng(0))
+
+
+def is_compiled() -> bool:
+    """Whether numba's cache beside the code has the compiled search."""
+    return any(Path(compiled.__file__).parent.glob("__pycache__/compiled.suggest*.nbi"))
+
+
+if __name__ == "__main__":
+    compile_ahead()

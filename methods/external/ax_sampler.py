@@ -1,0 +1,104 @@
+"""Ax (Bakshy et al., 2018): a Gaussian process with noisy expected improvement (Letham et al., 2019)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from numpy.random import Generator
+
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
+from methods.base import METHODS, Method, Observation, Problem
+from methods.external.requirements import require
+
+if TYPE_CHECKING:
+    from ax.api.client import Client
+
+
+@METHODS.register("ax-nei")
+class AxNEI(Method):
+    """Ax's service interface: Sobol points, then a GP with (constrained) noisy expected improvement.
+
+    Constraints are Ax's outcome constraints, a failed evaluation is a failed trial, pending ones are trials that Ax
+    waits for. Seconds a suggestion: plan for it.
+    """
+
+    needs = ("as_flat",)
+    seconds = 5.0
+
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
+        require("ax-nei", "gp", "ax")
+        if initial < 1:
+            raise UsageError(f"initial must be at least 1, not {initial}")
+        self._problem, self._rng, self._initial = problem, rng, initial
+        self._seed = int(rng.integers(2**31))
+        self._flat: Flat = problem.space.as_flat()  # type: ignore[attr-defined]
+        if any(self._flat.conditions):
+            raise UsageError("ax-nei does not search spaces with conditional hyper-parameters")
+        self._client: Client | None = None
+        self._pending: dict[Configuration, deque[int]] = {}
+
+    def ask(self) -> Configuration:
+        client = self._begun()
+        names = [h.name for h in self._flat.hyperparameters]
+        proposed = client.get_next_trials(max_trials=1)
+        if proposed:
+            ((trial, parameters),) = proposed.items()
+            configuration = self._flat.at([_number(parameters[name]) for name in names])
+        else:  # Ax waits for the initial trials that are pending
+            configuration = self._problem.space.sample(self._rng)
+            coordinates = map(_number, self._flat.coordinates(configuration))
+            trial = client.attach_trial(dict(zip(names, coordinates, strict=True)))
+        self._pending.setdefault(configuration, deque()).append(trial)
+        return configuration
+
+    def tell(self, observation: Observation) -> None:
+        trial = self._pending[observation.configuration].popleft()
+        if observation.evaluation.status != "ok":
+            self._begun().mark_trial_failed(trial)
+            return
+        metrics = observation.evaluation.metrics
+        data = {f"c{i}": metrics[b.column] for i, b in enumerate(self._problem.constraints)}
+        self._begun().complete_trial(trial, raw_data={"objective": metrics[0], **data})
+
+    def _begun(self) -> Client:
+        if self._client is None:
+            import logging
+
+            from ax.api.client import Client
+
+            logging.getLogger("ax").setLevel(logging.ERROR)
+            client = Client(random_seed=self._seed)
+            client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
+            relations = enumerate(self._problem.constraints)
+            constraints = [f"c{i} {'<=' if b.upper else '>='} {b.limit!r}" for i, b in relations]
+            client.configure_optimization("-objective", outcome_constraints=constraints or None)
+            client.configure_generation_strategy(
+                "fast",
+                initialization_budget=self._initial,
+                initialization_random_seed=self._seed,
+                initialize_with_center=False,
+            )
+            self._client = client
+        return self._client
+
+
+def _number(value: object) -> float | int:
+    if isinstance(value, float | int):
+        return value
+    raise TypeError(f"Ax proposed {value!r}, not a number")
+
+
+def _parameter(h: Hyperparameter) -> Any:
+    from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
+
+    if isinstance(h, Float | Integer):
+        return RangeParameterConfig(
+            name=h.name,
+            bounds=(h.low, h.high),
+            parameter_type="float" if isinstance(h, Float) else "int",
+            scaling="log" if h.log else "linear",
+        )
+    indices = list(range(len(h.values)))
+    return ChoiceParameterConfig(name=h.name, values=indices, parameter_type="int", is_ordered=isinstance(h, Ordinal))

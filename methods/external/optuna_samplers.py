@@ -1,0 +1,126 @@
+"""Optuna's samplers (Akiba et al., 2019), through its ask-and-tell interface."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from numpy.random import Generator
+
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, Coordinate, Flat, Float, Hyperparameter, Integer, Ordinal
+from methods.base import METHODS, Method, Observation, Problem
+from methods.external.requirements import require
+
+if TYPE_CHECKING:
+    import optuna
+
+
+class OptunaMethod(Method):
+    """A sampler of Optuna on our problem.
+
+    Ordinal hyper-parameters are integers (the index of the level), constraints are set trial by trial (satisfied where
+    <= 0), a failed evaluation is a failed trial, and pending ones are running trials, which Optuna knows of.
+    """
+
+    needs = ("as_flat",)
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        require(type(self).__name__, "peers", "optuna")
+        self._problem, self._seed = problem, int(rng.integers(2**32))
+        self._flat: Flat = problem.space.as_flat()  # type: ignore[attr-defined]
+        self._study: optuna.Study | None = None
+        self._pending: dict[Configuration, deque[Any]] = {}
+
+    @abstractmethod
+    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
+        """The sampler, with a seed of its own."""
+
+    def ask(self) -> Configuration:
+        trial = self._begun().ask()
+        coordinates: list[Coordinate] = []
+        for h, condition in zip(self._flat.hyperparameters, self._flat.conditions, strict=True):
+            parent = None if condition is None else coordinates[condition.parent]
+            present = condition is None or (parent is not None and condition.permitted[int(parent)])
+            coordinates.append(_suggested(trial, h) if present else None)
+        configuration = self._flat.at(coordinates)
+        self._pending.setdefault(configuration, deque()).append(trial)
+        return configuration
+
+    def tell(self, observation: Observation) -> None:
+        import optuna
+
+        trial = self._pending[observation.configuration].popleft()
+        evaluation = observation.evaluation
+        if evaluation.status != "ok":
+            self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
+            return
+        for bound in self._problem.constraints:
+            excess = evaluation.metrics[bound.column] - bound.limit
+            trial.set_constraint(bound.metric.name, excess if bound.upper else -excess)
+        self._begun().tell(trial, observation.objective)
+
+    def _begun(self) -> optuna.Study:
+        if self._study is None:
+            import optuna
+
+            optuna.logging.set_verbosity(optuna.logging.ERROR)
+            self._study = optuna.create_study(sampler=self.sampler(self._seed))
+        return self._study
+
+
+@METHODS.register("optuna-tpe")
+class OptunaTPE(OptunaMethod):
+    """Optuna's TPE with its defaults and its own handling of constraints (which is not c-TPE)."""
+
+    seconds = 1.5e-3
+
+    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
+        import optuna
+
+        return optuna.samplers.TPESampler(seed=seed)
+
+
+@METHODS.register("cnsga2")
+class CNSGA2(OptunaMethod):
+    """Constrained NSGA-II (Deb et al., 2002), Optuna's, with the population of the c-TPE paper."""
+
+    seconds = 4e-4
+
+    def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
+        if population < 2:
+            raise UsageError(f"population must be at least 2, not {population}")
+        super().__init__(problem, rng)
+        self._population = population
+
+    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
+        import optuna
+
+        return optuna.samplers.NSGAIISampler(population_size=self._population, seed=seed)
+
+
+@METHODS.register("optuna-gp")
+class OptunaGP(OptunaMethod):
+    """Optuna's Gaussian process with constrained expected improvement (log EI)."""
+
+    seconds = 0.15
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        require("optuna-gp", "gp", "torch")
+        super().__init__(problem, rng)
+
+    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
+        import optuna
+
+        return optuna.samplers.GPSampler(seed=seed, deterministic_objective=False)
+
+
+def _suggested(trial: optuna.Trial, h: Hyperparameter) -> Coordinate:
+    if isinstance(h, Float):
+        return trial.suggest_float(h.name, h.low, h.high, log=h.log)
+    if isinstance(h, Integer):
+        return trial.suggest_int(h.name, h.low, h.high, log=h.log)
+    if isinstance(h, Ordinal):
+        return trial.suggest_int(h.name, 0, len(h.values) - 1)
+    return trial.suggest_categorical(h.name, tuple(range(len(h.values))))

@@ -1,0 +1,103 @@
+"""Constrained expected improvement on random forests.
+
+It stands where the c-TPE paper has Hypermapper 2, whose search this resembles: Hypermapper 2.2.13 does not run beside
+current libraries (it calls scikit-learn with arguments that were removed in 1.4, and imports pkg_resources).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.errors import UsageError
+from benchmarks.space import Categorical, Configuration, Flat
+from methods.base import METHODS, Method, Observation, Problem
+from methods.external.requirements import require
+
+
+@METHODS.register("rf-cei")
+class RandomForestCEI(Method):
+    """Random forests for the objective and every constraint; maximises EI times the probability of feasibility.
+
+    After `initial` random configurations, the best of `candidates` is proposed: random ones, and neighbours of the best
+    so far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
+    """
+
+    needs = ("as_flat",)
+    seconds = 0.12
+
+    def __init__(
+        self, problem: Problem, rng: Generator, *, initial: int = 10, candidates: int = 500, trees: int = 30
+    ) -> None:
+        require("rf-cei", "peers", "sklearn")
+        for name, value in (("initial", initial), ("candidates", candidates), ("trees", trees)):
+            if not 1 <= value <= 100_000:
+                raise UsageError(f"{name} must lie in [1, 100000], not {value}")
+        self._problem, self._rng = problem, rng
+        self._flat: Flat = problem.space.as_flat()  # type: ignore[attr-defined]
+        self._initial, self._candidates, self._trees = initial, candidates, trees
+        self._asked = 0
+        self._observed: list[Observation] = []
+
+    def ask(self) -> Configuration:
+        self._asked += 1
+        if self._asked <= self._initial or not self._observed:
+            return self._problem.space.sample(self._rng)
+        candidates = self._proposals()
+        known, at = self._features([o.configuration for o in self._observed]), self._features(candidates)
+        scores = np.zeros(len(candidates))
+        for bound in self._problem.constraints:
+            values = np.array([o.evaluation.metrics[bound.column] for o in self._observed])
+            mean, spread = self._predict(known, values, at)
+            sign = 1.0 if bound.upper else -1.0
+            scores += np.log(np.maximum(_cdf(sign * (bound.limit - mean) / spread), 1e-300))
+        feasible = [o.objective for o in self._observed if o.feasible]
+        if feasible:  # until then, only feasibility counts
+            mean, spread = self._predict(known, np.array([o.objective for o in self._observed]), at)
+            z = (min(feasible) - mean) / spread
+            improvement = spread * (z * _cdf(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
+            scores += np.log(np.maximum(improvement, 1e-300))
+        return candidates[int(np.argmax(scores))]
+
+    def tell(self, observation: Observation) -> None:
+        if observation.evaluation.status == "ok":
+            self._observed.append(observation)
+
+    def _proposals(self) -> list[Configuration]:
+        space = self._problem.space
+        ranked = sorted(self._observed, key=lambda o: (not o.feasible, o.objective))[:5]
+        near = [space.mutate(o.configuration, self._rng) for o in ranked for _ in range(self._candidates // 10)]
+        return near + [space.sample(self._rng) for _ in range(self._candidates - len(near))]
+
+    def _features(self, configurations: list[Configuration]) -> NDArray[np.float64]:
+        """One-hot for categorical hyper-parameters, the coordinate for others, -1 where absent."""
+        rows = np.array(
+            [[-1.0 if x is None else x for x in self._flat.coordinates(c)] for c in configurations], dtype=float
+        )
+        columns = []
+        for d, h in enumerate(self._flat.hyperparameters):
+            hot = rows[:, [d]] == np.arange(len(h.values)) if isinstance(h, Categorical) else rows[:, [d]]
+            columns.append(hot.astype(float))
+        return np.hstack(columns)
+
+    def _predict(
+        self, known: NDArray[np.float64], values: NDArray[np.float64], at: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation over trees, at the candidates."""
+        from sklearn.ensemble import RandomForestRegressor
+
+        seed = int(self._rng.integers(2**31))
+        forest = RandomForestRegressor(self._trees, min_samples_leaf=2, max_features=0.8, random_state=seed)
+        forest.fit(known, values)
+        answers = np.array([tree.predict(at) for tree in forest.estimators_])
+        return answers.mean(axis=0), np.maximum(answers.std(axis=0), 1e-9 * (1 + np.abs(values).max()))
+
+
+def _cdf(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import ndtr
+
+    found: NDArray[np.float64] = ndtr(z)
+    return found

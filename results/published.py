@@ -1,0 +1,58 @@
+"""Numbers printed in papers, as data (`published/*.json`), beside ours for the same comparison."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from results import statistics
+from results.curves import Curves
+
+
+def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """Every paper whose baseline is ours: its facts, and a row for each of its rows that our runs can be held against.
+
+    Columns: method, published_as, table, settings, evaluations, published_pairs, published (wins/losses/ties), pairs,
+    wins, losses, ties (ours; none of them where we have no run of the method on such settings).
+    """
+    found = []
+    for path in sorted(Path(__file__).parent.glob("published/*.json")):
+        paper = json.loads(path.read_text())
+        if paper["baseline"] == curves.methods[baseline]:
+            rows = [row for published in paper["rows"] for row in _rows(curves, baseline, published, paper)]
+            found.append((paper, pd.DataFrame(rows)))
+    return found
+
+
+def _rows(curves: Curves, baseline: int, published: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
+    settings = [i for i, label in enumerate(curves.settings["constraint"]) if _is_meant(label, published)]
+    medians = statistics.medians(curves)
+    rows = []
+    for evaluations, numbers in zip(paper["evaluations"], published["wins_losses_ties"], strict=True):
+        row = {name: published[name] for name in ("method", "published_as", "table", "settings")}
+        row |= {"evaluations": evaluations, "published_pairs": published["pairs"]}
+        row |= {"published": "/".join(map(str, numbers)), "pairs": 0, "wins": 0, "losses": 0, "ties": 0}
+        if published["method"] in curves.methods and evaluations <= curves.evaluations and settings:
+            pair = medians[np.ix_(settings, [curves.methods.index(published["method"]), baseline], [evaluations - 1])]
+            other, ours = pair[~np.isnan(pair).any(axis=(1, 2)), :, 0].T
+            differences = statistics.relative_differences(other, ours)
+            wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+            pairs = len(differences)
+            row |= {"pairs": pairs, "wins": wins, "losses": losses, "ties": pairs - wins - losses}
+        rows.append(row)
+    return rows
+
+
+def _is_meant(label: str, published: dict[str, Any]) -> bool:
+    """Whether a constraint's label belongs to the settings a published row summarises."""
+    parts = [part.rpartition("@") for part in label.split("+")]
+    if not all(at for _, at, _ in parts):
+        return False
+    if "quantile" in published:
+        return {float(quantile) for _, _, quantile in parts} == {published["quantile"]}
+    wanted: list[str] = published["metrics"]
+    return sorted(metric for metric, _, _ in parts) == wanted

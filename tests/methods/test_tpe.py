@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from scipy import ndimage
+
+from benchmarks import Bound, Evaluation, Metric, UsageError, parse_constraints
+from benchmarks.space import Categorical, GridSpace, Ordinal
+from benchmarks.tabular.embedded import open_embedded
+from examples import ctpe_figures
+from methods import METHODS, Method, MethodSpec, Observation, Problem
+from methods.tpe import CTPE, TPE, NaiveCTPE
+from tests.benchmarks.test_parameters import SPACE
+
+GRID = GridSpace(
+    [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]
+)
+SIZE, TIME = Metric("size", "", cheap=True), Metric("time", "s")
+
+
+def problem(*bounds: Bound) -> Problem:
+    return Problem(GRID, Metric("loss", ""), bounds, known=lambda column, c: float(c[0]))
+
+
+def score(configuration: tuple[int, ...]) -> tuple[float, ...]:
+    """Loss falls with a and b, size is a, time is b."""
+    a, b, c = configuration
+    return (20.0 - a - b + (c != 1) * 3.0, float(a), float(b))
+
+
+def tell(method: Method, configuration: tuple[int, ...], metrics: tuple[float, ...], bounds: tuple[Bound, ...]) -> None:
+    feasible = all(b.holds(metrics[b.column]) for b in bounds)
+    method.tell(Observation(configuration, Evaluation(metrics, 1.0), feasible))
+
+
+def searched(method: Method, bounds: tuple[Bound, ...], n: int = 60) -> list[tuple[int, ...]]:
+    asked = []
+    for _ in range(n):
+        configuration = method.ask()
+        GRID.check(configuration)
+        asked.append(configuration)
+        tell(method, configuration, score(configuration), bounds)
+    return asked
+
+
+UPPER, LOWER = Bound(SIZE, 1, 3.0, upper=True), Bound(TIME, 2, 5.0, upper=False)
+
+
+def test_tpe_finds_the_unconstrained_optimum() -> None:
+    assert (7, 7, 1) in searched(TPE(problem(UPPER), np.random.default_rng(0)), (UPPER,))
+
+
+@pytest.mark.parametrize("kind", [CTPE, NaiveCTPE])
+def test_constraints_of_both_directions_are_heeded(kind: type[TPE]) -> None:
+    method = kind(problem(UPPER, LOWER), np.random.default_rng(0))
+    asked = searched(method, (UPPER, LOWER))
+    late = asked[30:]
+    assert np.mean([a <= 3 and b >= 5 for a, b, _ in late]) > 0.5
+    if kind is CTPE:
+        assert (3, 7, 1) in asked
+
+
+def test_the_first_asks_are_uniform_draws() -> None:
+    rng = np.random.default_rng(3)
+    method = CTPE(problem(UPPER), np.random.default_rng(3), initial=7)
+    assert searched(method, (UPPER,), 7) == [GRID.sample(rng) for _ in range(7)]
+
+
+def test_without_a_constraint_c_tpe_is_tpe() -> None:
+    assert searched(CTPE(problem(), np.random.default_rng(1)), ()) == searched(
+        TPE(problem(), np.random.default_rng(1)), ()
+    )
+
+
+def test_where_everything_is_feasible_the_constraint_has_no_say() -> None:
+    """Corollary 2, on the whole method: the acquisition is TPE's, up to the candidates it is maximised over."""
+    loose = Bound(SIZE, 1, 99.0, upper=True)
+    methods = [CTPE(problem(loose), np.random.default_rng(0)), TPE(problem(), np.random.default_rng(0))]
+    rng = np.random.default_rng(5)
+    for configuration in [GRID.sample(rng) for _ in range(40)]:
+        for method in methods:
+            method.ask()
+            tell(method, configuration, score(configuration), (loose,))
+    everywhere = list(GRID)
+    assert methods[0].acquisition(everywhere).tolist() == methods[1].acquisition(everywhere).tolist()
+
+
+def test_knowledge_changes_its_own_constraint_and_nothing_else() -> None:
+    plain = CTPE(problem(UPPER, LOWER), np.random.default_rng(0))
+    informed = CTPE(problem(UPPER, LOWER), np.random.default_rng(0), knowledge=50)
+    rng = np.random.default_rng(7)
+    for configuration in [GRID.sample(rng) for _ in range(20)]:
+        for method in (plain, informed):
+            method.ask()
+            tell(method, configuration, score(configuration), (UPPER, LOWER))
+    before, after = (m._estimators().groups(2) for m in (plain, informed))
+    assert after.shape[1] == before.shape[1] + 50
+    known = after[:, :50]
+    assert (known[0] == -1).all()
+    assert (known[2] == -1).all()
+    assert set(known[1].tolist()) == {0, 1}
+    assert (after[:, 50:] == before).all()
+    # The objective's and the other constraint's densities are the same, so the acquisitions differ by size's alone.
+    difference = plain.acquisition([(1, b, c) for b in range(8) for c in range(3)])
+    difference -= informed.acquisition([(1, b, c) for b in range(8) for c in range(3)])
+    assert np.ptp(difference) < np.ptp(plain.acquisition([(1, b, c) for b in range(8) for c in range(3)]))
+
+
+def test_knowledge_of_a_table_is_its_model_size() -> None:
+    table = open_embedded("nb201-cifar10")
+    bounds = table.bounds(parse_constraints(["model_size@0.1"]))
+    method = CTPE(Problem.of(table, bounds), np.random.default_rng(0), knowledge=200)
+    method.ask()
+    share = (method._estimators().groups(1)[1] == 1).mean()
+    assert share == pytest.approx(0.146, abs=0.08)  # the share of all configurations that satisfy it
+
+
+def test_failures_repel_and_say_nothing_else() -> None:
+    """Appendix D: every configuration with a >= 4 yields nothing but a failure."""
+    method = CTPE(problem(LOWER), np.random.default_rng(0))
+    asked = []
+    for _ in range(80):
+        configuration = method.ask()
+        asked.append(configuration)
+        if configuration[0] >= 4:
+            failed = Evaluation((math.nan,) * 3, 0.0, "failed", "out of memory")
+            method.tell(Observation(configuration, failed, False))
+        else:
+            tell(method, configuration, score(configuration), (LOWER,))
+    groups = method._estimators().groups(1)
+    failed_rows = [j for j, c in enumerate(asked) if c[0] >= 4]
+    assert groups.shape[0] == 3
+    assert (groups[:2, failed_rows] == -1).all()
+    assert (groups[2, failed_rows] == 0).all()
+    assert (np.delete(groups[2], failed_rows) == 1).all()
+    assert np.mean([c[0] >= 4 for c in asked[40:]]) < 0.35
+
+
+def test_a_search_in_which_everything_fails_goes_on() -> None:
+    method = CTPE(problem(UPPER), np.random.default_rng(0))
+    asked = set()
+    for _ in range(40):
+        configuration = method.ask()
+        asked.add(configuration)
+        method.tell(Observation(configuration, Evaluation((math.nan,) * 3, 0.0, "failed", "x"), False))
+    assert len(asked) > 30
+
+
+def test_a_search_without_anything_feasible_does_not_stand_still() -> None:
+    """Found on NAS-Bench-201: with ties of the minimum all in, a repeated configuration kept itself the best."""
+    table = open_embedded("nb201-cifar10")
+    bounds = table.bounds(parse_constraints(["train_time@0.1"]))
+    for seed in range(6):
+        method = CTPE(Problem.of(table, bounds), np.random.default_rng(seed))
+        feasible = 0
+        for i in range(120):
+            configuration = method.ask()
+            evaluation = table.evaluate(configuration, 1000 * seed + i)
+            holds = bounds[0].holds(evaluation.metrics[bounds[0].column])
+            feasible += holds
+            method.tell(Observation(configuration, evaluation, holds))
+        assert feasible > 10
+
+
+@pytest.mark.parametrize("name", ["tpe", "c-tpe", "c-tpe-naive", "c-tpe:variant=scripts"])
+def test_it_searches_spaces_with_floats_integers_and_conditions(name: str) -> None:
+    bound = Bound(Metric("size", ""), 1, 3.0, upper=True)
+    method = MethodSpec.parse(name).build(Problem(SPACE, Metric("loss", ""), (bound,)), np.random.default_rng(0))
+    losses = []
+    for _ in range(80):
+        configuration = method.ask()
+        SPACE.check(configuration)
+        values = SPACE.values(configuration)
+        loss = abs(math.log10(values["lr"]) + 2) + abs(values.get("momentum", 0.2) - 0.7)
+        size = float(values["layers"])
+        losses.append(loss)
+        method.tell(Observation(configuration, Evaluation((loss, size), 1.0), size <= 3))
+    assert min(losses[10:]) < 0.25
+    assert np.median(losses[40:]) < np.median(losses[:10])
+
+
+@pytest.mark.parametrize("name", ["tpe", "c-tpe", "c-tpe-naive"])
+def test_told_out_of_order_and_asked_ahead_it_repeats(name: str) -> None:
+    def run(rng: Generator) -> list[tuple[int, ...]]:
+        method, asked, pending = MethodSpec.parse(name).build(problem(UPPER), rng), [], []
+        for i in range(60):
+            pending.append(method.ask())
+            asked.append(pending[-1])
+            if i >= 3:
+                configuration = pending.pop(i % 3)
+                tell(method, configuration, score(configuration), (UPPER,))
+        return asked
+
+    assert run(np.random.default_rng(0)) == run(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tpe:gamma=cubic", "unknown gamma rule 'cubic'; allowed: linear, sqrt"),
+        ("tpe:variant=script", r"did you mean scripts"),
+        ("tpe:candidates=0", r"candidates must lie in \[1, 100000\]"),
+        ("c-tpe:candidates=60000", r"candidates must lie in \[1, 50000\]"),
+        ("tpe:initial=0", "initial must be at least 1"),
+        ("c-tpe:knowledge=-1", "knowledge must be at least 0"),
+    ],
+)
+def test_options_out_of_range_are_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        MethodSpec.parse(text).build(problem(UPPER), np.random.default_rng(0))
+
+
+def test_knowledge_needs_a_cheap_metric() -> None:
+    with pytest.raises(UsageError, match=r"knowledge needs a constraint on a cheap metric .* not on time"):
+        CTPE(problem(LOWER), np.random.default_rng(0), knowledge=10)
+
+
+def peaks(acquisition: np.ndarray) -> int:
+    """Separate regions within e^-1.5 of the best."""
+    return int(ndimage.label(acquisition > acquisition.max() - 1.5)[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("limit", [4.0, 16.0])
+def test_figure_1_has_one_peak_where_the_naive_extension_has_two(limit: float, seed: int) -> None:
+    ours = ctpe_figures.acquisition("c-tpe", limit, seed)
+    naive = ctpe_figures.acquisition("c-tpe-naive", limit, seed)
+    assert peaks(ours) == 1
+    y, x = np.unravel_index(ours.argmax(), ours.shape)
+    place = ctpe_figures.AXIS[x], ctpe_figures.AXIS[y]
+    between = (np.array(place) + 2) / 3  # 0 at the objective's optimum, 1 at the middle of the feasible disc
+    assert 0 < between.mean() < 1
+    height = ndimage.maximum_filter(naive, size=15)
+    hills = naive[(naive == height) & (naive > naive.max() - 4)]
+    assert len(hills) >= 2
+
+
+def test_figure_2_is_sampled_at_the_boundary_where_the_overlap_is_small() -> None:
+    def at_the_boundary(name: str) -> float:
+        shares = []
+        for seed in range(8):
+            points = ctpe_figures.evaluations(name, 2.3, seed)[10:]
+            distance = np.hypot(*(points - 2.3).T) - math.sqrt(3)
+            nearer = points.sum(axis=1) < 4.6  # the side where the objective is better
+            shares.append(np.mean((np.abs(distance) < 0.5) & nearer))
+        return float(np.mean(shares))
+
+    assert at_the_boundary("c-tpe") > 0.5
+    assert at_the_boundary("c-tpe") > at_the_boundary("c-tpe-naive")
+
+
+def test_names() -> None:
+    assert [METHODS.get(name) for name in ("tpe", "c-tpe-naive", "c-tpe")] == [TPE, NaiveCTPE, CTPE]
