@@ -72,4 +72,4 @@ def echo_notices() -> None:
     """Prints what the rooms below log (a table converted, a damaged cache) on standard error."""
     log = logging.getLogger("nasbench")
     log.setLevel(logging.INFO)
-    log.addHandler(_Echo())
+    log.handlers = [handler for handler in log.handlers if not isinstance(handler, _Echo)] + [_Echo()]

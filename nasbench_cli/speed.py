@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -9,13 +10,14 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from time import perf_counter
 
 import click
+import numpy as np
 
 from benchmarks import Benchmark, parse_constraints
-from methods import MethodSpec
+from methods import MethodSpec, Observation, Problem
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark, provenance
@@ -46,6 +48,7 @@ def main() -> None:
     click.echo(table(rows))
     if peer is None:
         click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
+    _suggestion_speed()
     _report_speed()
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench_cli", *arguments]
@@ -92,6 +95,44 @@ def _peer() -> float | None:
         study.optimize(objective, n_trials=_EVALS)
 
     return _EVALS / _seconds(once)
+
+
+def _suggestion_speed() -> None:
+    """Milliseconds of one ask and its tell, by the number of observations: nine hyper-parameters, two constraints."""
+    counts = (50, 100, 200, 1000, 5000)
+    rows = [("ms a suggestion, bookkeeping included", *map(str, counts), "beside optuna-tpe at 200")]
+    peers = ["optuna-tpe"] if importlib.util.find_spec("optuna") else []
+    times = {name: _suggestion_times(name, counts) for name in ["c-tpe", "c-tpe-naive", "tpe", *peers]}
+    for name, found in times.items():
+        ratio = f"{times['optuna-tpe'][200] / found[200]:.1f}x" if peers else "-"
+        rows.append((name, *(f"{1e3 * found[n]:.3f}" if n in found else "-" for n in counts), ratio))
+    click.echo("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
+    click.echo(table(rows) + "\n")
+
+
+def _suggestion_times(name: str, counts: tuple[int, ...]) -> dict[int, float]:
+    """Seconds of one ask and its tell after so many observations: mean over the next 20, median of 3 searches."""
+    benchmark = open_benchmark("hpolib-naval")
+    bounds = benchmark.bounds(parse_constraints(["model_size@0.5", "train_time@0.5"]))
+    most = max(counts) if not name.startswith("optuna") else 200
+    found: dict[int, list[float]] = {n: [] for n in counts if n <= most}
+    for seed in range(3):
+        method = MethodSpec(name).build(Problem.of(benchmark, bounds), np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        for told in range(most + 20):
+            begin = perf_counter()
+            # Beyond the first measurements proposals are random: the time depends on how many there are, not which.
+            measured = next((n for n in found if n <= told < n + 20), None)
+            asks = measured is not None or name.startswith("optuna") or told == 0
+            configuration = method.ask() if asks else benchmark.space.sample(rng)
+            asked = perf_counter() - begin
+            evaluation = benchmark.evaluate(configuration, told)
+            feasible = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+            begin = perf_counter()
+            method.tell(Observation(configuration, evaluation, feasible))
+            if measured is not None:
+                found[measured].append(asked + perf_counter() - begin)
+    return {n: median(mean(times[i : i + 20]) for i in range(0, len(times), 20)) for n, times in found.items()}
 
 
 def _report_speed() -> None:

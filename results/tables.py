@@ -111,9 +111,7 @@ def beside_published(curves: Curves, baseline: int) -> list[Table]:
     """Wins, losses and ties that a paper prints, and ours for the same method and settings: a table a paper."""
     tables = []
     for paper, data in published.beside(curves, baseline):
-        ours = [
-            f"{r['wins']}/{r['losses']}/{r['ties']}" if r["pairs"] else "needs data" for r in data.to_dict("records")
-        ]
+        ours = [f"{r['wins']}/{r['losses']}/{r['ties']}" if r["pairs"] else "no runs" for r in data.to_dict("records")]
         shown = pd.DataFrame(
             {
                 "method": data["method"],
@@ -126,7 +124,10 @@ def beside_published(curves: Curves, baseline: int) -> list[Table]:
                 "pairs": data["pairs"].astype(str),
             }
         )
-        note = f"{paper['source']}. {paper['note']} Reproduced: ours, on what is embedded, counted the same way."
+        note = (
+            f"{paper['source']}. {paper['note']} Reproduced: ours, {curves.protocol} a run, on the settings here that "
+            "the row is about, counted the same way."
+        )
         tables.append(Table("published", f"Published beside reproduced: {paper['baseline']}", note, data, shown))
     return tables
 

@@ -74,7 +74,7 @@ class OptunaMethod(Method):
 class OptunaTPE(OptunaMethod):
     """Optuna's TPE with its defaults and its own handling of constraints (which is not c-TPE)."""
 
-    seconds = 1.5e-3
+    seconds = 2.5e-3
 
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         import optuna
@@ -104,7 +104,7 @@ class CNSGA2(OptunaMethod):
 class OptunaGP(OptunaMethod):
     """Optuna's Gaussian process with constrained expected improvement (log EI)."""
 
-    seconds = 0.15
+    seconds = 0.23
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         require("optuna-gp", "gp", "torch")

@@ -27,7 +27,7 @@ class RandomForestCEI(Method):
     """
 
     needs = ("as_flat",)
-    seconds = 0.12
+    seconds = 0.05
 
     def __init__(
         self, problem: Problem, rng: Generator, *, initial: int = 10, candidates: int = 500, trees: int = 30

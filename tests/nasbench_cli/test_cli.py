@@ -170,6 +170,33 @@ def test_a_wrong_suite_is_named_with_line_and_key(nasbench: Command, tmp_path: P
     assert not (tmp_path / "s").exists()
 
 
+def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from methods.random_search import RandomSearch
+
+    path = tmp_path / "suite.toml"
+    path.write_text(WHOLE.replace('["random"]', '["random", "evolution:population=5"]') + "evals = 10\nseeds = 3")
+    monkeypatch.setattr(RandomSearch, "seconds", 60.0)
+    printed = nasbench("run", "--suite", path, "--store", tmp_path / "a")
+    assert "estimated: 30.0 min with --jobs 1 (random 30.0 min); --without NAME leaves a method out" in printed.out
+    for name in ("random", "evolution"):
+        printed = nasbench("run", "--suite", path, "--store", tmp_path / name, "--without", name)
+        assert printed.code == 0
+        assert name not in set(pd.read_parquet(tmp_path / name)["method"].str.partition(":")[0])
+    printed = nasbench("run", "--suite", path, "--without", "ax")
+    assert (printed.code, printed.err.count("\n")) == (2, 1)
+    assert "unknown method of this suite 'ax'" in printed.err
+    assert nasbench(*RUN, "--without", "random").code == 2
+
+
+def test_c_tpe_without_a_constraint_says_so_once(nasbench: Command, tmp_path: Path) -> None:
+    asked = ["run", "--method", "c-tpe", "--bench", "nb201-cifar10", "--evals", 12, "--seeds", 3]
+    printed = nasbench(*asked, "--store", tmp_path / "s")
+    assert printed.code == 0
+    assert printed.err.count("notice: c-tpe without a constraint is tpe") == 1
+
+
 def test_a_suite_goes_by_its_name_too(nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "suites").mkdir()
     (tmp_path / "suites" / "mine.toml").write_text(WHOLE + "evals = 5")

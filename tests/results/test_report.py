@@ -180,6 +180,38 @@ def test_a_later_report_clears_away_the_earlier_and_nothing_else(compared: Store
         report.write(other, tmp_path / "papers")
 
 
+def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> None:
+    """Two settings at quantile 0.1: c-tpe wins one against random and ties the other; no run of any other method."""
+    ours, theirs = (1.0, 2.0), (3.0, 2.0)
+    store = filled(
+        {
+            make_cell(method, bench=bench, constraint="model_size@0.1+train_time@0.1", evals=50): [
+                make_run(0, [value] * 50)
+            ]
+            for method, values in (("c-tpe", ours), ("random", theirs))
+            for bench, value in zip(("one", "two"), values, strict=True)
+        }
+    )
+    report.write(store, tmp_path / "out", baseline="c-tpe")
+    with (tmp_path / "out" / "published.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    at_50 = {(r["method"], r["settings"]): r for r in rows if r["evaluations"] == "50"}
+    mine = at_50["random", "quantile 0.1"]
+    assert (mine["published"], mine["published_pairs"]) == ("25/0/2", "27")
+    assert (mine["pairs"], mine["wins"], mine["losses"], mine["ties"]) == ("2", "1", "0", "1")
+    assert at_50["random", "runtime & network size"]["wins"] == "1"
+    assert at_50["random", "network size"]["pairs"] == "0"
+    assert at_50["random", "quantile 0.5"]["pairs"] == "0"
+    assert at_50["cnsga2", "quantile 0.1"]["pairs"] == "0"
+    assert {r["pairs"] for r in rows if r["evaluations"] == "100"} == {"0"}
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "no runs" in page
+    assert "needs data" in page
+    assert "Watanabe and Hutter" in page
+    report.write(store, tmp_path / "out", baseline="random")
+    assert not (tmp_path / "out" / "published.csv").exists()
+
+
 def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_cell("a"): [make_run(3, [1.0, float("nan")], failure="ask: ValueError: no")]})
     report.write(store, tmp_path / "out")
