@@ -13,7 +13,7 @@ from benchmarks.base import Benchmark, Evaluation
 from benchmarks.constraints import Bound
 from benchmarks.metrics import Metric
 from benchmarks.registry import Registry
-from benchmarks.space import Block, Configuration, Space
+from benchmarks.space import Block, Configuration, Flat, Space
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,12 @@ class Problem:
     constraints: tuple[Bound, ...] = ()
     known: Callable[[int, Configuration], float] | None = None
     """(column, configuration) → the value of a cheap metric (`Metric.cheap`), without an evaluation."""
+
+    @property
+    def flat(self) -> Flat:
+        """The flat view of the space, for methods whose `needs` name `as_flat`."""
+        view: Flat = self.space.as_flat()  # type: ignore[attr-defined]
+        return view
 
     @classmethod
     def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = ()) -> Problem:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.random import Generator
 
 from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
+from benchmarks.space import Configuration, Float, Hyperparameter, Integer, Ordinal
 from methods.base import METHODS, Method, Observation, Problem
 from methods.external.requirements import require
 
@@ -33,7 +33,7 @@ class AxNEI(Method):
             raise UsageError(f"initial must be at least 1, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
         self._seed = int(rng.integers(2**31))
-        self._flat: Flat = problem.space.as_flat()  # type: ignore[attr-defined]
+        self._flat = problem.flat
         if any(self._flat.conditions):
             raise UsageError("ax-nei does not search spaces with conditional hyper-parameters")
         self._client: Client | None = None

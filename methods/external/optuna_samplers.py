@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.random import Generator
 
 from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, Coordinate, Flat, Float, Hyperparameter, Integer, Ordinal
+from benchmarks.space import Configuration, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from methods.base import METHODS, Method, Observation, Problem
 from methods.external.requirements import require
 
@@ -29,7 +29,7 @@ class OptunaMethod(Method):
     def __init__(self, problem: Problem, rng: Generator) -> None:
         require(type(self).__name__, "peers", "optuna")
         self._problem, self._seed = problem, int(rng.integers(2**32))
-        self._flat: Flat = problem.space.as_flat()  # type: ignore[attr-defined]
+        self._flat = problem.flat
         self._study: optuna.Study | None = None
         self._pending: dict[Configuration, deque[Any]] = {}
 

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.errors import UsageError
-from benchmarks.space import Categorical, Configuration, Flat
+from benchmarks.space import Categorical, Configuration
 from methods.base import METHODS, Method, Observation, Problem
 from methods.external.requirements import require
 
@@ -37,7 +37,7 @@ class RandomForestCEI(Method):
             if not 1 <= value <= 100_000:
                 raise UsageError(f"{name} must lie in [1, 100000], not {value}")
         self._problem, self._rng = problem, rng
-        self._flat: Flat = problem.space.as_flat()  # type: ignore[attr-defined]
+        self._flat = problem.flat
         self._initial, self._candidates, self._trees = initial, candidates, trees
         self._asked = 0
         self._observed: list[Observation] = []

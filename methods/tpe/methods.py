@@ -26,7 +26,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.errors import UsageError, unknown
-from benchmarks.space import Configuration, Flat, Space
+from benchmarks.space import Configuration
 from methods.base import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
@@ -129,13 +129,8 @@ class TPE(Method):
                 snap_late=self._scripts,
             )
             limits = [b.limit if b.upper else -b.limit for b in self._bounds]
-            self._sampler = Sampler(_flat(self._problem.space), limits, rules)
+            self._sampler = Sampler(self._problem.flat, limits, rules)
         return self._sampler
-
-
-def _flat(space: Space) -> Flat:
-    flat: Flat = space.as_flat()  # type: ignore[attr-defined]  # `needs` has made sure that the view is there
-    return flat
 
 
 @METHODS.register("c-tpe-naive")
