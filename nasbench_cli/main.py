@@ -38,7 +38,7 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     click.echo(catalogue.matrix(as_json) if matrix else catalogue.listing(kind, as_json))
 
 
-@cli.command()
+@cli.command(short_help="Show a benchmark or a method.")
 @click.argument("name")
 def show(name: str) -> None:
     """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (options)."""
@@ -135,7 +135,7 @@ def run(
     return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed) else _DONE
 
 
-@cli.command()
+@cli.command(short_help="Say what a store holds, and how to finish it.")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(store: Path, as_json: bool) -> None:
@@ -148,7 +148,7 @@ def status(store: Path, as_json: bool) -> None:
     session.status(store, as_json)
 
 
-@cli.command()
+@cli.command(short_help="Turn a store into tables and plots.")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
 @click.option("--checkpoints", metavar="N,N,…", help="Evaluations at which to compare.  [default: the suite's]")

@@ -57,6 +57,9 @@ class TPE(Method):
     Pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom collide.
     A failed evaluation is a violation of a hard constraint (c-TPE, appendix D): it says where not to go, and nothing
     about the objective.
+
+    Options: `initial` random configurations; `candidates` drawn for every metric; `gamma`, how many of N observations
+    are good: sqrt (a quarter of the root of N) or linear (a tenth, at most 25); `variant`: paper or scripts.
     """
 
     needs = ("as_flat",)
@@ -151,7 +154,7 @@ class CTPE(TPE):
 
     Any number of inequality constraints. `knowledge=200` evaluates the cheap constraints (model size) of so many random
     configurations beforehand, and adds them to those constraints' observations (knowledge augmentation, appendix C).
-    Without a constraint it is TPE. Pending evaluations are ignored, as by `tpe`.
+    Without a constraint it is TPE. Pending evaluations and the other options: as for `tpe`.
     """
 
     seconds = 1.4e-4
