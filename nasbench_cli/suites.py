@@ -36,7 +36,10 @@ class Suite:
             replace(grid, methods=tuple(s for s in grid.methods if s.name not in names and s.label not in names))
             for grid in self.grids
         ]
-        return replace(self, grids=tuple(grid for grid in kept if grid.methods))
+        grids = tuple(grid for grid in kept if grid.methods)
+        if not grids:
+            raise UsageError("--without leaves no method of the suite")
+        return replace(self, grids=grids)
 
     @property
     def wishes(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from benchmarks.space.hyperparameters import Choice
 
 Choices: TypeAlias = tuple[int, ...]
 
+_INT64 = 2**63 - 1
+
 
 class GridSpace(Space):
     """The product of finite hyper-parameters.
@@ -40,9 +42,13 @@ class GridSpace(Space):
         self._json = [[f"{json.dumps(h.name)}: {json.dumps(v)}" for v in h.values] for h in hyperparameters]
 
     def sample(self, rng: Generator) -> Choices:
+        if self.size > _INT64:  # more rows than an integer of numpy can number
+            return tuple([int(rng.integers(size)) for size in self.sizes])
         return self.configuration(int(rng.integers(self.size)))
 
-    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64]:
+    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64] | None:
+        if self.size > _INT64:
+            return None
         return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:

@@ -41,12 +41,14 @@ class AxNEI(Method):
 
     def ask(self) -> Configuration:
         client = self._begun()
+        from ax.exceptions.core import DataRequiredError, SearchSpaceExhausted
+
         names = [h.name for h in self._flat.hyperparameters]
-        proposed = client.get_next_trials(max_trials=1)
-        if proposed:
-            ((trial, parameters),) = proposed.items()
+        try:
+            ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
             configuration = self._flat.at([_number(parameters[name]) for name in names])
-        else:  # Ax waits for the initial trials that are pending
+        except (DataRequiredError, SearchSpaceExhausted):
+            # It waits for initial trials that are pending, or has proposed all there is: a random one meanwhile.
             configuration = self._problem.space.sample(self._rng)
             coordinates = map(_number, self._flat.coordinates(configuration))
             trial = client.attach_trial(dict(zip(names, coordinates, strict=True)))

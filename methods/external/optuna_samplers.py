@@ -58,7 +58,7 @@ class OptunaMethod(Method):
             return
         for bound in self._problem.constraints:
             excess = evaluation.metrics[bound.column] - bound.limit
-            trial.set_constraint(bound.metric.name, excess if bound.upper else -excess)
+            trial.set_constraint(str(bound), excess if bound.upper else -excess)
         self._begun().tell(trial, observation.objective)
 
     def _begun(self) -> optuna.Study:

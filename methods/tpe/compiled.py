@@ -132,7 +132,7 @@ def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
 
     Returns:
         (tables, widths): for a discrete hyper-parameter d, tables[offset_d + c (K+1) + x] is the mass at level c of
-        the kernel around level x, and 1 for the absent x = K; for a continuous one its bandwidth.
+        the kernel around level x, and the prior's for the absent x = K; for a continuous one its bandwidth.
     """
     sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _ = dims
     tables = categorical.copy()
@@ -221,7 +221,8 @@ def log_density(
     own = block_codes(sizes, blocks, levels[:, rows])
     theirs = block_codes(sizes, blocks, at_levels)
     largest = 1 + max(own.max(), theirs.max()) if n > 0 else 1 + theirs.max()
-    combined = np.full((len(blocks) - 1, largest, largest), -1.0)
+    combined = np.empty((len(blocks) - 1, largest, largest))
+    made = np.zeros((len(blocks) - 1, largest), np.bool_)
     heights = np.ones((len(sizes), n))
     for d in range(len(sizes)):
         if sizes[d] == 0:
@@ -235,7 +236,8 @@ def log_density(
         of_prior = 1.0
         for b in range(len(blocks) - 1):
             row = combined[b, theirs[b, s]]
-            if row[0] < 0.0:
+            if not made[b, theirs[b, s]]:
+                made[b, theirs[b, s]] = True
                 _multiply_out(row, sizes, offsets, tables, blocks[b], blocks[b + 1], at_levels[:, s])
             mine = own[b]
             for i in range(n):
@@ -245,10 +247,14 @@ def log_density(
             if c < k:
                 of_prior *= prior[offsets[d] + c]
             elif k == 0 and not np.isnan(x):
+                alone = truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
                 for i in range(n):
-                    if not np.isnan(points[d, rows[i]]):
-                        product[i] *= heights[d, i] * math.exp(-0.5 * ((x - points[d, rows[i]]) / widths[d]) ** 2)
-                of_prior *= truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
+                    place = points[d, rows[i]]
+                    if np.isnan(place):
+                        product[i] *= alone  # who lacks it knows no more of it than the prior
+                    else:
+                        product[i] *= heights[d, i] * math.exp(-0.5 * ((x - place) / widths[d]) ** 2)
+                of_prior *= alone
         found[s] = math.log((_sum(product) + of_prior) / (n + 1) + _TINY)
     return found
 
@@ -276,7 +282,7 @@ def _multiply_out(
         for i in range(length - 1, -1, -1):
             factor = row[i]
             for x in range(k + 1):
-                # Absent (c = k), or continuous (k = 0): it contributes nothing here.
+                # Absent from the candidate (c = k), or continuous (k = 0): nothing to multiply here.
                 row_x = tables[offsets[d] + c * (k + 1) + x] if c < k else 1.0
                 if i * (k + 1) + x < len(row):
                     row[i * (k + 1) + x] = factor * row_x

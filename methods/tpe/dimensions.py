@@ -15,34 +15,34 @@ from methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
 Array: TypeAlias = NDArray[np.float64]
 
 _TOP = 0.8  # of the Aitchison-Aitken kernel: the mass on the observed choice (authors' scripts)
-_MOST_LEVELS = 256  # an integer with more values is treated as continuous
+_MOST_LEVELS = 32  # an ordinal or integer with more is treated as continuous: tables grow with the square
 
 
 class Dimensions:
     """Packed arrays for the compiled code, and the way from coordinates to levels and points and back.
 
-    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal, and integer of up to 256 values: the
-    masses of a truncated Gaussian on the cells around the levels (borders half-way between neighbours, the outer cells
-    as wide as their inner half), on a log scale where the hyper-parameter has one. Float, and larger integers: a
-    truncated Gaussian density, on a log scale likewise; an integer is rounded when it is proposed.
+    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal or integer of up to 32 values: the masses
+    of a truncated Gaussian on the cells around the levels (borders half-way between neighbours, the outer cells as wide
+    as their inner half), on a log scale where the hyper-parameter has one. Float, and what has more values: a truncated
+    Gaussian density, on a log scale likewise; it moves to a value when it is proposed. Where a candidate has a
+    hyper-parameter that an observation lacks, the observation's kernel is the prior there; where the candidate lacks
+    it, it does not count: so a density integrates to one over conditional spaces too.
 
     Args:
-        continuous_log_ordinals: the authors' scripts: ordinals on a log scale have densities between their levels, and
-            a candidate is moved to the nearest level only after it has been scored.
+        continuous_log: the authors' scripts: ordinals and integers on a log scale have densities between their levels,
+            and a candidate is moved to the nearest level only after it has been scored.
     """
 
     def __init__(
         self,
         hyperparameters: Sequence[Hyperparameter],
         conditions: Sequence[Condition | None],
-        continuous_log_ordinals: bool = False,
+        continuous_log: bool = False,
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
         # A parent stays discrete, or its children could not tell whether they are present.
         parents_of = {condition.parent for condition in conditions if condition}
-        self._levels = [
-            _levels(h, continuous_log_ordinals and d not in parents_of) for d, h in enumerate(hyperparameters)
-        ]
+        self._levels = [_levels(h, continuous_log and d not in parents_of) for d, h in enumerate(hyperparameters)]
         sizes = np.array([len(z) if z is not None else 0 for z in self._levels], np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes * (sizes + 1))])
         starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -51,17 +51,23 @@ class Dimensions:
         )
         borders = [_borders(z) for z in self._levels]
         ranges = [_range(h, e) for h, e in zip(hyperparameters, borders, strict=True)]
-        lower, upper = (np.array(side) for side in zip(*ranges, strict=True))
+        self._ranges = ranges
+        # Continuous places are scaled to [0, 1]: densities have no unit that could dwarf those of their neighbours.
+        lower, upper = (
+            np.array([side if k else unit for side, k in zip(sides, sizes, strict=True)], dtype=float)
+            for sides, unit in zip(zip(*ranges, strict=True), (0.0, 1.0), strict=True)
+        )
         tables, prior = np.ones(offsets[-1]), np.ones(offsets[-1])
         for d, (k, edges) in enumerate(zip(sizes.tolist(), borders, strict=True)):
             own = slice(offsets[d], offsets[d] + k * (k + 1))
             if k and not scaled[d]:
-                tables[own] = _aitchison_aitken(k).ravel()
                 prior[offsets[d] : offsets[d] + k] = 1.0 / k
+                tables[own] = _aitchison_aitken(k).ravel()
             elif k:
                 masses = np.empty(k)
                 gaussian_masses(0.5 * (lower[d] + upper[d]), upper[d] - lower[d], edges, masses)
                 prior[offsets[d] : offsets[d] + k] = masses
+                tables[own].reshape(k, k + 1)[:, k] = masses
         parents, allowed, allowed_at = _pack_conditions(conditions)
         self.packed: tuple[Any, ...] = (
             sizes,
@@ -89,24 +95,25 @@ class Dimensions:
             if z is not None:
                 levels[d] = len(z) if x is None else int(x) - (h.low if isinstance(h, Integer) else 0)
             elif x is not None:
-                points[d] = _scale(h, h.values[int(x)] if isinstance(h, Ordinal) else x)
+                low, high = self._ranges[d]
+                points[d] = (_scale(h, h.values[int(x)] if isinstance(h, Ordinal) else x) - low) / (high - low)
         return levels, points
 
     def unpack(self, levels: NDArray[np.int32], points: Array) -> list[Coordinate]:
         """The inverse of `pack`; a point between levels moves to the nearest (the lower, if two are)."""
         found: list[Coordinate] = []
-        for h, z, level, point in zip(
-            self._hyperparameters, self._levels, levels.tolist(), points.tolist(), strict=True
-        ):
+        places = zip(self._hyperparameters, self._levels, self._ranges, levels.tolist(), points.tolist(), strict=True)
+        for h, z, (low, high), level, point in places:
+            place = low + point * (high - low)
             if z is not None:
                 absent = level == len(z)
                 found.append(None if absent else level + (h.low if isinstance(h, Integer) else 0))
             elif math.isnan(point):
                 found.append(None)
             elif isinstance(h, Ordinal):
-                found.append(int(np.argmin([abs(_scale(h, value) - point) for value in h.values])))
+                found.append(int(np.argmin([abs(_scale(h, value) - place) for value in h.values])))
             else:
-                value = math.exp(point) if getattr(h, "log", False) else point
+                value = math.exp(place) if getattr(h, "log", False) else place
                 value = min(max(value, h.low), h.high) if isinstance(h, Float | Integer) else value
                 found.append(round(value) if isinstance(h, Integer) else value)
         return found
@@ -123,15 +130,16 @@ def _blocks(sizes: list[int]) -> NDArray[np.int64]:
     return np.array([*starts, len(sizes)], np.int64)
 
 
-def _levels(h: Hyperparameter, continuous_log_ordinals: bool) -> Array | None:
+def _levels(h: Hyperparameter, continuous_log: bool) -> Array | None:
     """Where the levels of a discrete hyper-parameter stand; None for one that is treated as continuous."""
     if isinstance(h, Categorical):
         return np.arange(len(h.values), dtype=float)
-    if isinstance(h, Ordinal):
-        return None if h.log and continuous_log_ordinals else np.array([_scale(h, v) for v in h.values])
-    if isinstance(h, Integer) and h.high - h.low < _MOST_LEVELS:
-        return np.array([_scale(h, v) for v in range(h.low, h.high + 1)])
-    return None
+    if isinstance(h, Float):
+        return None
+    values = h.values if isinstance(h, Ordinal) else range(h.low, h.high + 1)
+    if len(values) > 1 and (len(values) > _MOST_LEVELS or (h.log and continuous_log)):
+        return None
+    return np.array([_scale(h, value) for value in values])
 
 
 def _scale(h: Hyperparameter, value: float) -> float:
@@ -165,10 +173,10 @@ def _narrowest(h: Hyperparameter, levels: int) -> float:
 
 
 def _aitchison_aitken(k: int) -> Array:
-    """Masses [c, x] of choice c around the observed x, and 1 in the column of an absent x: shape (k, k + 1)."""
+    """Masses [c, x] of choice c around the observed x, the prior's in the column of an absent x: shape (k, k + 1)."""
     masses = np.full((k, k + 1), (1 - _TOP) / (k - 1) if k > 1 else 1.0)
     np.fill_diagonal(masses, _TOP if k > 1 else 1.0)
-    masses[:, k] = 1.0
+    masses[:, k] = 1.0 / k
     return masses
 
 

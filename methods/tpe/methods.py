@@ -4,8 +4,8 @@ Where the c-TPE paper and its authors' scripts differ, the default is the paper;
 
 * candidates are drawn from each hyper-parameter's own mixture, not from the joint one;
 * where no observation satisfies a constraint, the oldest of the smallest values is good, not all that tie;
-* ordinals on a log scale have densities between their levels, and a candidate is moved to its level after it has been
-  scored; by default a level has a mass.
+* ordinals and integers on a log scale have densities between their levels, and a candidate is moved to its level after
+  it has been scored; by default a level has a mass.
 
 Both ignore the objective while fewer feasible observations are known than are to be good (the paper's text has it for
 none). Not in either: with ties of the minimum all good, a repeated configuration would keep itself the best for ever
@@ -26,7 +26,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.errors import UsageError, unknown
-from benchmarks.space import Configuration
+from benchmarks.space import Categorical, Configuration
 from methods.base import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("nasbench")
 _MOST_CANDIDATES = 100_000
+_MOST_CHOICES = 256  # of a categorical hyper-parameter: its kernels are a table of the square
 
 
 def good_by_square_root(observations: int) -> int:
@@ -88,6 +89,9 @@ class TPE(Method):
             raise UsageError(f"candidates must lie in [1, {_MOST_CANDIDATES // (1 + len(bounds))}], not {candidates}")
         if initial < 1:
             raise UsageError(f"initial must be at least 1, not {initial}")
+        for h in problem.flat.hyperparameters:
+            if isinstance(h, Categorical) and len(h.values) > _MOST_CHOICES:
+                raise UsageError(f"TPE takes at most {_MOST_CHOICES} choices, and {h.name} has {len(h.values)}")
         self._problem, self._rng, self._bounds = problem, rng, bounds
         self._initial, self._good = initial, _GAMMAS[gamma]
         self._candidates, self._scripts = candidates, variant == "scripts"

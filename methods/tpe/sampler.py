@@ -31,7 +31,7 @@ class Rules:
     oldest_only: bool
     """See `split_constraint`."""
     snap_late: bool
-    """See `Dimensions` (`continuous_log_ordinals`)."""
+    """See `Dimensions` (`continuous_log`)."""
 
 
 class Sampler:
@@ -48,15 +48,15 @@ class Sampler:
         self._present = np.zeros((1 + len(limits), 64), np.bool_)
         self._ok = np.zeros(64, np.bool_)
         self._feasible = np.zeros(64, np.bool_)
-        self._repeated = np.zeros(64, np.bool_)
-        self._seen: set[Configuration] = set()
+        self._repeated = np.zeros((1 + len(limits), 64), np.bool_)
+        self._seen: list[set[Configuration]] = [set() for _ in limits]
         self._failures = 0
 
     def observe(self, configuration: Configuration, objective: float, values: list[float], feasible: bool) -> None:
         """A finished evaluation: its objective and its constraints' values."""
         j = self._append(configuration)
-        self._values[:, j] = [objective, *values]
-        self._present[:, j] = True
+        self._values[0, j], self._present[0, j] = objective, True
+        self._record(configuration, j, dict(enumerate(values)))
         self._ok[j], self._feasible[j] = True, feasible
 
     def observe_failure(self, configuration: Configuration) -> None:
@@ -66,10 +66,7 @@ class Sampler:
 
     def observe_known(self, configuration: Configuration, values: dict[int, float]) -> None:
         """Some constraints' values, by their positions, without an evaluation (knowledge augmentation, appendix C)."""
-        j = self._append(configuration)
-        for constraint, value in values.items():
-            self._values[1 + constraint, j] = value
-            self._present[1 + constraint, j] = True
+        self._record(configuration, self._append(configuration), values)
 
     def groups(self, needed: int) -> NDArray[np.int8]:
         """Good, bad or out, for the objective, each constraint, and the hard constraint if it has ever been violated.
@@ -82,7 +79,7 @@ class Sampler:
         for i, limit in enumerate(self._limits, 1):
             rows.append(
                 split_constraint(
-                    self._values[i, :n], limit, self._present[i, :n], self._repeated[:n], self._rules.oldest_only
+                    self._values[i, :n], limit, self._present[i, :n], self._repeated[i, :n], self._rules.oldest_only
                 )
             )
         if self._failures:
@@ -113,13 +110,19 @@ class Sampler:
         )
         return found
 
+    def _record(self, configuration: Configuration, j: int, values: dict[int, float]) -> None:
+        """Constraints' values of the j-th row; repetitions are counted constraint by constraint."""
+        for constraint, value in values.items():
+            seen, row = self._seen[constraint], 1 + constraint
+            self._values[row, j], self._present[row, j] = value, True
+            self._repeated[row, j] = configuration in seen
+            seen.add(configuration)
+
     def _append(self, configuration: Configuration) -> int:
         j = self._n
         if j == self._levels.shape[1]:
             self._grow()
         self._levels[:, j], self._points[:, j] = self._dimensions.pack(self._flat.coordinates(configuration))
-        self._repeated[j] = configuration in self._seen
-        self._seen.add(configuration)
         self._n += 1
         return j
 

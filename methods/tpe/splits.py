@@ -60,8 +60,9 @@ def split_constraint(values: Array, limit: float, present: Array, repeated: Arra
     Args:
         values: of the constraint's metric, shape (N,); NaN violates it.
         present: whether each is an observation of this constraint, shape (N,).
-        repeated: whether each is of a configuration observed before, shape (N,). Where nothing satisfies the
-            constraint, a repetition is bad: were it good too, the search would propose that configuration for ever.
+        repeated: whether each is of a configuration whose value was observed before, shape (N,). Where nothing
+            satisfies the constraint, a repetition is bad: were it good too, the search would propose that configuration
+            for ever.
         oldest_only: of several smallest values only the oldest is good (the authors' scripts); else all (the paper).
     """
     groups = np.full(len(values), OUT, np.int8)

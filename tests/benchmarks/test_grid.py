@@ -105,6 +105,15 @@ def test_malformed_spaces_are_refused() -> None:
             make()
 
 
+def test_a_grid_too_large_to_number_can_still_be_sampled() -> None:
+    space = GridSpace([Ordinal(f"h{i}", (0, 1)) for i in range(70)])
+    rng = np.random.default_rng(0)
+    configuration = space.sample(rng)
+    assert space.configuration(space.index(configuration)) == configuration
+    assert space.sample_block(3, rng) is None
+    space.check(space.mutate(configuration, rng))
+
+
 def test_a_space_of_one_configuration_cannot_mutate() -> None:
     space = GridSpace([Ordinal("a", (1,))])
     with pytest.raises(UsageError, match="nothing can mutate"):

@@ -73,6 +73,25 @@ def test_peers_search_floats_and_conditions(name: str) -> None:
         method.tell(Observation(configuration, Evaluation((float(i % 5),), 1.0), True))
 
 
+def test_two_bounds_on_one_metric_both_reach_optuna() -> None:
+    window = (Bound(Metric("size", ""), 1, 3.0, upper=True), Bound(Metric("size", ""), 1, 2.0, upper=False))
+    method = built("cnsga2", Problem(GRID, Metric("loss", ""), window))
+    for _ in range(3):
+        configuration = method.ask()
+        told(method, configuration)
+    trial = method._study.trials[0]  # type: ignore[attr-defined]
+    assert len(trial.constraints) == 2
+
+
+def test_ax_proposes_something_when_it_must_wait_or_has_proposed_all() -> None:
+    waiting = built("ax-nei")
+    assert len([waiting.ask() for _ in range(14)]) == 14  # more pending than initial trials
+    tiny = built("ax-nei", Problem(GridSpace([Ordinal("a", (1, 2, 3))]), Metric("loss", "")))
+    for _ in range(6):
+        configuration = tiny.ask()
+        tiny.tell(Observation(configuration, Evaluation((float(configuration[0]),), 1.0), True))
+
+
 def test_ax_says_that_it_does_not_search_conditions() -> None:
     with pytest.raises(UsageError, match="conditional"):
         built("ax-nei", Problem(SPACE, Metric("loss", "")))

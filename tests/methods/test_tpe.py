@@ -118,6 +118,17 @@ def test_knowledge_of_a_table_is_its_model_size() -> None:
     assert share == pytest.approx(0.146, abs=0.08)  # the share of all configurations that satisfy it
 
 
+def test_repetitions_are_counted_constraint_by_constraint() -> None:
+    """Known beforehand for size alone, a configuration's first evaluation is no repetition for time."""
+    method = CTPE(problem(UPPER, Bound(TIME, 2, 1.0, upper=True)), np.random.default_rng(0), knowledge=1)
+    sampler = method._estimators()
+    sampler.observe_known((5, 0, 0), {0: 5.0})
+    sampler.observe((2, 0, 0), 1.0, [9.0, 5.0], False)
+    sampler.observe((5, 0, 0), 1.0, [9.0, 5.0], False)
+    sampler.observe((5, 0, 0), 1.0, [9.0, 5.0], False)
+    assert sampler.groups(1)[2].tolist() == [-1, 1, 1, 0]
+
+
 def test_failures_repel_and_say_nothing_else() -> None:
     """Appendix D: every configuration with a >= 4 yields nothing but a failure."""
     method = CTPE(problem(LOWER), np.random.default_rng(0))
@@ -211,6 +222,12 @@ def test_told_out_of_order_and_asked_ahead_it_repeats(name: str) -> None:
 def test_options_out_of_range_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         MethodSpec.parse(text).build(problem(UPPER), np.random.default_rng(0))
+
+
+def test_too_many_choices_are_refused() -> None:
+    space = GridSpace([Categorical("a", tuple(range(300)))])
+    with pytest.raises(UsageError, match="at most 256 choices, and a has 300"):
+        TPE(Problem(space, Metric("loss", "")), np.random.default_rng(0))
 
 
 def test_knowledge_needs_a_cheap_metric() -> None:

@@ -184,6 +184,8 @@ SPACE: list[Hyperparameter] = [
     Float("momentum", -1.0, 2.0),
     Float("decay", 1e-5, 1e-1, log=True),
     Integer("steps", 1, 5000, log=True),
+    Ordinal("many", tuple(range(1, 100)), log=True),
+    Ordinal("single", (8,), log=True),
 ]
 
 
@@ -206,14 +208,16 @@ def density_of(
 def coordinates(h: Hyperparameter) -> list[float | int]:
     if isinstance(h, Float):
         return [h.low, h.high, 0.5 * (h.low + h.high), h.low + 0.01 * (h.high - h.low)]
-    return [h.low, h.high, 3] if isinstance(h, Integer) else [0, len(h.values) - 1, 1]
+    if isinstance(h, Integer):
+        return [h.low, h.high, 3]
+    return [0, len(h.values) - 1, min(1, len(h.values) - 1)]
 
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("h", SPACE, ids=lambda h: h.name)
 @pytest.mark.parametrize("observed", [[], [0], [0, 1, 1, 2], [2, 2, 2, 2, 2, 2]])
 def test_every_density_integrates_to_one(h: Hyperparameter, observed: list[int], late: bool) -> None:
-    dims = one(h, continuous_log_ordinals=late)
+    dims = one(h, continuous_log=late)
     seen = [coordinates(h)[i] for i in observed]
     size = int(dims.packed[0][0])
     if size:
@@ -231,18 +235,14 @@ def test_every_density_integrates_to_one(h: Hyperparameter, observed: list[int],
 
 
 def test_a_float_kernel_is_scipys_truncated_normal() -> None:
-    h = Float("x", -1.0, 2.0)
+    h = Float("x", 0.0, 1.0)
     dims = one(h)
-    seen = [0.5, 1.7]
-    width = compiled.bandwidth(np.array([1, 1]), np.array(seen), -1.0, 2.0, 0.01)
-    x = np.linspace(-1, 2, 31)
+    seen = [0.5, 0.9]
+    width = compiled.bandwidth(np.array([1, 1]), np.array(seen), 0.0, 1.0, 0.01)
+    x = np.linspace(0, 1, 31)
     expected = np.zeros(31)
-    for centre, w in [
-        (0.5, width),
-        (1.7, width),
-        (0.5, 3.0),
-    ]:  # the last is the prior: the middle, as wide as the range
-        expected += stats.truncnorm.pdf(x, (-1 - centre) / w, (2 - centre) / w, centre, w) / 3
+    for centre, w in [(0.5, width), (0.9, width), (0.5, 1.0)]:  # the last is the prior: in the middle, and wide
+        expected += stats.truncnorm.pdf(x, -centre / w, (1 - centre) / w, centre, w) / 3
     found = density_of(dims, seen, np.zeros((1, 31), np.int32), x[None, :])
     assert found == pytest.approx(expected, rel=1e-9)
 
@@ -297,7 +297,7 @@ def test_the_joint_density_is_the_mixture_of_products_and_sums_to_one() -> None:
         assert found[s] == pytest.approx(total / (len(rows) + 1))
 
 
-def test_an_absent_hyperparameter_contributes_nothing_to_a_kernel() -> None:
+def test_who_lacks_a_hyperparameter_knows_no_more_of_it_than_the_prior() -> None:
     child = Float("child", 0.0, 1.0)
     dims = Dimensions([SPACE[0], child], [None, Condition(0, (True, False, True))])
     packed = [dims.pack(c) for c in ([0, 0.3], [1, None], [0, 0.9])]
@@ -316,9 +316,52 @@ def test_an_absent_hyperparameter_contributes_nothing_to_a_kernel() -> None:
     def bell(x: float, centre: float, w: float) -> float:
         return float(stats.truncnorm.pdf(x, -centre / w, (1 - centre) / w, centre, w))
 
-    with_child = 0.8 * bell(0.4, 0.3, width) + 0.1 + 0.8 * bell(0.4, 0.9, width) + bell(0.4, 0.5, 1.0) / 3
+    alone = bell(0.4, 0.5, 1.0)
+    with_child = 0.8 * bell(0.4, 0.3, width) + 0.1 * alone + 0.8 * bell(0.4, 0.9, width) + alone / 3
     assert density([0, 0.4]) == pytest.approx(with_child / 4)
     assert density([1, None]) == pytest.approx((0.1 + 0.8 + 0.1 + 1 / 3) / 4)
+
+
+def test_a_density_over_a_conditional_space_sums_to_one() -> None:
+    hyperparameters: list[Hyperparameter] = [
+        Categorical("a", (0, 1)),
+        Ordinal("b", (1, 2, 3)),
+        Categorical("c", (0, 1)),
+    ]
+    dims = Dimensions(hyperparameters, [None, Condition(0, (False, True)), Condition(1, (True, False, True))])
+    observed: list[list[Coordinate]] = [[0, None, None], [1, 0, 1], [1, 1, None], [0, None, None]]
+    packed = [dims.pack(c) for c in observed]
+    levels, points = (np.array([p[i] for p in packed]).T.copy() for i in (0, 1))
+    kernels = compiled.fit(dims.packed, levels, points, np.arange(4))
+    everything = [[0, None, None], *([1, b, c] for b in (0, 2) for c in (0, 1)), [1, 1, None]]
+    at = [dims.pack(c) for c in everything]
+    at_levels, at_points = (np.array([p[i] for p in at]).T.copy() for i in (0, 1))
+    p = np.exp(compiled.log_density(dims.packed, levels, points, np.arange(4), kernels, at_levels, at_points))
+    assert p.sum() == pytest.approx(1.0)
+
+
+def reference_at_unit_range() -> float:
+    """log p of a = 1, x = 0.35 in the test below, with scipy's truncated normals on [0, 1]."""
+    width = compiled.bandwidth(np.array([1, 1]), np.array([0.3, 0.4]), 0.0, 1.0, 0.01)
+
+    def bell(centre: float, w: float) -> float:
+        return float(stats.truncnorm.pdf(0.35, -centre / w, (1 - centre) / w, centre, w))
+
+    alone = bell(0.5, 1.0)
+    return math.log((0.2 * alone + 0.8 * bell(0.3, width) + 0.8 * bell(0.4, width) + 0.5 * alone) / 4)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_unit_of_a_float_does_not_matter(unit: float) -> None:
+    dims = Dimensions([Categorical("a", (0, 1)), Float("x", 0.0, unit)], [None, Condition(0, (False, True))])
+    packed = [dims.pack(c) for c in ([0, None], [1, 0.3 * unit], [1, 0.4 * unit])]
+    levels, points = (np.array([p[i] for p in packed]).T.copy() for i in (0, 1))
+    kernels = compiled.fit(dims.packed, levels, points, np.arange(3))
+    at = [dims.pack(c) for c in ([0, None], [1, 0.35 * unit])]
+    at_levels, at_points = (np.array([p[i] for p in at]).T.copy() for i in (0, 1))
+    found = compiled.log_density(dims.packed, levels, points, np.arange(3), kernels, at_levels, at_points)
+    assert found[1] == pytest.approx(reference_at_unit_range(), rel=1e-6)
+    assert found[0] == pytest.approx(math.log((0.8 + 0.2 + 0.2 + 0.5) / 4), abs=1e-9)
 
 
 # Candidates
@@ -357,13 +400,13 @@ def test_the_scripts_draw_each_hyperparameter_on_its_own() -> None:
 
 
 def test_continuous_candidates_follow_their_density() -> None:
-    dims = one(Float("x", -1.0, 2.0))
-    _, to = drawn(dims, [[0.5], [1.7]], joint=True, n=5000)
-    width = compiled.bandwidth(np.array([1, 1]), np.array([0.5, 1.7]), -1.0, 2.0, 0.01)
+    dims = one(Float("x", 0.0, 1.0))
+    _, to = drawn(dims, [[0.5], [0.9]], joint=True, n=5000)
+    width = compiled.bandwidth(np.array([1, 1]), np.array([0.5, 0.9]), 0.0, 1.0, 0.01)
 
     def cdf(x: np.ndarray) -> np.ndarray:
-        parts = [(0.5, width), (1.7, width), (0.5, 3.0)]
-        return sum(stats.truncnorm.cdf(x, (-1 - c) / w, (2 - c) / w, c, w) for c, w in parts) / 3
+        parts = [(0.5, width), (0.9, width), (0.5, 1.0)]
+        return sum(stats.truncnorm.cdf(x, -c / w, (1 - c) / w, c, w) for c, w in parts) / 3
 
     assert stats.kstest(to[0], cdf).pvalue > 0.001
 
@@ -381,14 +424,14 @@ def test_children_are_drawn_exactly_where_their_parents_permit_them() -> None:
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("h", SPACE, ids=lambda h: h.name)
 def test_coordinates_survive_packing(h: Hyperparameter, late: bool) -> None:
-    dims = one(h, continuous_log_ordinals=late)
+    dims = one(h, continuous_log=late)
     for x in [*coordinates(h), None]:
         (found,) = dims.unpack(*dims.pack([x]))
         assert found == (pytest.approx(x) if x is not None else None)
 
 
 def test_a_candidate_between_levels_moves_to_the_nearest_in_the_logarithm_and_the_lower_of_two() -> None:
-    dims = one(Ordinal("lr", (1.0, 10.0, 100.0), log=True), continuous_log_ordinals=True)
+    dims = one(Ordinal("lr", (1.0, 10.0, 100.0), log=True), continuous_log=True)
     for place, level in [(0.0, 0), (0.5, 0), (0.51, 1), (1.49, 1), (2.0, 2)]:
-        point = np.array([place * math.log(10)])
+        point = np.array([place / 2])  # of the range of two decades
         assert dims.unpack(np.zeros(1, np.int32), point) == [level]

@@ -188,6 +188,8 @@ def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
     assert (printed.code, printed.err.count("\n")) == (2, 1)
     assert "unknown method of this suite 'ax'" in printed.err
     assert nasbench(*RUN, "--without", "random").code == 2
+    everything = nasbench("run", "--suite", path, "--without", "random", "--without", "evolution")
+    assert (everything.code, "leaves no method" in everything.err) == (2, True)
 
 
 def test_c_tpe_without_a_constraint_says_so_once(nasbench: Command, tmp_path: Path) -> None:
