@@ -1,4 +1,4 @@
-# Each target works from a fresh clone. PYTHON is any Python 3.11 or newer. EXTRAS are what tests and checks install
+# Each target works from a fresh clone. PYTHON is a Python 3.11. EXTRAS are what tests and checks install
 # beside the core: dev,peers by default; gp (Ax, PyTorch) adds the Gaussian processes, whose tests are skipped without.
 PYTHON ?= python3
 JOBS ?= 2

@@ -78,22 +78,18 @@ def execute(
                     store.notices += notices
                     yield stored
         except BrokenProcessPool:
-            if count > 1 or any(len(batch.seeds) > 1 for batch in running.values()):
+            if count > 1:
                 suspects += [Batch(b.planned, (seed,)) for b in running.values() for seed in b.seeds]
             else:
-                yield from _bury(list(running.values()), store, provenance)
+                (batch,) = running.values()
+                (seed,) = batch.seeds
+                reason = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
+                yield store.commit(batch.planned.cell, [died(batch.planned.cell, seed, reason)], provenance)
         finally:
             # Python 3.11 has no public way to stop a busy pool. Its processes hold nothing a rerun would not compute.
             for process in list((pool._processes or {}).values()):
                 process.kill()
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _bury(batches: list[Batch], store: Store, provenance: dict[str, Any]) -> Iterator[list[RunRecord]]:
-    for batch in batches:
-        cell, (seed,) = batch.planned.cell, batch.seeds
-        reason = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
-        yield store.commit(cell, [died(cell, seed, reason)], provenance)
 
 
 def _compute_in_child(batch: Batch, folder: Path, provenance: dict[str, Any]) -> tuple[list[RunRecord], list[str]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from results import statistics
-from results.curves import Curves
+from results.curves import Array, Curves
 
 
 def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
@@ -20,17 +20,19 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
     wins, losses, ties (ours; none of them where we have no run of the method on such settings).
     """
     found = []
+    medians = statistics.medians(curves)
     for path in sorted(Path(__file__).parent.glob("published/*.json")):
         paper = json.loads(path.read_text())
         if paper["baseline"] == curves.methods[baseline]:
-            rows = [row for published in paper["rows"] for row in _rows(curves, baseline, published, paper)]
+            rows = [row for published in paper["rows"] for row in _rows(curves, medians, baseline, published, paper)]
             found.append((paper, pd.DataFrame(rows)))
     return found
 
 
-def _rows(curves: Curves, baseline: int, published: dict[str, Any], paper: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows(
+    curves: Curves, medians: Array, baseline: int, published: dict[str, Any], paper: dict[str, Any]
+) -> list[dict[str, Any]]:
     settings = [i for i, label in enumerate(curves.settings["constraint"]) if _is_meant(label, published)]
-    medians = statistics.medians(curves)
     rows = []
     for evaluations, numbers in zip(paper["evaluations"], published["wins_losses_ties"], strict=True):
         row = {name: published[name] for name in ("method", "published_as", "table", "settings")}

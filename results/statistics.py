@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -146,10 +144,12 @@ def holm(p_values: Array) -> Array:
 
 
 def _groups(curves: Curves) -> list[tuple[int, int, NDArray[np.intp]]]:
-    """(setting, method, rows of its runs) of every pair that has runs, in order."""
-    pairs = product(range(len(curves.settings)), range(len(curves.methods)))
-    groups = [(setting, method, curves.of(setting, method)) for setting, method in pairs]
-    return [group for group in groups if len(group[2])]
+    """(setting, method, rows of its runs, by seed) of every pair that has runs, in order."""
+    setting, method, seed = (curves.runs[name].to_numpy() for name in ("setting", "method", "seed"))
+    order = np.lexsort((seed, method, setting))
+    keys = setting[order] * len(curves.methods) + method[order]
+    parts = np.split(order, np.flatnonzero(np.diff(keys)) + 1)
+    return [(int(setting[rows[0]]), int(method[rows[0]]), rows) for rows in parts]
 
 
 def _rounded(values: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -45,17 +46,17 @@ class Sampler:
         self._levels = np.zeros((len(dimensions), 64), np.int32)
         self._points = np.full((len(dimensions), 64), np.nan)
         self._values = np.full((1 + len(limits), 64), np.nan)
-        self._present = np.zeros((1 + len(limits), 64), np.bool_)
+        self._present = np.zeros((len(limits), 64), np.bool_)  # of constraints: which rows are observations of them
         self._ok = np.zeros(64, np.bool_)
         self._feasible = np.zeros(64, np.bool_)
-        self._repeated = np.zeros((1 + len(limits), 64), np.bool_)
+        self._repeated = np.zeros((len(limits), 64), np.bool_)
         self._seen: list[set[Configuration]] = [set() for _ in limits]
         self._failures = 0
 
     def observe(self, configuration: Configuration, objective: float, values: list[float], feasible: bool) -> None:
         """A finished evaluation: its objective and its constraints' values."""
         j = self._append(configuration)
-        self._values[0, j], self._present[0, j] = objective, True
+        self._values[0, j] = objective
         self._record(configuration, j, dict(enumerate(values)))
         self._ok[j], self._feasible[j] = True, feasible
 
@@ -76,14 +77,11 @@ class Sampler:
         n = self._n
         eligible = self._feasible[:n] if self._rules.feasible_first else self._ok[:n]
         rows = [split_objective(self._values[0, :n], eligible, needed)]
-        for i, limit in enumerate(self._limits, 1):
-            rows.append(
-                split_constraint(
-                    self._values[i, :n], limit, self._present[i, :n], self._repeated[i, :n], self._rules.oldest_only
-                )
-            )
+        for i, limit in enumerate(self._limits):
+            values, present, repeated = self._values[1 + i, :n], self._present[i, :n], self._repeated[i, :n]
+            rows.append(split_constraint(values, limit, present, repeated, self._rules.oldest_only))
         if self._failures:
-            known = self._present[1:, :n].any(axis=0) & ~self._ok[:n]
+            known = self._present[:, :n].any(axis=0) & ~self._ok[:n]
             rows.append(np.where(known, OUT, np.where(self._ok[:n], GOOD, BAD)).astype(np.int8))
         return np.array(rows)
 
@@ -113,9 +111,9 @@ class Sampler:
     def _record(self, configuration: Configuration, j: int, values: dict[int, float]) -> None:
         """Constraints' values of the j-th row; repetitions are counted constraint by constraint."""
         for constraint, value in values.items():
-            seen, row = self._seen[constraint], 1 + constraint
-            self._values[row, j], self._present[row, j] = value, True
-            self._repeated[row, j] = configuration in seen
+            seen = self._seen[constraint]
+            self._values[1 + constraint, j], self._present[constraint, j] = value, True
+            self._repeated[constraint, j] = configuration in seen
             seen.add(configuration)
 
     def _append(self, configuration: Configuration) -> int:
@@ -142,6 +140,7 @@ def compile_ahead() -> None:
     sampler.suggest(1, np.random.default_rng(0))
 
 
+@cache
 def is_compiled() -> bool:
     """Whether numba's cache beside the code has the compiled search."""
     return any(Path(compiled.__file__).parent.glob("__pycache__/compiled.suggest*.nbi"))
