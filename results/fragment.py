@@ -130,7 +130,7 @@ def write_table(path: Path, table: pa.Table, facts: dict[str, Any]) -> None:
 def written_aside(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`; on leaving it is flushed to the disk and renamed to `path`, or removed.
 
-    The name tells the writer's process, so that what a killed one left behind can be recognised.
+    The name tells the writer's host and process: writers do not collide, and what a killed one left can be recognised.
     """
     temporary = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.tmp")
     try:

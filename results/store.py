@@ -224,10 +224,13 @@ class Store:
         self.notices.append(f"{path} was missing or damaged; it is written anew from the fragments")
 
     def _remove_scratch(self) -> None:
-        """Removes temporary files whose writer, on this host, no longer lives: they never became data."""
+        """Removes this host's temporary files, which never became data; the caller holds the lock.
+
+        Whoever writes holds the lock, so a temporary file seen under it has lost its writer. Asking whether the
+        writer's process lives would be no test: a killed process lingers until its parent has taken note.
+        """
         for path in [*self.folder.glob(".*.tmp"), *(self.folder / "_plans").glob(".*.tmp")]:
-            writer = re.fullmatch(r".*\.(\d+)\.tmp", path.name)
-            if writer and f".{os.uname().nodename}." in path.name and not _alive(int(writer[1])):
+            if f".{os.uname().nodename}." in path.name:  # on some shared disks locks do not reach other hosts
                 path.unlink(missing_ok=True)
 
     @contextmanager
@@ -291,16 +294,6 @@ def _name(cell: Cell, trajectories: list[Trajectory]) -> str:
     words = re.sub(r"[^\w.+-]", "_", f"{cell.method}.{cell.bench}.{cell.constraint}")[:120]
     seeds = hashlib.sha256(repr([t.seed for t in trajectories]).encode()).hexdigest()[:8]
     return f"{words}.{cell.id}.{seeds}.parquet"
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _now() -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from results import Store, StoreError, fragment
+from results.fragment import written_aside
 from results.status import status
 from results.store import content_hash
 from tests.results.conftest import FACTS, make_cell, make_run
@@ -298,19 +300,39 @@ def test_failed_runs_can_be_forgotten_and_a_copy_stays(filled: Fill) -> None:
     assert len(list((store.folder / "_aside").iterdir())) == 2
 
 
-def test_scratch_of_a_dead_process_goes_and_that_of_a_living_one_stays(store: Store) -> None:
-    host = os.uname().nodename
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    gone = store.folder / f".a.parquet.{host}.{dead.pid}.tmp"
-    living = store.folder / f".a.parquet.{host}.{os.getpid()}.tmp"
-    elsewhere = store.folder / f".a.parquet.other-host.{dead.pid}.tmp"
-    for path in (gone, living, elsewhere):
+def test_scratch_of_this_host_goes_and_that_of_another_stays(store: Store) -> None:
+    zombie = subprocess.Popen(["true"])  # killed, and not yet waited for: to the system its number still lives
+    gone = store.folder / f".a.parquet.{os.uname().nodename}.{zombie.pid}.tmp"
+    elsewhere = store.folder / f".a.parquet.other-host.{zombie.pid}.tmp"
+    for path in (gone, elsewhere):
         path.touch()
     Store.create(store.folder)
+    zombie.wait()
     assert not gone.exists()
-    assert living.exists()
     assert elsewhere.exists()
+
+
+def hold(folder: Path, begun: Any, finish: Any) -> None:
+    with Store(folder)._writing(), written_aside(folder / "held.parquet") as temporary:
+        temporary.touch()
+        begun.set()
+        assert finish.wait(60)
+
+
+def test_scratch_of_a_living_writer_is_not_touched(store: Store) -> None:
+    context = multiprocessing.get_context("spawn")
+    begun, finish = context.Event(), context.Event()
+    writer = context.Process(target=hold, args=(store.folder, begun, finish))
+    writer.start()
+    assert begun.wait(60)
+    opener = context.Process(target=Store.create, args=(store.folder,))
+    opener.start()
+    opener.join(0.5)  # it waits for the lock
+    finish.set()
+    for process in (writer, opener):
+        process.join()
+        assert process.exitcode == 0
+    assert (store.folder / "held.parquet").exists()
 
 
 def commit_some(folder: Path, seeds: range) -> None:
