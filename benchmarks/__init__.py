@@ -1,6 +1,6 @@
 """Problems: a search space, and what a configuration scores."""
 
-from benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle
+from benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle, find_benchmark
 from benchmarks.constraints import Bound, Constraint, label, parse_constraints
 from benchmarks.errors import UsageError
 from benchmarks.metrics import Metric
@@ -14,6 +14,7 @@ __all__ = [
     "Metric",
     "Oracle",
     "UsageError",
+    "find_benchmark",
     "label",
     "parse_constraints",
 ]

@@ -37,6 +37,11 @@ class Oracle(NamedTuple):
     worst: float
     feasible_share: float
     """Share of the table's (configuration, repetition) rows that satisfy the constraints, in [0, 1]."""
+    median: float
+    """Half of everything feasible is better: what one random feasible draw gives."""
+    noise: float
+    """Repetition noise where searches end: the median, over the best tenth of the feasible configurations, of the
+    standard deviation of a configuration's repetitions; NaN where none has two feasible repetitions."""
 
 
 class Benchmark(ABC):
@@ -54,6 +59,8 @@ class Benchmark(ABC):
     source: str
     licence: str
     checksum: str
+    fidelities: tuple[int, ...] = ()
+    """The numbers of training epochs at which it can be had (`at`); empty where there is no choice."""
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
     False: costs are recorded, the clock is simulated."""
@@ -73,6 +80,11 @@ class Benchmark(ABC):
         An exception is recorded as a failed evaluation with its text as the reason. A live benchmark is called from
         as many threads at a time as the run has workers.
         """
+
+    def at(self, epochs: int) -> Benchmark:
+        """The benchmark `name@epochs`: the same, trained for so many epochs. Raises UsageError for other fidelities."""
+        allowed = f"allowed: {_spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"
+        raise UsageError(f"{self.name} is not recorded at {epochs} epochs; {allowed}")
 
     def known(self, column: int, configuration: Configuration) -> float:
         """The value of a cheap metric of a configuration, without an evaluation."""
@@ -107,6 +119,11 @@ class Benchmark(ABC):
     def _bound(self, constraint: Constraint) -> Bound:
         column = self.column(constraint.metric)
         metric = self.metrics[column]
+        if metric.held_out:
+            raise UsageError(
+                f"{metric.name} of {self.name} is measured on the test split, which is reported and never selected "
+                "on: constrain another metric"
+            )
         if constraint.relation == "@":
             return Bound(metric, column, self.quantile(column, constraint.number), upper=metric.minimize)
         return Bound(metric, column, constraint.number, upper=constraint.relation == "<=")
@@ -125,3 +142,21 @@ class Benchmark(ABC):
 
 BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "benchmarks", "nasbench.benchmarks")
 """Every benchmark by name: a callable that opens it."""
+
+
+def find_benchmark(name: str) -> tuple[Callable[[], Benchmark], int | None]:
+    """What opens the benchmark called `name`, and the epochs that `name@epochs` asks for (None: its own).
+
+    Raises UsageError, with the nearest name, if there is none.
+    """
+    plain, at, epochs = name.partition("@")
+    if at and not (epochs.isascii() and epochs.isdecimal()):
+        raise UsageError(f"{name}: after @ stands a number of epochs, as in {plain}@12")
+    return BENCHMARKS.get(plain), int(epochs) if at else None
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """Ascending integers for people: `1 to 200`, or one by one where they have gaps."""
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers))

@@ -22,5 +22,10 @@ class Metric:
     """Known from the configuration before training (model size)."""
 
     @property
+    def held_out(self) -> bool:
+        """Whether it was measured on a test split (`test`, `ori-test`, `x-test`): reported, never selected on."""
+        return self.split is not None and self.split.endswith("test")
+
+    @property
     def direction(self) -> str:
         return "minimise" if self.minimize else "maximise"

@@ -43,6 +43,8 @@ def run_block(
     if block is None or not benchmark.space.has_block(block, n):
         return None
     metrics = benchmark.evaluate_block(block, seeds.first(n))
+    if metrics is None:
+        return None
     costs = metrics[:, benchmark.cost_column]
     if not (np.isfinite(metrics[:, 0]).all() and (costs >= 0).all() and (costs < np.inf).all()):
         return None

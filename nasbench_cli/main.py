@@ -38,13 +38,23 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     click.echo(catalogue.matrix(as_json) if matrix else catalogue.listing(kind, as_json))
 
 
-@cli.command(short_help="Show a benchmark or a method.")
-@click.argument("name")
-def show(name: str) -> None:
-    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (options)."""
-    from nasbench_cli import catalogue
+@cli.command(short_help="Show a benchmark, a method, or a stored run.")
+@click.argument("what", nargs=-1, required=True, metavar="NAME | STORE METHOD BENCH SEED")
+@click.option("--constrain", metavar="CONSTRAINT", help="Which run, where the store has several constraints.")
+def show(what: tuple[str, ...], constrain: str | None) -> None:
+    """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options), or one run of a store.
 
-    click.echo(catalogue.show(name))
+    A run's page has its incumbent's steps, its feasible share, and where the time went.
+    """
+    from benchmarks import UsageError
+    from nasbench_cli import catalogue, session
+
+    if len(what) == 4:
+        click.echo(session.run_page(*what, constrain))
+    elif len(what) == 1 and constrain is None:
+        click.echo(catalogue.show(what[0]))
+    else:
+        raise UsageError("show takes the NAME of a benchmark or method, or STORE METHOD BENCH SEED [--constrain C]")
 
 
 @cli.command()
@@ -148,8 +158,8 @@ def status(store: Path, as_json: bool) -> None:
     session.status(store, as_json)
 
 
-@cli.command(short_help="Turn a store into tables and plots.")
-@click.argument("store", type=click.Path(path_type=Path))
+@cli.command(short_help="Turn stores into tables and plots.")
+@click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
 @click.option("--checkpoints", metavar="N,N,…", help="Evaluations at which to compare.  [default: the suite's]")
 @click.option("--protocol", metavar="TEXT", help="Which runs, where budgets or workers are mixed.")
@@ -161,13 +171,59 @@ def status(store: Path, as_json: bool) -> None:
     metavar="DIR",
     help="Where the files go.",
 )
-def report(store: Path, baseline: str | None, checkpoints: str | None, protocol: str | None, out: Path) -> None:
-    """Turn a store into tables and plots: on the terminal, and as CSV, LaTeX, SVG and index.html in DIR."""
+@click.option(
+    "--format",
+    "formats",
+    default="html,csv,latex,svg",
+    show_default=True,
+    metavar="F,F,…",
+    help="Of html, md, csv, latex, png, svg, pdf.",
+)
+def report(
+    stores: tuple[Path, ...],
+    baseline: str | None,
+    checkpoints: str | None,
+    protocol: str | None,
+    out: Path,
+    formats: str,
+) -> None:
+    """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench_cli import session
     from nasbench_cli.suites import parse_checkpoints
 
     points = None if checkpoints is None else parse_checkpoints(checkpoints)
-    session.report(store, out, baseline, points, protocol)
+    session.report(stores, out, baseline, points, protocol, formats)
+
+
+@cli.group("import", short_help="Make a benchmark of a table you have.")
+def import_() -> None:
+    """Make a benchmark of a table you have; it is kept in $NASBENCH_DATA, or your data directory."""
+
+
+@import_.command("table", short_help="A CSV or Parquet file of your own.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--spec", type=click.Path(path_type=Path), required=True, metavar="TOML", help="What its columns are.")
+def import_table(file: Path, spec: Path) -> None:
+    """Make a benchmark of a CSV (also compressed) or Parquet file.
+
+    The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
+    """
+    from nasbench_cli import importing
+
+    importing.import_table(file, spec)
+
+
+@import_.command("nas-bench-201", short_help="The official NAS-Bench-201 or NATS-Bench file.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--trust", is_flag=True, help="Open a file that is not a released one: a pickle can run any code.")
+def import_nasbench201(file: Path, trust: bool) -> None:
+    """Give nb201-cifar10, -cifar100 and -imagenet16 test errors, FLOPs and every epoch.
+
+    FILE is NAS-Bench-201-v1_1-096897.pth, or NATS-tss-v1_0-3ffb9.pickle.pbz2.
+    """
+    from nasbench_cli import importing
+
+    importing.import_nasbench201(file, trust)
 
 
 @cli.command()
@@ -204,7 +260,10 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "stopped; what is stored is kept: give the same command again to continue", _INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return "give a command: list, show, run, status, report or bench (nasbench --help says more)", _BAD_USAGE
+        return (
+            "give a command: list, show, run, status, report, import or bench (nasbench --help says more)",
+            _BAD_USAGE,
+        )
     if isinstance(error, click.UsageError) and error.ctx is not None and error.ctx.command is cli:
         return f"{error.format_message()} Allowed: {', '.join(cli.commands)}", _BAD_USAGE
     if isinstance(error, click.ClickException):

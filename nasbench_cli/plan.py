@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label
+from benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
 from methods import MethodSpec, Problem
 from nasbench_cli.runner import MAX_EVALUATIONS
 from results import Cell, Setting
@@ -65,16 +66,24 @@ class PlannedCell:
 
 @cache
 def open_benchmark(name: str) -> Benchmark:
-    """The benchmark called `name`, opened once a process. Raises UsageError if there is none or it does not open."""
-    opener = BENCHMARKS.get(name)
+    """The benchmark called `name` (`name@12`: trained for 12 epochs), opened once a process.
+
+    Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
+    """
+    opener, epochs = find_benchmark(name)
     try:
-        benchmark = opener()
+        benchmark = opener() if epochs is None else opener().at(epochs)
     except UsageError:
         raise
     except Exception as error:
         raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
     if benchmark.name != name:
         raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
+    if benchmark.objective.held_out:
+        raise UsageError(
+            f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
+            "selection cannot be reported as test"
+        )
     return benchmark
 
 
@@ -145,6 +154,9 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         oracle=oracle.best if oracle else None,
         worst=oracle.worst if oracle else None,
         feasible_share=oracle.feasible_share if oracle else None,
+        median=oracle.median if oracle else None,
+        noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
+        held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
     )
 
 

@@ -1,4 +1,4 @@
-"""How far the runs have come: a bar on a terminal, elsewhere a line now and then."""
+"""How far the work has come: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _SECONDS_BETWEEN_LINES = 30.0
 
 
 class Progress:
-    """Shows runs done, speed and time left on standard error while its block is running."""
+    """Shows what is done, and the time left, on standard error while its block is running."""
 
-    def __init__(self, runs: int) -> None:
-        self._runs, self._done, self._said = runs, 0, monotonic()
+    def __init__(self, total: int, what: str = "runs") -> None:
+        self._total, self._what, self._done, self._said = total, what, 0, monotonic()
         self._bar = None
-        if runs and sys.stderr.isatty():
+        if total and sys.stderr.isatty():
             from rich import progress
             from rich.console import Console
 
             columns = [
                 progress.BarColumn(),
                 progress.MofNCompleteColumn(),
-                progress.TextColumn("runs"),
+                progress.TextColumn(what),
                 progress.TimeElapsedColumn(),
                 progress.TextColumn("· left"),
                 progress.TimeRemainingColumn(),
             ]
             self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("runs", total=runs)
+            self._task = self._bar.add_task(what, total=total)
 
     def __enter__(self) -> Progress:
         if self._bar:
@@ -44,14 +44,14 @@ class Progress:
         if self._bar:
             self._bar.stop()
 
-    def advance(self, runs: int) -> None:
-        """Counts runs that are done."""
-        self._done += runs
+    def advance(self, count: int) -> None:
+        """Counts what has been done since."""
+        self._done += count
         if self._bar:
-            self._bar.advance(self._task, runs)
+            self._bar.advance(self._task, count)
         elif monotonic() - self._said > _SECONDS_BETWEEN_LINES:
             self._said = monotonic()
-            click.echo(f"{self._done} of {self._runs} runs", err=True)
+            click.echo(f"{self._done} of {self._total} {self._what}", err=True)
 
 
 class _Echo(logging.Handler):

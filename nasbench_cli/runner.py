@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import Benchmark, Bound
+from benchmarks import Benchmark, Bound, Evaluation
 from benchmarks.tabular import TabularBenchmark
 from methods import Method, MethodSpec, Observation, Problem
 from nasbench_cli.block import run_block
@@ -115,6 +115,7 @@ class _Search:
         self._asked = 0
         self._incumbent = math.nan
         self._metrics = len(benchmark.metrics)
+        self._held_out = tuple(i for i, metric in enumerate(benchmark.metrics) if metric.held_out)
 
     def loop(self, method: Method) -> None:
         while True:
@@ -159,7 +160,7 @@ class _Search:
         begin = perf_counter()
         failure = None
         try:
-            method.tell(Observation(pending.configuration, evaluation, feasible))
+            method.tell(Observation(pending.configuration, self._seen(evaluation), feasible))
         except (Exception, SystemExit) as error:
             failure = _MethodFailed(f"tell: {explained(error)}")
         thinking = perf_counter() - begin
@@ -183,6 +184,15 @@ class _Search:
         )
         if failure is not None:
             raise failure
+
+    def _seen(self, evaluation: Evaluation) -> Evaluation:
+        """What the method may know of an evaluation: nothing measured on a test split."""
+        if not self._held_out:
+            return evaluation
+        metrics = list(evaluation.metrics)
+        for column in self._held_out:
+            metrics[column] = math.nan
+        return evaluation._replace(metrics=tuple(metrics))
 
     def _clock(self) -> float:
         """Now; where thinking is charged, not before the method has ended its last thought."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from benchmarks import UsageError
+from benchmarks import UsageError, label, parse_constraints
+from benchmarks.errors import unknown
 from methods import MethodSpec
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
@@ -99,19 +100,45 @@ def status(folder: Path, as_json: bool) -> None:
 
 
 def report(
-    folder: Path, out: Path, baseline: str | None, checkpoints: tuple[int, ...] | None, protocol: str | None
+    folders: Sequence[Path],
+    out: Path,
+    baseline: str | None,
+    checkpoints: tuple[int, ...] | None,
+    protocol: str | None,
+    formats: str,
 ) -> None:
-    """Writes the report of a store, and prints its tables."""
-    from results.report import write  # draws plots: heavy
+    """Writes the report of some stores, taken together, and prints its tables."""
+    from results.report import FORMATS, write  # draws plots: heavy
 
-    store = Store.open(folder)
-    if baseline is not None:
-        with contextlib.suppress(UsageError):  # a method that is no longer installed may still be in the store
-            baseline = MethodSpec.parse(baseline).label
-    written = write(store, out, baseline, checkpoints, protocol)
+    wanted = [f for f in FORMATS if f in formats.split(",")]
+    strange = [f for f in formats.split(",") if f not in FORMATS]
+    if strange:
+        raise unknown("format", strange[0], FORMATS)
+    stores = [Store.open(folder) for folder in folders]
+    written = write(stores, out, None if baseline is None else _label(baseline), checkpoints, protocol, wanted)
     click.echo(written.text)
-    _say_notices(store)
-    click.echo(f"{len(written.files)} files in {out}; open {out / 'index.html'}")
+    for store in stores:
+        _say_notices(store)
+    page = f"; open {out / 'index.html'}" if "html" in wanted else ""
+    click.echo(f"{len(written.files)} files in {out}{page}")
+
+
+def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None) -> str:
+    """One stored run as text."""
+    from results.single_run import describe
+
+    if not seed.isdecimal():
+        raise UsageError(f"a seed is an integer, 0 or more, not {seed!r}")
+    wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
+    return describe(Store.open(Path(folder)), _label(method), bench, wanted, int(seed))
+
+
+def _label(method: str) -> str:
+    """A method as stores name it; one that is no longer installed may still be in a store."""
+    try:
+        return MethodSpec.parse(method).label
+    except UsageError:
+        return method
 
 
 def _facts(status: CellStatus) -> dict[str, Any]:

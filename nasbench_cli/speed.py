@@ -148,7 +148,7 @@ def _report_speed() -> None:
         work = executors.batches([(p, list(p.seeds)) for p in planned], jobs=1)
         records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
         begin = perf_counter()
-        report.write(store, Path(folder) / "report")
+        report.write([store], Path(folder) / "report")
         seconds = perf_counter() - begin
         click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
 

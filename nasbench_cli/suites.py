@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from benchmarks import BENCHMARKS, UsageError, parse_constraints
+from benchmarks import UsageError, find_benchmark, parse_constraints
 from benchmarks.errors import unknown
 from methods import MethodSpec
 from nasbench_cli.plan import Grid, Protocol
@@ -74,7 +74,7 @@ def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
 
 def check_benchmark(name: str) -> str:
     """The name of an existing benchmark. Raises UsageError with the nearest."""
-    BENCHMARKS.get(name)
+    find_benchmark(name)
     return name
 
 

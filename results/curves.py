@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +19,7 @@ from results.trajectory import Cell
 Array: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curves:
     """Incumbent and feasibility of every run after each of its evaluations; all runs follow one protocol.
 
@@ -27,62 +29,150 @@ class Curves:
 
     protocol: str
     settings: pd.DataFrame
-    """A row a setting: bench, constraint, family, objective, unit, split, bounds, oracle, worst."""
+    """A row a setting: bench, constraint, and the fields of `trajectory.Setting`."""
     methods: tuple[str, ...]
     runs: pd.DataFrame
     """A row a run, in the order of the arrays: setting, method (their numbers), seed, evaluations, failure,
-    failed_evaluations."""
+    failed_evaluations; and `held_out` (dict: metric of a test split → its value at the run's last incumbent)."""
     incumbent: Array
     """Best feasible objective after each evaluation, shape (runs, evaluations): NaN before the first feasible one; a
     run that ended early keeps its last."""
     feasible: NDArray[np.bool_]
     """Whether each evaluation was feasible, same shape; False past a run's end."""
+    finished: Array
+    """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite past a run's end."""
 
     @property
     def evaluations(self) -> int:
         """Of the longest run."""
         return int(self.incumbent.shape[1])
 
-    def of(self, setting: int, method: int) -> NDArray[np.intp]:
-        """The rows of the runs of one method on one setting, in the order of their seeds."""
-        runs = self.runs
-        rows = np.flatnonzero((runs["setting"] == setting) & (runs["method"] == method))
-        return rows[np.argsort(runs["seed"].to_numpy()[rows], kind="stable")]
+    @property
+    def families(self) -> int:
+        """Benchmark families behind the settings: settings of one family are not independent."""
+        return int(self.settings["family"].nunique())
 
-    def padded(self) -> Array:
-        """The incumbents, with the setting's worst value in place of NaN before the first feasible evaluation.
+    @cached_property
+    def groups(self) -> dict[tuple[int, int], NDArray[np.intp]]:
+        """The rows of the runs of each (setting, method) that has any, in the order of their seeds."""
+        setting, method, seed = (self.runs[name].to_numpy() for name in ("setting", "method", "seed"))
+        order = np.lexsort((seed, method, setting))
+        keys = setting[order] * len(self.methods) + method[order]
+        parts = np.split(order, np.flatnonzero(np.diff(keys)) + 1)
+        return {(int(setting[rows[0]]), int(method[rows[0]])): rows for rows in parts}
 
-        The worst value is that of everything feasible in the table (c-TPE's protocol) or, where there is no table,
-        the worst feasible incumbent that any run of the setting saw.
+    @cached_property
+    def worst(self) -> Array:
+        """What stands in for an incumbent before the first feasible evaluation, shape (settings,).
+
+        The worst value of everything feasible in the table (c-TPE's protocol) or, where there is no table, the worst
+        feasible incumbent that any run of the setting saw.
         """
-        worst = self.settings["worst"].to_numpy(float, copy=True)
+        worst: Array = self.settings["worst"].to_numpy(float, copy=True)
         setting = self.runs["setting"].to_numpy()
         for s in np.flatnonzero(np.isnan(worst)):
             seen = self.incumbent[setting == s]
             worst[s] = np.nanmax(seen) if np.isfinite(seen).any() else np.nan
-        padded: Array = np.where(np.isnan(self.incumbent), worst[setting][:, None], self.incumbent)
+        return worst
+
+    @cached_property
+    def padded(self) -> Array:
+        """The incumbents, with the setting's worst value in place of NaN before the first feasible evaluation."""
+        worst = self.worst[self.runs["setting"].to_numpy()]
+        padded: Array = np.where(np.isnan(self.incumbent), worst[:, None], self.incumbent)
         return padded
 
 
-def load(store: Store, protocol: str | None = None) -> Curves:
-    """Reads the runs of a store.
+def select(stores: Sequence[Store], protocol: str | None = None) -> list[tuple[Store, Fragment]]:
+    """The fragments of some stores whose runs follow one protocol, and the store of each.
 
-    Raises StoreError if there are none, or if they follow several protocols and `protocol` names none of them.
+    Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
     """
-    fragments = store.fragments()
-    cells = {f.cell.id: f.cell for f in fragments}
-    protocols = sorted({cell.protocol for cell in cells.values()})
+    names = " and ".join(str(store.folder) for store in stores)
+    found = [(store, f) for store in stores for f in store.fragments()]
+    protocols = sorted({f.cell.protocol for _, f in found})
     if not protocols:
-        raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
+        raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing")
     if protocol is None and len(protocols) > 1:
         choices = "; ".join(f"--protocol '{p}'" for p in protocols)
-        raise StoreError(f"{store.folder} mixes runs that must not be compared; choose one of {choices}")
+        raise StoreError(f"{names} mixes runs that must not be compared; choose one of {choices}")
     if protocol is not None and protocol not in protocols:
-        raise StoreError(f"{store.folder} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
-    chosen = protocol or protocols[0]
-    fragments = [f for f in fragments if f.cell.protocol == chosen]
-    _check_versions([f.cell for f in fragments])
-    return _assemble(store, chosen, fragments)
+        raise StoreError(f"{names} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
+    chosen = [(store, f) for store, f in found if f.cell.protocol == (protocol or protocols[0])]
+    _check_versions([f.cell for _, f in chosen])
+    return chosen
+
+
+def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:
+    """Reads the runs of some fragments (`select`); a run that lies in two of them counts once.
+
+    Raises StoreError if none is readable.
+    """
+    read = []
+    for store, f in fragments:
+        held_out = f.cell.setting.held_out
+        try:
+            table = f.table(["incumbent", "feasible", "finished", *(f"metric.{name}" for name in held_out)])
+        except Torn as error:
+            store.set_aside(f.path, str(error))
+            continue
+        read.append((f, {name: table[name].to_numpy() for name in table.column_names}))
+    if not any(f.runs for f, _ in read):
+        raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
+    order = sorted({(f.cell.setting.family, f.cell.bench, f.cell.constraint) for f, _ in read})
+    setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
+    methods = tuple(sorted({f.cell.method for f, _ in read}))
+    settings: dict[int, dict[str, Any]] = {}
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    parts: list[tuple[dict[str, NDArray[Any]], slice]] = []
+    for f, columns in read:
+        number = setting_of[f.cell.bench, f.cell.constraint]
+        settings[number] = {"bench": f.cell.bench, "constraint": f.cell.constraint, **vars(f.cell.setting)}
+        end = 0
+        for run in f.runs:
+            start, end = end, end + run.rows
+            if (f.cell.id, run.seed) in runs:
+                continue
+            own = slice(start, end - bool(run.failure))  # the closing row of a failed run is no evaluation
+            parts.append((columns, own))
+            runs[f.cell.id, run.seed] = {
+                "setting": number,
+                "method": methods.index(f.cell.method),
+                "seed": run.seed,
+                "evaluations": own.stop - own.start,
+                "failure": run.failure,
+                "failed_evaluations": run.failed_evaluations,
+                "held_out": _at_incumbent(columns, own, f.cell.setting.held_out),
+            }
+    frame = pd.DataFrame([settings[i] for i in range(len(order))])
+    known = ["oracle", "worst", "feasible_share", "median", "noise"]
+    frame[known] = frame[known].astype(float)
+    return Curves(fragments[0][1].cell.protocol, frame, methods, pd.DataFrame(list(runs.values())), *_dense(parts))
+
+
+def _dense(parts: list[tuple[dict[str, NDArray[Any]], slice]]) -> tuple[Array, NDArray[np.bool_], Array]:
+    """Incumbent, feasible and finished of runs of different lengths, as `Curves` has them."""
+    width = max(1, *(own.stop - own.start for _, own in parts))
+    incumbent = np.full((len(parts), width), np.nan)
+    feasible = np.zeros((len(parts), width), bool)
+    finished = np.full((len(parts), width), np.inf)
+    for row, (columns, own) in enumerate(parts):
+        length = own.stop - own.start
+        incumbent[row, :length] = columns["incumbent"][own]
+        feasible[row, :length] = columns["feasible"][own]
+        finished[row, :length] = columns["finished"][own]
+        if length:
+            incumbent[row, length:] = incumbent[row, length - 1]
+    return incumbent, feasible, finished
+
+
+def _at_incumbent(columns: dict[str, NDArray[Any]], own: slice, held_out: tuple[str, ...]) -> dict[str, float]:
+    """Metrics of a test split where the last incumbent was found; nothing if none was."""
+    incumbent = columns["incumbent"][own]
+    if not held_out or not len(incumbent) or np.isnan(incumbent[-1]):
+        return {}
+    row = own.start + int(np.argmax(incumbent == incumbent[-1]))
+    return {name: float(columns[f"metric.{name}"][row]) for name in held_out}
 
 
 def _check_versions(cells: list[Cell]) -> None:
@@ -90,47 +180,6 @@ def _check_versions(cells: list[Cell]) -> None:
     for cell in cells:
         if seen.setdefault(cell.key, cell.id) != cell.id:
             raise StoreError(
-                f"the store holds {cell.method} on {cell.bench} under {cell.constraint} from two versions of its data "
-                "or code: give its `nasbench run` again, which sets the stale runs aside"
+                f"there are runs of {cell.method} on {cell.bench} under {cell.constraint} from two versions of its "
+                "data or code: give their `nasbench run` again, which sets the stale runs aside"
             )
-
-
-def _assemble(store: Store, protocol: str, fragments: list[Fragment]) -> Curves:
-    read = []
-    for f in fragments:
-        try:
-            read.append((f, f.table(["incumbent", "feasible"])))
-        except Torn as error:
-            store.set_aside(f.path, str(error))
-    if not any(f.runs for f, _ in read):
-        raise StoreError(f"no run of {store.folder} is readable; `nasbench status {store.folder}` says why")
-    order = sorted({(f.cell.setting.family, f.cell.bench, f.cell.constraint) for f, _ in read})
-    setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
-    methods = tuple(sorted({f.cell.method for f, _ in read}))
-    settings: dict[int, dict[str, Any]] = {}
-    runs: list[dict[str, Any]] = []
-    parts: list[tuple[Array, NDArray[np.bool_]]] = []
-    for f, table in read:
-        number = setting_of[f.cell.bench, f.cell.constraint]
-        settings[number] = {"bench": f.cell.bench, "constraint": f.cell.constraint, **vars(f.cell.setting)}
-        incumbent, feasible = table["incumbent"].to_numpy(), table["feasible"].to_numpy()
-        end = 0
-        for run in f.runs:
-            start, end = end, end + run.rows
-            evaluations = run.rows - bool(run.failure)  # the closing row of a failed run is no evaluation
-            own = slice(start, start + evaluations)
-            parts.append((incumbent[own], feasible[own]))
-            facts = {"seed": run.seed, "evaluations": evaluations, "failure": run.failure}
-            method = methods.index(f.cell.method)
-            runs.append({"setting": number, "method": method, **facts, "failed_evaluations": run.failed_evaluations})
-    width = max(1, *(len(values) for values, _ in parts))
-    incumbents = np.full((len(parts), width), np.nan)
-    feasibles = np.zeros((len(parts), width), bool)
-    for row, (values, flags) in enumerate(parts):
-        incumbents[row, : len(values)], feasibles[row, : len(values)] = values, flags
-        if len(values):
-            incumbents[row, len(values) :] = values[-1]
-    frame = pd.DataFrame([settings[i] for i in range(len(order))])
-    known = ["oracle", "worst", "feasible_share"]
-    frame[known] = frame[known].astype(float)
-    return Curves(protocol, frame, methods, pd.DataFrame(runs), incumbents, feasibles)

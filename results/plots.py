@@ -1,8 +1,9 @@
-"""Figures, each a pure function of curves or statistics; drawn without global state, the same bytes each time."""
+"""Figures for papers, each a pure function of panels or statistics; no global state, the same bytes each time."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -10,15 +11,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results import statistics
-from results.curves import Curves
+from results.curves import Array
+from results.panels import Panel, style
+from results.statistics.ranking import cliques
 
-# Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_POINTS = 101  # of a performance curve: more cannot be seen
+FORMATS = ("svg", "pdf", "png")
+
+_FEW = 4  # methods, up to which lines carry their names
 _STYLE: Any = {
     "svg.hashsalt": "nasbench",
+    "svg.fonttype": "path",  # letters as outlines: they look alike everywhere
+    "pdf.fonttype": 42,  # TrueType, embedded
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -28,94 +31,134 @@ _STYLE: Any = {
 }
 
 
-def performance_curves(curves: Curves, bench: str) -> Figure:
-    """Median and quartiles of the best feasible objective against evaluations: a panel a constraint of one benchmark.
-
-    A line begins where more than half of the runs have a feasible incumbent, so padding is never drawn.
-    """
+def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
+    """One panel as a figure: names beside the lines where they are few, else a legend."""
     with mpl.rc_context(_STYLE):
-        numbers = [i for i, name in enumerate(curves.settings["bench"]) if name == bench]
-        columns = min(3, len(numbers))
-        rows = -(-len(numbers) // columns)
-        figure = Figure(figsize=(3.4 * columns, 2.7 * rows + 0.4), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
-        for number, panel in zip(numbers, panels, strict=False):
-            _performance_panel(panel, curves, number)
-        for panel in panels[len(numbers) :]:
-            panel.remove()
-        _legend(figure, curves.methods)
-        figure.suptitle(bench)
-        return figure
-
-
-def rank_curves(curves: Curves) -> Figure:
-    """Average rank of each method's median over settings, against evaluations."""
-    with mpl.rc_context(_STYLE):
-        ranks, settings = statistics.average_ranks(statistics.medians(curves))
         figure = Figure(figsize=(5.6, 3.6), layout="constrained")
         axes = figure.subplots()
-        evaluations = np.arange(1, curves.evaluations + 1)
-        for method in range(len(curves.methods)):
-            _line(axes, evaluations, ranks[method], method)
-        axes.set(xlabel="evaluations", ylabel=f"average rank over {settings} settings")
-        axes.invert_yaxis()  # the best on top
-        _legend(figure, curves.methods)
+        _draw(axes, panel)
+        axes.set_title("")
+        if len(panel.series) <= _FEW:
+            _name_lines(axes, panel, methods)
+        else:
+            _legend(figure, methods)
         return figure
 
 
-def to_svg(figure: Figure) -> str:
-    """The figure as SVG text, letters as outlines, the same bytes each time."""
-    buffer = io.StringIO()
+def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Figure:
+    """Several panels in one figure with one legend."""
     with mpl.rc_context(_STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        columns = min(3, len(panels))
+        rows = -(-len(panels) // columns)
+        figure = Figure(figsize=(3.4 * columns, 2.7 * rows + 0.4), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+        for panel, own in zip(panels, axes, strict=False):
+            _draw(own, panel)
+        for spare in axes[len(panels) :]:
+            spare.remove()
+        _legend(figure, methods)
+        figure.suptitle(title)
+        return figure
+
+
+def critical_differences(
+    ranks: Array, p_values: Array, methods: tuple[str, ...], title: str, difference: float | None = None
+) -> Figure:
+    """A critical-difference diagram (Demšar, JMLR 2006, figure 1): bars join methods that do not differ at 5 %.
+
+    Args:
+        difference: Nemenyi's critical difference, drawn as a scale.
+    """
+    with mpl.rc_context({**_STYLE, "axes.grid": False}):
+        count, bars = len(methods), cliques(ranks, p_values)
+        left = -(-count // 2)
+        depth = 0.5 * len(bars) + 0.6
+        figure = Figure(figsize=(6.4, 1.1 + 0.22 * (depth + left)), layout="constrained")
+        axes = figure.subplots()
+        axes.set_axis_off()
+        axes.set(xlim=(1 - 0.55 * count, count + 0.55 * count), ylim=(-depth - left, 2.4))
+        axes.plot([1, count], [0, 0], color="black", linewidth=1)
+        for tick in range(1, count + 1):
+            axes.plot([tick, tick], [0, 0.25], color="black", linewidth=1)
+            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=8)
+        for position, method in enumerate(np.argsort(ranks, kind="stable").tolist()):
+            on_left = position < left
+            level = -depth - (position if on_left else count - 1 - position)
+            end = 1 - 0.08 * count if on_left else count + 0.08 * count
+            colour, marker = style(method)
+            axes.plot([ranks[method], ranks[method], end], [0, level, level], color=colour, linewidth=1)
+            axes.plot([ranks[method]], [0], color=colour, marker=marker, markersize=5)
+            axes.text(
+                end + (-0.04 if on_left else 0.04) * count,
+                level,
+                f"{methods[method]} ({ranks[method]:.2f})",
+                ha="right" if on_left else "left",
+                va="center",
+                fontsize=8,
+            )
+        for number, clique in enumerate(bars):
+            ends = [min(ranks[list(clique)]) - 0.03, max(ranks[list(clique)]) + 0.03]
+            axes.plot(ends, [-0.5 * number - 0.5] * 2, color="black", linewidth=3, solid_capstyle="butt")
+        if difference is not None and np.isfinite(difference):
+            end = min(1 + difference, 1.5 * count)
+            axes.plot([1, end], [1.7, 1.7], color="black", linewidth=1, marker="|")
+            axes.text((1 + end) / 2, 1.9, f"critical difference {difference:.2f}", ha="center", va="bottom", fontsize=8)
+        axes.set_title(title, fontsize=9)
+        return figure
+
+
+def render(figure: Figure, form: str) -> bytes:
+    """The figure as a file of one of `FORMATS`, the same bytes each time, fonts embedded."""
+    buffer = io.BytesIO()
+    metadata: dict[str, Any] = {
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+    }[form]
+    with mpl.rc_context(_STYLE):
+        figure.savefig(buffer, format=form, metadata=metadata, dpi=200)
     return buffer.getvalue()
 
 
-def _performance_panel(axes: Axes, curves: Curves, setting: int) -> None:
-    facts = curves.settings.iloc[setting]
-    points = np.unique(np.linspace(0, curves.evaluations - 1, _POINTS).round().astype(int))
-    drawn, early = [], max(1, len(points) // 20)
-    for method in range(len(curves.methods)):
-        runs = curves.of(setting, method)
-        if not len(runs):
-            continue
-        incumbents = curves.incumbent[np.ix_(runs, points)]
-        incumbents = np.where(np.isnan(incumbents), np.inf, incumbents)
-        # Order statistics, so that an infinite value (nothing feasible yet) never mixes with a number.
-        low, median, high = (np.quantile(incumbents, q, axis=0, method="inverted_cdf") for q in (0.25, 0.5, 0.75))
-        median = np.where(np.isfinite(median), median, np.nan)
-        both = np.isfinite(low) & np.isfinite(high)
-        axes.fill_between(points + 1, low, high, where=both.tolist(), color=_colour(method), alpha=0.15, linewidth=0)
-        _line(axes, points + 1, median, method)
-        drawn.append(median[np.isfinite(median)])
-    values = np.concatenate([np.zeros(0), *drawn])
-    if len(values) and values.min() > 0 and values.max() > 20 * values.min():
+def _draw(axes: Axes, panel: Panel) -> None:
+    for series in panel.series:
+        colour, marker = style(series.method)
+        if series.low is not None and series.high is not None:
+            known = np.isfinite(series.low)
+            axes.fill_between(
+                panel.x, series.low, series.high, where=known.tolist(), color=colour, alpha=0.15, linewidth=0
+            )
+        every = max(1, len(panel.x) // 5)
+        axes.plot(panel.x, series.y, color=colour, marker=marker, markevery=every, markersize=4, linewidth=1.4)
+    if panel.reference is not None:
+        axes.axhline(panel.reference, color="0.4", linestyle=":", linewidth=1)
+    if panel.log:
         axes.set_yscale("log")
-    elif len(values):
-        # The first random draws would dwarf everything that follows.
-        top = max(line[min(early, len(line) - 1)] for line in drawn if len(line))
-        bottom = np.nanmin([values.min(), facts["oracle"]])
-        if top > bottom:
-            axes.set_ylim(bottom - 0.08 * (top - bottom), top + 0.02 * (top - bottom))
-    if np.isfinite(facts["oracle"]):
-        axes.axhline(facts["oracle"], color="0.4", linestyle=":", linewidth=1)
-    unit = f" [{facts['unit']}]" if facts["unit"] else ""
-    axes.set(xlabel="evaluations", ylabel=f"{facts['objective']}{unit}")
-    axes.set_title(facts["constraint"].replace("none", "no constraint").replace("+", "\n"), fontsize=8)
+    axes.set(xlabel=panel.xlabel, ylabel=panel.ylabel, ylim=panel.limits[::-1] if panel.best_on_top else panel.limits)
+    axes.set_title(panel.title.replace(" + ", "\n"), fontsize=8)
 
 
-def _line(axes: Axes, x: np.ndarray, y: np.ndarray, method: int) -> None:
-    marker = _MARKERS[method % len(_MARKERS)]
-    axes.plot(x, y, color=_colour(method), marker=marker, markevery=max(1, len(x) // 5), markersize=4, linewidth=1.4)
+def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
+    """Writes each method's name at the end of its line, far enough apart to be read."""
+    low, high = panel.limits
+    gap, last = 0.06 * (high - low), -np.inf
+    for series in sorted(panel.series, key=lambda s: float(s.y[-1])):
+        last = max(float(series.y[-1]), last + gap)
+        axes.annotate(
+            methods[series.method],
+            (panel.x[-1], last),
+            xytext=(6, 0),
+            textcoords="offset points",
+            color=style(series.method)[0],
+            va="center",
+            fontsize=8,
+            annotation_clip=False,
+        )
 
 
 def _legend(figure: Figure, methods: tuple[str, ...]) -> None:
     handles = [
-        mpl.lines.Line2D([], [], color=_colour(i), marker=_MARKERS[i % len(_MARKERS)], markersize=4, label=method)
+        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1], markersize=4, label=method)
         for i, method in enumerate(methods)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)), frameon=False)
-
-
-def _colour(method: int) -> str:
-    return _COLOURS[method % len(_COLOURS)]

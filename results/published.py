@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from results import statistics
 from results.curves import Array, Curves
+from results.statistics.pairs import relative_differences
+from results.statistics.summaries import medians as medians_of
 
 
 def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
@@ -20,7 +21,7 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
     wins, losses, ties (ours; none of them where we have no run of the method on such settings).
     """
     found = []
-    medians = statistics.medians(curves)
+    medians = medians_of(curves)
     for path in sorted(Path(__file__).parent.glob("published/*.json")):
         paper = json.loads(path.read_text())
         if paper["baseline"] == curves.methods[baseline]:
@@ -41,7 +42,7 @@ def _rows(
         if published["method"] in curves.methods and evaluations <= curves.evaluations and settings:
             pair = medians[np.ix_(settings, [curves.methods.index(published["method"]), baseline], [evaluations - 1])]
             other, ours = pair[~np.isnan(pair).any(axis=(1, 2)), :, 0].T
-            differences = statistics.relative_differences(other, ours)
+            differences = relative_differences(other, ours)
             wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
             pairs = len(differences)
             row |= {"pairs": pairs, "wins": wins, "losses": losses, "ties": pairs - wins - losses}
@@ -58,3 +59,18 @@ def _is_meant(label: str, published: dict[str, Any]) -> bool:
         return {float(quantile) for _, _, quantile in parts} == {published["quantile"]}
     wanted: list[str] = published["metrics"]
     return sorted(metric for metric, _, _ in parts) == wanted
+
+
+def differences(curves: Curves, paper: dict[str, Any]) -> str:
+    """How our protocol differs from the paper's, from what the runs themselves say."""
+    counts = curves.runs.groupby(["setting", "method"]).size()
+    seeds = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+    benches = curves.settings["bench"].nunique()
+    splits = ", ".join(sorted({f"{f}: {s or 'unnamed'}" for f, s in curves.settings[["family", "split"]].to_numpy()}))
+    parts = [
+        f"Reproduced: {curves.protocol} a run, {seeds} seeds (published: {paper['seeds']})",
+        f"{benches} benchmarks (published: {paper['benchmarks']})",
+        f"splits of the objective: {splits}",
+        "counted the same way on the settings here that the row is about",
+    ]
+    return "; ".join(parts) + "."

@@ -1,26 +1,34 @@
-"""A store's report: tables and figures in files, one page that shows them all, and the tables as text."""
+"""A report on the runs of some stores: tables and figures in files, one page that shows them all, and text."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
-import jinja2
 import pandas as pd
+from matplotlib.figure import Figure
 
-from results import plots, tables
-from results.curves import Curves, load
+from results import page, panels, plots, tables
+from results.curves import Curves, load, select
 from results.errors import Interrupted, StoreError
-from results.fragment import written_aside
+from results.fragment import Fragment, written_aside
+from results.statistics import ranking, summaries
 from results.status import status
 from results.store import Store
-from results.tables import Table
+from results.table import Table
+
+Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
-_TERMINAL_ROWS = 30
+_TERMINAL = ("ranks", "comparison", "practical", "published", "performance", "held-out", "feasibility")
+_TERMINAL_ROWS = 40
+_PAGE_POINTS, _FILE_POINTS = 41, 101  # of a line: more cannot be seen
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
 
@@ -33,57 +41,117 @@ class Report:
 
 
 def write(
-    store: Store,
+    stores: Sequence[Store],
     out: Path,
     baseline: str | None = None,
     checkpoints: tuple[int, ...] | None = None,
     protocol: str | None = None,
+    formats: Sequence[Format] = DEFAULT_FORMATS,
 ) -> Report:
-    """Writes the report of a store into the folder `out`.
+    """Writes the report of some stores, taken together, into the folder `out`.
 
     Args:
         baseline: the method held against the others; by default the last suite's, or else `random`, or the first.
         checkpoints: evaluation counts; by default those the last suite names that the runs reach.
-        protocol: which runs, where the store mixes budgets or numbers of workers.
+        protocol: which runs, where the stores mix budgets or numbers of workers.
+        formats: of the files.
 
-    Raises StoreError if the store is empty or mixed, the baseline is not in it, a checkpoint lies beyond the runs, or
-    `out` cannot be written.
+    Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
+    or `out` cannot be written.
     """
-    if out.resolve().is_relative_to(store.folder.resolve()):
-        raise StoreError(f"--out {out} lies inside the store, whose folder holds trajectories only: choose another")
-    curves = load(store, protocol)
-    wishes, warnings = store.wishes(), _warnings(store, curves)
+    for store in stores:
+        if out.resolve().is_relative_to(store.folder.resolve()):
+            raise StoreError(f"--out {out} lies inside the store, whose folder holds trajectories only: choose another")
+    chosen = select(stores, protocol)
+    curves = load(chosen)
+    wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
+    warnings = _warnings(stores, curves)
     points = _checkpoints(curves, checkpoints, wishes)
     reference = _baseline(curves, baseline, wishes)
-    made = [
-        tables.ranks(curves, points),
-        *([tables.comparison(curves, reference, points)] if len(curves.methods) > 1 else []),
-        *tables.beside_published(curves, reference),
-        tables.performance(curves, points),
-        tables.feasibility(curves),
-    ]
-    rank_figure = plots.to_svg(plots.rank_curves(curves))
-    benches = list(dict.fromkeys(curves.settings["bench"]))
-    curve_figures = {bench: plots.to_svg(plots.performance_curves(curves, bench)) for bench in benches}
-    contents = {"ranks.svg": rank_figure}
-    contents |= {f"curves-{_slug(bench)}.svg": svg for bench, svg in curve_figures.items()}
-    for table in made:
-        contents |= {f"{table.name}.csv": table.csv(), f"{table.name}.tex": table.latex()}
-    contents["index.html"] = _page(store, curves, wishes, warnings, made, rank_figure, list(curve_figures.values()))
+    made = _tables(curves, reference, points)
+    made["settings"] = _settings(curves)
+    contents: dict[str, bytes] = {}
+    for form in sorted(set(plots.FORMATS) & set(formats)):
+        figures = _figures(curves, reference, points[-1])
+        contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in figures}
+    if "csv" in formats:
+        contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
+    if "latex" in formats:
+        contents |= {f"{name}.tex": table.latex().encode() for name, table in made.items()}
+    if "md" in formats:
+        contents["report.md"] = _markdown(wishes, warnings, made).encode()
+    if "html" in formats:
+        fragments = [f for _, f in chosen]
+        linked = "csv" in formats
+        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked)
+        contents["index.html"] = text.encode()
     return Report(_write_all(out, contents), _text(curves, warnings, made))
 
 
-def _warnings(store: Store, curves: Curves) -> list[str]:
+def _tables(curves: Curves, baseline: int, points: tuple[int, ...]) -> dict[str, Table]:
+    """Every table by name, in the order of the page."""
+    made = [tables.ranks(curves, points), tables.ranks_over_seconds(curves)]
+    if len(curves.methods) > 1:
+        made += tables.comparison(curves, baseline, points)
+        made.append(tables.posthoc(curves, points[-1]))
+        made += tables.beside_published(curves, baseline)
+        made.append(tables.within(curves, baseline, points[-1]))
+    made += tables.targets(curves, points)
+    made += [tables.medians(curves, baseline, points[-1]), tables.performance(curves, points)]
+    made += tables.held_out(curves)
+    made.append(tables.feasibility(curves))
+    return {table.name: table for table in made}
+
+
+def _figures(curves: Curves, baseline: int, checkpoint: int) -> Iterator[tuple[str, Figure]]:
+    """Every figure by name, drawn one at a time."""
+    methods = curves.methods
+    yield "ranks", plots.chart(panels.ranks(curves, _FILE_POINTS), methods)
+    yield "ranks-seconds", plots.chart(panels.ranks_over_seconds(curves, _FILE_POINTS), methods)
+    reached = panels.targets(curves, _FILE_POINTS)
+    if reached is not None:
+        yield "targets", plots.chart(reached, methods)
+    yield "found", plots.chart(panels.found(curves, _FILE_POINTS), methods)
+    if len(methods) > 1:
+        yield "net-wins", plots.chart(panels.net_wins(curves, baseline, _FILE_POINTS), methods)
+        yield from zip(("cd-nemenyi", "cd-wilcoxon"), _diagrams(curves, checkpoint), strict=True)
+    for bench, settings in _by_bench(curves).items():
+        drawn = [panels.performance(curves, setting, _FILE_POINTS) for setting in settings]
+        yield f"curves-{_slug(bench)}", plots.charts(drawn, methods, bench)
+
+
+def _diagrams(curves: Curves, checkpoint: int) -> tuple[Figure, Figure]:
+    """Critical-difference diagrams: Nemenyi's, and Wilcoxon's with Holm's correction."""
+    found = ranking.omnibus(summaries.medians(curves)[:, :, checkpoint - 1])
+    at = f"average rank at {checkpoint} evaluations, {found.settings} settings"
+    nemenyi = plots.critical_differences(
+        found.ranks, found.nemenyi, curves.methods, f"Nemenyi: {at}", found.critical_difference
+    )
+    return nemenyi, plots.critical_differences(found.ranks, found.wilcoxon, curves.methods, f"Wilcoxon, Holm: {at}")
+
+
+def _by_bench(curves: Curves) -> dict[str, list[int]]:
+    """The settings of each benchmark."""
+    found: dict[str, list[int]] = {}
+    for setting, bench in enumerate(curves.settings["bench"]):
+        found.setdefault(bench, []).append(setting)
+    return found
+
+
+def _warnings(stores: Sequence[Store], curves: Curves) -> list[str]:
     """What keeps the report from being the whole story."""
     found = []
-    cells = [c for c in status(store, lambda _: True) if c.cell.protocol == curves.protocol]
-    missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
-    if missing:
-        found.append(
-            f"{missing} of the {asked} runs asked for are missing: `nasbench status {store.folder}` says which"
-        )
+    for store in stores:
+        cells = [c for c in status(store, lambda _: True) if c.cell.protocol == curves.protocol]
+        missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
+        if missing:
+            found.append(
+                f"{missing} of the {asked} runs asked for are missing: `nasbench status {store.folder}` says which"
+            )
     counts = curves.runs.groupby(["setting", "method"]).size()
-    if counts.min() != counts.max():
+    if counts.max() == 1:
+        found.append("every method has one seed: there is nothing to average, and no test over seeds")
+    elif counts.min() != counts.max():
         found.append(f"medians rest on unequal numbers of seeds, {counts.min()} to {counts.max()}")
     absent = len(curves.settings) * len(curves.methods) - len(counts)
     if absent:
@@ -91,6 +159,11 @@ def _warnings(store: Store, curves: Curves) -> list[str]:
     failed = int(((curves.runs["failure"] != "") | (curves.runs["failed_evaluations"] > 0)).sum())
     if failed:
         found.append(f"{failed} runs have failures; a run that stopped early keeps its last incumbent")
+    for method, name in enumerate(curves.methods):
+        own = curves.runs[curves.runs["method"] == method]
+        stopped = int((own["failure"] != "").sum())
+        if 2 * stopped >= len(own):
+            found.append(f"{stopped} of the {len(own)} runs of {name} stopped early: its numbers mean little")
     return found
 
 
@@ -114,18 +187,15 @@ def _baseline(curves: Curves, asked: str | None, wishes: dict[str, Any]) -> int:
 
 
 def _page(
-    store: Store,
     curves: Curves,
+    fragments: list[Fragment],
     wishes: dict[str, Any],
     warnings: list[str],
-    made: list[Table],
-    rank_figure: str,
-    figures: list[str],
+    made: dict[str, Table],
+    baseline: int,
+    checkpoint: int,
+    linked: bool,
 ) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    fragments = [f for f in store.fragments() if f.cell.protocol == curves.protocol]
     methods = {
         f.cell.method: {
             "version": f.cell.method_version,
@@ -136,19 +206,19 @@ def _page(
     counts = curves.runs.groupby(["setting", "method"]).size()
     failed = curves.runs[curves.runs["failure"] != ""]
     names = curves.settings[["bench", "constraint"]].agg(", ".join, axis=1)
-    return environment.get_template("report.html.j2").render(
+    return page.render(
+        list(_sections(curves, made, baseline, checkpoint)),
+        curves.methods,
         title=wishes.get("title") or "nasbench report",
         warnings=warnings,
-        tables=made,
-        rank_figure=_inline(rank_figure),
-        curve_figures=list(map(_inline, figures)),
         settings=len(curves.settings),
-        families=curves.settings["family"].nunique(),
+        families=curves.families,
         runs=len(curves.runs),
         protocol=curves.protocol,
         seeds=f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}",
-        setting_table=_settings(curves),
-        methods=sorted(methods.items()),
+        linked=linked,
+        setting_table=made["settings"],
+        versions=sorted(methods.items()),
         provenance=sorted({_provenance(f.provenance) for f in fragments}),
         failures=[
             f"{curves.methods[run['method']]} on {names[run['setting']]}, seed {run['seed']}: {run['failure']}"
@@ -157,7 +227,41 @@ def _page(
     )
 
 
-def _settings(curves: Curves) -> str:
+def _sections(curves: Curves, made: dict[str, Table], baseline: int, checkpoint: int) -> Iterator[page.Section]:
+    """The page's claims in order, each with its charts beside its tables."""
+    drawn = [panels.ranks(curves, _PAGE_POINTS), panels.ranks_over_seconds(curves, _PAGE_POINTS)]
+    yield page.Section("ranks", "Average ranks", [made["ranks"], made["ranks-seconds"]], drawn)
+    if "comparison" in made:
+        won = [panels.net_wins(curves, baseline, _PAGE_POINTS)]
+        yield page.Section("baseline", "Against the baseline", [made["comparison"], made["practical"]], won)
+        diagrams = [_inline(plots.render(figure, "svg")) for figure in _diagrams(curves, checkpoint)]
+        yield page.Section("pairs", "Every pair of methods", [made["posthoc"]], diagrams=diagrams)
+    reached = panels.targets(curves, _PAGE_POINTS)
+    if reached is not None:
+        yield page.Section("targets", "Targets reached", [made["targets"]], [reached])
+    if "published" in made:
+        yield page.Section("published", "Published beside reproduced", [made["published"]])
+    yield page.Section("medians", "Medians of every setting", [made["medians"]])
+    if "held-out" in made:
+        yield page.Section("held-out", "Test metrics of the incumbents", [made["held-out"]])
+    own = [panels.performance(curves, s, _PAGE_POINTS, named=True) for s in range(len(curves.settings))]
+    yield page.Section("curves", "Curves of every setting", (), own, small=True)
+    yield page.Section("feasibility", "Feasible proposals", [made["feasibility"]], [panels.found(curves, _PAGE_POINTS)])
+
+
+def _provenance(facts: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    machine = ", ".join(filter(None, facts["machine"].values()))
+    return f"{versions}; commit {facts['commit'] or 'unknown'}; {machine}"
+
+
+def _inline(svg: bytes) -> str:
+    """An SVG file as an element of a page."""
+    text = svg.decode()
+    return text[text.index("<svg") :]
+
+
+def _settings(curves: Curves) -> Table:
     settings = curves.settings
     shown = pd.DataFrame(
         {
@@ -168,41 +272,43 @@ def _settings(curves: Curves) -> str:
             "constraint": settings["constraint"],
             "means": settings["bounds"].map(", ".join),
             "oracle": settings["oracle"].map("{:.6g}".format),
+            "median": settings["median"].map("{:.6g}".format),
             "worst": settings["worst"].map("{:.6g}".format),
+            "noise": settings["noise"].map("{:.3g}".format),
             "feasible %": (100 * settings["feasible_share"]).map("{:.3g}".format),
         }
     )
-    return shown.to_html(index=False, border=0, escape=True)
+    note = (
+        "oracle, median, worst: of the objective over every feasible (configuration, repetition) of the table; noise: "
+        "standard deviation between the repetitions of one good configuration; feasible: share of the table's rows."
+    )
+    return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown)
 
 
-def _provenance(facts: dict[str, Any]) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    machine = ", ".join(filter(None, facts["machine"].values()))
-    return f"{versions}; commit {facts['commit'] or 'unknown'}; {machine}"
-
-
-def _inline(svg: str) -> str:
-    """An SVG file as an element of a page."""
-    return svg[svg.index("<svg") :]
-
-
-def _text(curves: Curves, warnings: list[str], made: list[Table]) -> str:
+def _text(curves: Curves, warnings: list[str], made: dict[str, Table]) -> str:
+    """The tables for a terminal, those that are short enough."""
     parts = []
-    for table in made:
+    for table in (made[name] for name in _TERMINAL if name in made):
         if len(table.shown) <= _TERMINAL_ROWS:
             parts.append(table.text())
         else:
             parts.append(f"{table.title}: {len(table.shown)} rows, in {table.name}.csv and index.html.")
-    families = curves.settings["family"].nunique()
     parts.append(
-        f"{len(curves.runs)} runs of {curves.protocol}; {len(curves.settings)} settings of {families} "
-        f"benchmark famil{'y' if families == 1 else 'ies'} (settings of one family are not independent)."
+        f"{len(curves.runs)} runs of {curves.protocol}; {len(curves.settings)} settings of {curves.families} "
+        f"benchmark famil{'y' if curves.families == 1 else 'ies'} (settings of one family are not independent)."
     )
     parts += [f"Warning: {warning}." for warning in warnings]
     return "\n\n".join(parts)
 
 
-def _write_all(out: Path, contents: dict[str, str]) -> list[Path]:
+def _markdown(wishes: dict[str, Any], warnings: list[str], made: dict[str, Table]) -> str:
+    parts = [f"# {wishes.get('title') or 'nasbench report'}", *(f"**{warning}.**" for warning in warnings)]
+    for table in made.values():
+        parts += [f"## {table.title}", table.markdown(), " ".join(filter(None, (table.marks, table.note)))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
     """Writes the files of a report; those of an earlier report in the same folder that it no longer has are removed."""
     manifest = out / _MANIFEST
     try:
@@ -210,20 +316,20 @@ def _write_all(out: Path, contents: dict[str, str]) -> list[Path]:
         if any(out.iterdir()) and not manifest.exists():
             raise StoreError(f"{out} is neither empty nor an earlier report: choose another --out")
         earlier = set(manifest.read_text().splitlines()) if manifest.exists() else set()
-        _replace(manifest, "\n".join(sorted({*earlier, *contents})))
-        for name, text in contents.items():
-            _replace(out / name, text)
+        _replace(manifest, "\n".join(sorted({*earlier, *contents})).encode())
+        for name, content in contents.items():
+            _replace(out / name, content)
         for name in earlier - contents.keys():
             (out / Path(name).name).unlink(missing_ok=True)
-        _replace(manifest, "\n".join(contents))
+        _replace(manifest, "\n".join(contents).encode())
     except OSError as error:
         raise Interrupted(f"cannot write the report to {out}: {error.strerror}") from None
     return [out / name for name in contents]
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     with written_aside(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content)
 
 
 def _slug(text: str) -> str:

@@ -1,89 +1,65 @@
-"""Tables of a report: numbers for files, text for people, from the same statistics."""
+"""The tables of a report, from its statistics."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from results import published, statistics
-from results.curves import Curves
+from results import published
+from results.curves import Array, Curves
+from results.statistics import pairs, ranking, summaries
+from results.table import Table
 
-
-@dataclass(frozen=True)
-class Table:
-    """One table: what it claims, its numbers, and the same as people read it."""
-
-    name: str
-    title: str
-    note: str
-    """How the numbers were computed."""
-    data: pd.DataFrame
-    """Full precision, for CSV."""
-    shown: pd.DataFrame
-    """Rounded text, for the terminal, HTML and LaTeX."""
-
-    def csv(self) -> str:
-        """Comma-separated, full precision; NaN is empty."""
-        return self.data.to_csv(index=False, lineterminator="\n")
-
-    def latex(self) -> str:
-        """A `longtable` in booktabs style: compiles as it is under \\usepackage{booktabs,longtable}."""
-        columns = self.shown.columns
-        styler = self.shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
-        alignment = "".join("l" if column in _TEXT else "r" for column in columns)
-        text: str = styler.to_latex(
-            hrules=True, column_format=alignment, environment="longtable", caption=_escape(self.title)
-        )
-        return text
-
-    def html(self) -> str:
-        """A `<table>`; text is escaped."""
-        return self.shown.to_html(index=False, border=0, escape=True, classes=["numbers"])
-
-    def text(self) -> str:
-        """For a terminal: aligned columns, a line of its own above the rows of each setting."""
-        columns = [column for column in self.shown.columns if column not in _SETTING]
-        rows = [columns, *self.shown[columns].to_numpy().tolist()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = []
-        for row in rows:
-            padded = zip(columns, row, widths, strict=True)
-            lines.append("  ".join(v.ljust(w) if name in _TEXT else v.rjust(w) for name, v, w in padded).rstrip())
-        settings = self.shown[[column for column in _SETTING if column in self.shown]].agg(", ".join, axis=1)
-        indent = "  " if len(columns) < len(self.shown.columns) else ""
-        text, before = [self.title, "", indent + lines[0], "-" * len(indent + lines[0])], ""
-        for line, setting in zip(lines[1:], settings, strict=True):
-            if indent and setting != before:
-                text.append(setting)
-            text.append(indent + line)
-            before = setting
-        return "\n".join(text)
-
-
-_SETTING = ("benchmark", "constraint")
-_TEXT = frozenset({"method", "benchmark", "constraint", "against", "settings"})
+_LEVEL, _STRICT = 0.05, 0.01
+_SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 def ranks(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
-    """Average rank of each method over settings at the checkpoints."""
-    values, settings = statistics.average_ranks(statistics.medians(curves))
+    """Average rank of each method over settings at the checkpoints, with a bootstrap interval at the last."""
+    values, settings = ranking.average_ranks(summaries.medians(curves))
+    resampled = ranking.bootstrap_ranks(curves, checkpoints[-1])
+    low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
+    first = (resampled == resampled.min(axis=1, keepdims=True)).mean(axis=0)
+    last = checkpoints[-1]
     data = pd.DataFrame({"method": curves.methods} | {str(c): values[:, c - 1] for c in checkpoints})
+    numbers = data.columns[1:]
     shown = data.map(lambda value: f"{value:.2f}" if isinstance(value, float) else value)
-    families = curves.settings["family"].nunique()
+    shown["95 % at " + str(last)] = [f"{a:.2f}-{b:.2f}" for a, b in zip(low, high, strict=True)]
+    shown["best %"] = [f"{100 * share:.0f}" for share in first]
+    data["low"], data["high"], data["best"] = low, high, first
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 1 : 1 + len(numbers)] = _lowest(data[numbers].to_numpy(float).T).T
     note = (
         "Methods are ranked in each setting (benchmark × constraint) by the median over seeds of the best feasible "
         f"objective, ties sharing their mean rank, and averaged over {settings} settings where no method is missing. "
-        f"The settings come from {families} benchmark famil{'y' if families == 1 else 'ies'}; settings of one family "
-        "share their space and much of their data, and are not independent."
+        f"{_families(curves)} The interval and the share of resamples in which a method ranks first are of a "
+        "hierarchical bootstrap: families, their benchmarks, and the seeds are drawn with replacement."
     )
-    return Table("ranks", "Average rank after so many evaluations (1 is best)", note, data, shown)
+    title = "Average rank after so many evaluations (1 is best)"
+    return Table("ranks", title, note, data, shown, bold)
 
 
-def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> Table:
-    """Wins, losses, ties and Wilcoxon's test of the baseline against every other method."""
-    found = statistics.compare(curves, baseline, checkpoints)
+def ranks_over_seconds(curves: Curves) -> Table:
+    """Average rank of each method at shares of the time horizon."""
+    values, settings = ranking.average_ranks(summaries.medians_over_seconds(curves, np.array(_SHARES)))
+    columns = {f"{100 * share:.0f} %": values[:, i] for i, share in enumerate(_SHARES)}
+    data = pd.DataFrame({"method": curves.methods} | columns)
+    shown = data.map(lambda value: f"{value:.2f}" if isinstance(value, float) else value)
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 1:] = _lowest(values.T).T
+    note = (
+        "As the average rank over evaluations, but at equal time on the run's clock. The horizon of a setting is the "
+        "shortest, over methods, of the median duration of a run: within it every method is still searching. "
+        f"{settings} settings."
+    )
+    return Table("ranks-seconds", "Average rank at shares of the time horizon", note, data, shown, bold)
+
+
+def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> list[Table]:
+    """The baseline against every other method: Wilcoxon's test, then by family and beyond repetition noise."""
+    found = pairs.compare(curves, baseline, checkpoints)
     data = found.assign(method=[curves.methods[m] for m in found["method"]]).rename(columns={"method": "against"})
     shown = pd.DataFrame(
         {
@@ -92,19 +68,103 @@ def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> T
             "pairs": data["pairs"].astype(str),
             "w/l/t": [f"{r.wins}/{r.losses}/{r.ties}" for r in data.itertuples()],
             "p": data["p"].map(_p),
-            "p (Holm)": data["p_holm"].map(_p),
+            "p (Holm)": [_p(p) + ("*" if p < _LEVEL else "") for p in data["p_holm"]],
+            "better": [_p(p) + ("*" if p < _STRICT else "") for p in data["p_greater_holm"]],
             "floor": data["floor"].map(_p),
         }
     )
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 5] = data["p_holm"] < _LEVEL
+    bold[:, 6] = data["p_greater_holm"] < _STRICT
     note = (
         "A setting is won where the baseline's median over seeds is lower, beyond a relative difference of 1e-9. "
         "p: Wilcoxon signed-rank test over settings, two-sided, on (other - baseline) / max(|other|, |baseline|) of "
-        "the medians, zeros dropped. Holm's correction runs over the other methods at each checkpoint. floor: the "
-        "smallest p that so many non-zero pairs can reach. Settings of one family are not independent: read p as "
-        "descriptive where few families stand behind it."
+        "the medians, zeros dropped. better: the same one-sided, that the baseline is better. Holm's correction runs "
+        "over the other methods at each checkpoint. floor: the smallest two-sided p that so many non-zero pairs can "
+        f"reach. {_families(curves)}"
     )
-    title = f"Baseline {curves.methods[baseline]}: wins / losses / ties over settings"
-    return Table("comparison", title, note, data, shown)
+    name = curves.methods[baseline]
+    marks = f"* p (Holm) < {_LEVEL}; better (one-sided, Holm) < {_STRICT}."
+    plain = Table("comparison", f"Baseline {name}: wins / losses / ties over settings", note, data, shown, bold, marks)
+    last = data[data["evaluations"] == checkpoints[-1]].reset_index(drop=True)
+    return [plain, _practical(last, name)]
+
+
+def _practical(data: pd.DataFrame, baseline: str) -> Table:
+    shown = pd.DataFrame(
+        {
+            "against": data["against"],
+            "families": data["families"].astype(str),
+            "p": data["p_family"].map(_p),
+            "floor": data["floor_family"].map(_p),
+            "settings": data["noisy"].astype(str),
+            "better": data["better"].map(_share),
+            "equivalent": data["equivalent"].map(_share),
+            "worse": data["worse"].map(_share),
+        }
+    ).rename(columns={"settings": "noisy"})
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 5:] = data[["better", "equivalent", "worse"]].to_numpy(float) > 1 - _LEVEL
+    note = (
+        "Left: Wilcoxon's test with one difference a family (the median of its settings'), for settings of one family "
+        "are not independent; with few families no small p is possible (floor). Right: the Bayesian signed-rank test: "
+        "the probability that the baseline is better, equivalent or worse by more than what retraining one good "
+        "configuration changes (one standard deviation of the table's repetitions), over the settings whose "
+        "repetition noise is known."
+    )
+    title = f"Baseline {baseline}: by family, and beyond repetition noise, at {data['evaluations'].iloc[0]} evaluations"
+    return Table("practical", title, note, data, shown, bold, "Bold: a probability above 0.95.")
+
+
+def posthoc(curves: Curves, checkpoint: int) -> Table:
+    """Every pair of methods by Nemenyi's and Wilcoxon's test."""
+    found = ranking.omnibus(summaries.medians(curves)[:, :, checkpoint - 1])
+    rows = [
+        (a, b, found.ranks[i], found.ranks[j], found.nemenyi[i, j], found.wilcoxon[i, j])
+        for i, a in enumerate(curves.methods)
+        for j, b in enumerate(curves.methods)
+        if i < j
+    ]
+    data = pd.DataFrame(rows, columns=["method", "other", "rank", "rank_other", "p_nemenyi", "p_wilcoxon_holm"])
+    shown = pd.DataFrame(
+        {
+            "method": data["method"],
+            "other": data["other"],
+            "rank": data["rank"].map("{:.2f}".format),
+            "rank other": data["rank_other"].map("{:.2f}".format),
+            "p Nemenyi": data["p_nemenyi"].map(_p),
+            "p Wilcoxon (Holm)": data["p_wilcoxon_holm"].map(_p),
+        }
+    )
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 4:] = data[["p_nemenyi", "p_wilcoxon_holm"]] < _LEVEL
+    note = (
+        f"Friedman's test that all methods are alike: p = {_p(found.p)} over {found.settings} settings at {checkpoint} "
+        f"evaluations. Nemenyi's critical difference of average ranks at the 5 % level: "
+        f"{found.critical_difference:.2f}. Wilcoxon's p is two-sided, after Holm's correction over all pairs. In the "
+        "diagrams a bar joins methods of which no two differ at the 5 % level. "
+        f"{_families(curves)}"
+    )
+    return Table("posthoc", "Every pair of methods", note, data, shown, bold, f"Bold: p < {_LEVEL}.")
+
+
+def targets(curves: Curves, checkpoints: tuple[int, ...]) -> list[Table]:
+    """Share of targets reached at the checkpoints; nothing where no setting has an oracle."""
+    reached = ranking.targets_reached(summaries.normalised_regret(curves), curves)
+    if np.isnan(reached).all():
+        return []
+    data = pd.DataFrame({"method": curves.methods} | {str(c): reached[:, c - 1] for c in checkpoints})
+    shown = data.map(lambda value: _share(value) if isinstance(value, float) else value)
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 1:] = _lowest(-reached[:, np.array(checkpoints) - 1].T).T
+    low, high = ranking.TARGETS[[0, -1]]
+    note = (
+        f"{len(ranking.TARGETS)} targets a setting: normalised regrets from {high:g} (the median of everything "
+        f"feasible) to {low:g}, evenly spaced in the logarithm (0 is the oracle). The share of (run, target) pairs "
+        "reached after so many evaluations, averaged over settings; before its first feasible evaluation a run has "
+        "reached none."
+    )
+    return [Table("targets", "Share of targets reached", note, data, shown, bold)]
 
 
 def beside_published(curves: Curves, baseline: int) -> list[Table]:
@@ -124,17 +184,76 @@ def beside_published(curves: Curves, baseline: int) -> list[Table]:
                 "pairs": data["pairs"].astype(str),
             }
         )
-        note = (
-            f"{paper['source']}. {paper['note']} Reproduced: ours, {curves.protocol} a run, on the settings here that "
-            "the row is about, counted the same way."
-        )
+        note = f"{paper['source']}. {paper['note']} {published.differences(curves, paper)}"
         tables.append(Table("published", f"Published beside reproduced: {paper['baseline']}", note, data, shown))
     return tables
 
 
+def medians(curves: Curves, baseline: int, checkpoint: int) -> Table:
+    """The median of every method on every setting at one checkpoint, a row a setting."""
+    data = pd.DataFrame(summaries.medians(curves)[:, :, checkpoint - 1], columns=pd.Index(curves.methods), dtype=float)
+    significant = np.zeros(data.shape, bool)
+    against = pairs.within(curves, baseline, checkpoint)
+    if len(against):
+        sure = against[against["p_holm"] < _LEVEL]
+        significant[sure["setting"], sure["method"]] = True
+    settings = curves.settings
+    shown = pd.DataFrame(
+        {
+            "benchmark": settings["bench"],
+            "objective": settings["objective"] + settings["unit"].map(lambda unit: f" [{unit}]" if unit else ""),
+            "constraint": settings["constraint"],
+        }
+        | {
+            name: [_number(v) + ("*" if s else "") for v, s in zip(data[name], significant[:, i], strict=True)]
+            for i, name in enumerate(curves.methods)
+        }
+        | {"oracle": settings["oracle"].map(_number)}
+    )
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 3:-1] = _lowest(data.to_numpy(float))
+    data.insert(0, "constraint", settings["constraint"])
+    data.insert(0, "objective", settings["objective"])
+    data.insert(0, "bench", settings["bench"])
+    note = (
+        f"Median over seeds of the best feasible objective after {checkpoint} evaluations; before its first feasible "
+        "evaluation a run counts with the worst feasible value of the setting. The objective's name says on which "
+        "split and at which epoch it was measured. oracle: the best feasible (configuration, repetition) of the table."
+    )
+    marks = (
+        f"Bold: the lowest. * differs from {curves.methods[baseline]} (Wilcoxon signed-rank, paired over seeds, "
+        f"p < {_LEVEL} after Holm's correction over the methods of the setting)."
+    )
+    return Table("medians", f"Medians after {checkpoint} evaluations", note, data, shown, bold, marks)
+
+
+def within(curves: Curves, baseline: int, checkpoint: int) -> Table:
+    """The baseline against every other method inside each setting."""
+    found = pairs.within(curves, baseline, checkpoint)
+    data = _named(curves, found).rename(columns={"method": "against"})
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "against": data["against"],
+            "pairs": data["pairs"].astype(str),
+            "w/l/t": [f"{r.wins}/{r.losses}/{r.ties}" for r in data.itertuples()],
+            "p": data["p"].map(_p),
+            "p (Holm)": data["p_holm"].map(_p),
+            "floor": data["floor"].map(_p),
+        }
+    )
+    note = (
+        "Inside each setting: Wilcoxon signed-rank test paired over the seeds that both methods have, two-sided; "
+        "Holm's correction runs over the other methods of the setting."
+    )
+    title = f"Baseline {curves.methods[baseline]}: wins / losses / ties over seeds after {checkpoint} evaluations"
+    return Table("within", title, note, data, shown)
+
+
 def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
-    """Best feasible objective of every method on every setting."""
-    data = _named(curves, statistics.performance(curves, checkpoints))
+    """Best feasible objective of every method on every setting, and its regret."""
+    data = _named(curves, summaries.performance(curves, checkpoints))
     shown = pd.DataFrame(
         {
             "benchmark": data["bench"],
@@ -142,24 +261,27 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
             "method": data["method"],
             "evals": data["evaluations"].astype(str),
             "median": data["median"].map(_number),
-            "quartiles": [f"{_number(q1)}-{_number(q3)}" for q1, q3 in zip(data["q1"], data["q3"], strict=True)],
+            "95 %": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["low"], data["high"], strict=True)],
             "mean": data["mean"].map(_number),
-            "regret %": data["regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
+            "regret": data["normalised_regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
+            "area": data["area"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "found %": data["found"].map(lambda value: f"{100 * value:.0f}"),
         }
     )
     note = (
-        "Best feasible objective so far, over seeds. Before its first feasible evaluation a run counts with the worst "
-        "feasible value of the setting; found says how many runs have a feasible one. A run that ended earlier keeps "
-        "its last value. regret: of the median, relative to the best feasible (configuration, repetition) of the "
-        "table; - where that is unknown or 0."
+        "Best feasible objective so far, over seeds: median with its 95 % bootstrap interval, mean. Before its first "
+        "feasible evaluation a run counts with the worst feasible value of the setting; found says how many runs have "
+        "a feasible one. A run that ended earlier keeps its last value. regret: of the median, 0 at the oracle (the "
+        "best feasible configuration and repetition of the table), 1 at the median of everything feasible; area: the "
+        "mean of the regret over all evaluations so far, median over seeds; - where the oracle is unknown. The CSV has "
+        "quartiles, and the regret in the objective's unit and in % of the oracle."
     )
     return Table("performance", "Best feasible objective", note, data, shown)
 
 
 def feasibility(curves: Curves) -> Table:
     """How each method treats the constraints."""
-    data = _named(curves, statistics.feasibility(curves))
+    data = _named(curves, summaries.feasibility(curves))
     shown = pd.DataFrame(
         {
             "benchmark": data["bench"],
@@ -168,15 +290,61 @@ def feasibility(curves: Curves) -> Table:
             "runs": data["runs"].astype(str),
             "feasible %": (100 * data["feasible_share"]).map("{:.1f}".format),
             "first": data["first_feasible"].map(lambda value: f"{value:.0f}" if math.isfinite(value) else "never"),
+            "after [s]": data["first_seconds"].map(lambda value: f"{value:.4g}" if math.isfinite(value) else "never"),
             "never": data["never"].astype(str),
             "failed": (data["failed_evaluations"] + data["failed_runs"]).astype(str),
         }
     )
     note = (
         "feasible %: feasible evaluations over all evaluations. first: upper median over seeds of the number of "
-        "evaluations to the first feasible one. never: runs without any. failed: evaluations and runs that failed."
+        "evaluations to the first feasible one; after: the same in seconds on the run's clock. never: runs without "
+        "any. failed: evaluations and runs that failed."
     )
     return Table("feasibility", "Feasible proposals", note, data, shown)
+
+
+def held_out(curves: Curves) -> list[Table]:
+    """Test metrics of the incumbents, where a benchmark has any."""
+    found = summaries.held_out(curves)
+    if not len(found):
+        return []
+    data = _named(curves, found)
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "metric": data["metric"],
+            "runs": data["runs"].astype(str),
+            "median": data["median"].map(_number),
+            "quartiles": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["q1"], data["q3"], strict=True)],
+            "mean": data["mean"].map(_number),
+        }
+    )
+    note = (
+        "Measured on a test split at each run's last incumbent, which the objective (on its own split) chose: no "
+        "method sees these numbers, and none can be constrained or minimised. Runs without a feasible incumbent are "
+        "left out."
+    )
+    return [Table("held-out", "Test metrics of the incumbents", note, data, shown)]
+
+
+def _families(curves: Curves) -> str:
+    n = curves.families
+    if n == 1:
+        return "All settings come from one benchmark family: they share their space and data and are not independent."
+    return (
+        f"The settings come from {n} benchmark families; settings of one family share their space and much of their "
+        "data, and are not independent."
+    )
+
+
+def _lowest(values: Array) -> np.ndarray:
+    """Where each row has its lowest value, ties within nine digits included."""
+    known = np.where(np.isnan(values), np.inf, values)
+    known = ranking.rounded(known)
+    lowest: np.ndarray = (known == known.min(axis=1, keepdims=True)) & ~np.isnan(values)
+    return lowest
 
 
 def _named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
@@ -192,12 +360,14 @@ def _named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def _share(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f}"
 
 
 def _p(value: float) -> str:
+    if math.isnan(value):
+        return "-"
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("%", r"\%").replace("_", r"\_").replace("&", r"\&").replace("#", r"\#")

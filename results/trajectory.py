@@ -97,6 +97,12 @@ class Setting:
     """Worst objective of all that is feasible: stands in for the incumbent before the first feasible evaluation."""
     feasible_share: float | None
     """Share of the table's rows that are feasible, in [0, 1]; None where it cannot be known."""
+    median: float | None = None
+    """Median objective of all that is feasible; None where it cannot be known."""
+    noise: float | None = None
+    """Standard deviation of the objective between repetitions of one good configuration; None where unknown."""
+    held_out: tuple[str, ...] = ()
+    """Metrics measured on a test split: reported at the incumbent, never selected on."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,9 @@ class Cell:
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Cell:
         """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
-        setting = Setting(**facts["setting"] | {"bounds": tuple(facts["setting"]["bounds"])})
+        known = facts["setting"]
+        lists = {"bounds": tuple(known["bounds"]), "held_out": tuple(known.get("held_out", ()))}
+        setting = Setting(**known | lists)
         parameters = tuple((name, value) for name, value in facts["parameters"])
         return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})
 

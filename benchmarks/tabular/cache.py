@@ -11,17 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 
+from benchmarks.folders import cache_folder
 from benchmarks.tabular.table import Array
 
 _DIGITS = 32  # of the digest in a file's name
 _LOG = logging.getLogger("nasbench")
-
-
-def cache_folder() -> Path:
-    """$NASBENCH_CACHE, or the user's cache directory."""
-    return Path(os.environ.get("NASBENCH_CACHE") or platformdirs.user_cache_dir("nasbench")) / "tables"
 
 
 def load(key: str, convert: Callable[[], Array]) -> Array:
@@ -30,7 +25,7 @@ def load(key: str, convert: Callable[[], Array]) -> Array:
     The file's name ends in the SHA-256 of its bytes, so a damaged file is recognised and made again. Where the cache
     cannot be written the converted array is returned as it is.
     """
-    folder = cache_folder()
+    folder = cache_folder() / "tables"
     for path in sorted(folder.glob(f"{key}-{'?' * _DIGITS}.npy")):
         with contextlib.suppress(OSError):  # another process may be mending it at this instant
             if path.stem.rpartition("-")[2] == _digest(path.read_bytes()):

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.base import BENCHMARKS, Benchmark
 from benchmarks.errors import UsageError
 from benchmarks.metrics import Metric
 from benchmarks.space import Categorical, GridSpace, Ordinal
@@ -53,7 +52,7 @@ def _error_of_share(accuracy: Array) -> Array:
     return 100.0 * (1.0 - accuracy)
 
 
-_NB201 = _Family(
+NAS_BENCH_201 = _Family(
     name="nas-bench-201",
     folder="nasbench201",
     space=GridSpace(
@@ -163,9 +162,9 @@ _HPOBENCH = _Family(
 
 # Our name: family, the package's file, and the SHA-256 of that file.
 _TABLES: dict[str, tuple[_Family, str, str]] = {
-    "nb201-cifar10": (_NB201, "cifar10", "2f6f8dcb4c6c8d12e33a8202cec38bcef7614ae04bd233c81e3726e4d20eba11"),
-    "nb201-cifar100": (_NB201, "cifar100", "a038736ae0f19bf169df58632f3d2941102270818931a0034f280eb52b8893b2"),
-    "nb201-imagenet16": (_NB201, "imagenet", "59ac8d52a62a66d3df0fab19f7569d71fb2a1aa246eac811d56d550143a970b8"),
+    "nb201-cifar10": (NAS_BENCH_201, "cifar10", "2f6f8dcb4c6c8d12e33a8202cec38bcef7614ae04bd233c81e3726e4d20eba11"),
+    "nb201-cifar100": (NAS_BENCH_201, "cifar100", "a038736ae0f19bf169df58632f3d2941102270818931a0034f280eb52b8893b2"),
+    "nb201-imagenet16": (NAS_BENCH_201, "imagenet", "59ac8d52a62a66d3df0fab19f7569d71fb2a1aa246eac811d56d550143a970b8"),
     "hpolib-naval": (
         _HPOLIB,
         "naval_propulsion",
@@ -260,6 +259,5 @@ def _package_folder() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-for _name in _TABLES:
-    _opener: Callable[[], Benchmark] = partial(open_embedded, _name)
-    BENCHMARKS.add(_name, _opener)
+NAMES = tuple(_TABLES)
+"""Of all embedded tables."""

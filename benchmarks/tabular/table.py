@@ -1,8 +1,9 @@
-"""A benchmark that is a complete table: every configuration of a grid, with repetitions."""
+"""A benchmark that is a table: the configurations of a grid, with repetitions."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -25,8 +26,9 @@ class TabularBenchmark(Benchmark):
 
     Args:
         load: returns the values, shape (configurations, repetitions, metrics), rows in the order of the grid, metrics
-            in the order of `metrics`; where a configuration has fewer repetitions, the rest is NaN. May be
-            memory-mapped. Called once, when a value is first needed.
+            in the order of `metrics`; where a configuration has fewer repetitions, the rest is NaN; one that has none
+            is not in the table, and asking for it is a failed evaluation. May be memory-mapped. Called once, when a
+            value is first needed.
         cost: the name of the metric that is the cost of an evaluation, in seconds.
     """
 
@@ -75,14 +77,20 @@ class TabularBenchmark(Benchmark):
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
         row = self.space.index(configuration)
-        metrics = tuple(self._rows[row * self._repetitions + seed % self.repetition_counts[row]].tolist())
+        try:
+            repetition = seed % self.repetition_counts[row]
+        except ZeroDivisionError:
+            return Evaluation((math.nan,) * len(self.metrics), 0.0, "failed", "the table has no such configuration")
+        metrics = tuple(self._rows[row * self._repetitions + repetition].tolist())
         return Evaluation(metrics, metrics[self._cost])
 
     def known(self, column: int, configuration: Configuration) -> float:
         return float(self.values[self.space.index(configuration), 0, column])
 
-    def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array:
+    def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
+        if not counts.all():
+            return None  # some are not in the table: one by one they fail
         rows: Array = self._rows[block * self._repetitions + (seeds % counts).astype(np.int64)]
         return rows
 
@@ -92,13 +100,14 @@ class TabularBenchmark(Benchmark):
         return self._cost
 
     def means(self, column: int) -> Array:
-        """Mean over repetitions of one metric, shape (configurations,).
+        """Mean over repetitions of one metric, shape (configurations,); NaN where none has a value.
 
         Clipped to the range of the repetitions: the mean of equal values is that value, not one ulp beside it,
         which would put a whole tie group on the wrong side of its own quantile.
         """
         values = self.values[:, :, column]
-        mean: Array = np.clip(np.nanmean(values, axis=1), np.nanmin(values, axis=1), np.nanmax(values, axis=1))
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of rows without a value
+            mean: Array = np.clip(np.nanmean(values, axis=1), np.nanmin(values, axis=1), np.nanmax(values, axis=1))
         return mean
 
     def quantile(self, column: int, q: float) -> float:
@@ -106,9 +115,10 @@ class TabularBenchmark(Benchmark):
 
         Of a maximised metric, the value at that rank in descending order. q = 1 is the last value.
         """
-        n = self.space.size
+        means = self.means(column)
+        means = np.sort(means[~np.isnan(means)])
+        n = len(means)
         rank = min(math.ceil(Fraction(repr(q)) * n), n - 1)
-        means = np.sort(self.means(column))
         return float(means[rank] if self.metrics[column].minimize else means[n - 1 - rank])
 
     def extremes(self, column: int) -> tuple[float, float]:
@@ -122,7 +132,23 @@ class TabularBenchmark(Benchmark):
         for bound in bounds:
             feasible = self._apply(bound, feasible)
         objective = self._rows[feasible, 0]
-        return Oracle(float(objective.min()), float(objective.max()), len(objective) / rows)
+        return Oracle(
+            best=float(objective.min()),
+            worst=float(objective.max()),
+            feasible_share=len(objective) / rows,
+            median=float(np.median(objective)),
+            noise=self._noise(feasible),
+        )
+
+    def _noise(self, feasible: NDArray[np.bool_]) -> float:
+        """Repetition noise of the objective among the best tenth of the feasible configurations (`Oracle.noise`)."""
+        values = np.where(feasible, self._rows[:, 0], np.nan).reshape(-1, self._repetitions)
+        values = values[np.isfinite(values).sum(axis=1) >= 2]
+        if not len(values):
+            return math.nan
+        means = np.nanmean(values, axis=1)
+        best = np.argsort(means, kind="stable")[: max(1, len(means) // 10)]
+        return float(np.median(np.nanstd(values[best], axis=1, ddof=1)))
 
     def _apply(self, bound: Bound, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The rows of `feasible` that also satisfy `bound`. Raises UsageError if none does."""

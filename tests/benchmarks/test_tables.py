@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints
+from benchmarks.folders import cache_folder
 from benchmarks.space import Categorical, GridSpace
 from benchmarks.tabular import TabularBenchmark, cache, embedded
 from benchmarks.tabular.embedded import open_embedded, read_checked
@@ -194,7 +195,7 @@ def test_the_cache_converts_once_and_is_not_writable(counted: tuple[Callable[[],
 def test_a_damaged_cache_is_made_again(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
     convert, calls = counted
     cache.load("key", convert)
-    (path,) = cache.cache_folder().glob("key-*.npy")
+    (path,) = (cache_folder() / "tables").glob("key-*.npy")
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)

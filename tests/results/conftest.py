@@ -20,6 +20,8 @@ SETTING = Setting(
     oracle=1.0,
     worst=100.0,
     feasible_share=0.5,
+    median=10.0,
+    noise=0.5,
 )
 
 

@@ -1,0 +1,18 @@
+"""Where this project keeps files on the user's machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+
+def cache_folder() -> Path:
+    """What can be made again: $NASBENCH_CACHE, or the user's cache directory."""
+    return Path(os.environ.get("NASBENCH_CACHE") or platformdirs.user_cache_dir("nasbench"))
+
+
+def data_folder() -> Path:
+    """What the user fetched or imported: $NASBENCH_DATA, or the user's data directory."""
+    return Path(os.environ.get("NASBENCH_DATA") or platformdirs.user_data_dir("nasbench"))

@@ -1,0 +1,216 @@
+"""The official NAS-Bench-201 and NATS-Bench (topology) files, converted once into compact tables.
+
+The embedded tables have the last epoch, and no test accuracy. The official files have every repetition, split and
+epoch; their own readers need tens of gigabytes and milliseconds a query, so they are read once, architecture after
+architecture (`nas-bench-201` and `nats-bench` know how), and never again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.errors import UsageError
+from benchmarks.metrics import Metric
+from benchmarks.tabular.embedded import NAS_BENCH_201
+from benchmarks.tabular.imported import Table
+
+OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
+"""The released files. Each name ends in the last digits of the file's MD5 sum, by its authors' convention."""
+
+_SEEDS = (777, 888, 999)
+_EXPANSION = {".pth": 9, ".pbz2": 40}  # bytes of memory a byte of the file takes, as Python objects (measured)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What one of our benchmarks takes from the official records."""
+
+    trained_on: str
+    held_out: tuple[str, ...]
+    retrained_on: str = ""
+    """The data set whose networks are trained on training and validation data together, for its test error."""
+
+
+_DATA = {
+    "nb201-cifar10": _Data("cifar10-valid", ("ori-test",), "cifar10"),
+    "nb201-cifar100": _Data("cifar100", ("x-test",)),
+    "nb201-imagenet16": _Data("ImageNet16-120", ("x-test",)),
+}
+
+
+def peak_memory(path: Path) -> float:
+    """Bytes that reading an official file takes, about: its records become Python objects."""
+    return path.stat().st_size * _EXPANSION.get(path.suffix, 9)
+
+
+def is_official(path: Path) -> bool:
+    """Whether a file is one of the released ones, by its name and its MD5 sum."""
+    if path.name not in OFFICIAL:
+        return False
+    digits = path.name.partition(".")[0].rpartition("-")[2]
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest().endswith(digits)
+
+
+def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Table]:
+    """The tables of the three data sets, from an official file.
+
+    Args:
+        trust: open a file that is not an official one: a pickle can run any code, so it is refused otherwise.
+        progress: called with 1 for every architecture read.
+
+    Raises UsageError if the file cannot be read, is not known and not trusted, or is something else.
+    """
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: no such file")
+    if not trust and not is_official(path):
+        raise UsageError(
+            f"{path} is none of the released files ({', '.join(OFFICIAL)}; each name ends in digits of its MD5 sum): "
+            "opening a pickle can run any code in it; --trust opens it nevertheless"
+        )
+    raw, results_class = _read(path)
+    source = f"NAS-Bench-201 (Dong and Yang, ICLR 2020), imported from {path.name}"
+    collectors = {name: _Collector(name, data) for name, data in _DATA.items()}
+    strings, infos = list(raw["meta_archs"]), raw["arch2infos"]
+    try:
+        for index in sorted(infos):
+            states = infos.pop(index)  # so that memory falls while we read
+            record = results_class.create_from_state_dict(states.get("full") or states.get("200"))
+            for collector in collectors.values():
+                collector.add(_row(strings[index]), record)
+            progress(1)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise UsageError(
+            f"{path} has another structure than the official files: {type(error).__name__}: {error}"
+        ) from None
+    tables = [collector.table(source) for collector in collectors.values()]
+    return [table for table in tables if table is not None]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Any]:
+    """The records of a file, and the class that understands one of them."""
+    try:
+        raw, results_class = _read_nats(path) if path.suffix == ".pbz2" else _read_201(path)
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is not installed: `make setup EXTRAS=nb201` (extra nasbench[nb201]) adds it"
+        ) from None
+    except MemoryError:
+        raise UsageError(
+            f"{path} does not fit into memory: about {peak_memory(path) / 2**30:.0f} GiB are needed"
+        ) from None
+    except Exception as error:
+        text = str(error).splitlines()[0] if str(error) else ""
+        raise UsageError(f"{path} cannot be read: {type(error).__name__}: {text[:200]}") from None
+    if not isinstance(raw, dict) or not {"meta_archs", "arch2infos"} <= raw.keys():
+        raise UsageError(f"{path} has another structure than the official files: no meta_archs and arch2infos")
+    return raw, results_class
+
+
+def _read_201(path: Path) -> tuple[Any, Any]:
+    import torch
+    from nas_201_api import ArchResults
+
+    return torch.load(path, map_location="cpu", weights_only=False), ArchResults
+
+
+def _read_nats(path: Path) -> tuple[Any, Any]:
+    from nats_bench.api_utils import ArchResults, pickle_load
+
+    return pickle_load(str(path)), ArchResults
+
+
+def _row(architecture: str) -> int:
+    """The row of our grid: |op~0|+|op~0|op~1|+|op~0|op~1|op~2| names Op0 to Op5 in that order."""
+    space = NAS_BENCH_201.space
+    operations = re.findall(r"\|?([^|~+]+)~\d", architecture)
+    return space.index(
+        tuple(h.values.index(operation) for h, operation in zip(space.hyperparameters, operations, strict=True))
+    )
+
+
+class _Collector:
+    """The arrays of one data set, filled architecture after architecture."""
+
+    def __init__(self, name: str, data: _Data) -> None:
+        self._name, self._data = name, data
+        self._found = 0
+        self._values: NDArray[np.float64] | None = None
+        self._epochs: NDArray[np.float32] | None = None
+        self._recorded: list[str] = []
+
+    def add(self, row: int, record: Any) -> None:
+        """Takes the repetitions of one architecture."""
+        if self._data.trained_on not in record.dataset_seed:
+            return
+        self._found += 1
+        costs = record.get_compute_costs(self._data.trained_on)
+        again = self._data.retrained_on
+        retrained = 100 - record.get_metrics(again, "ori-test")["accuracy"] if again in record.dataset_seed else np.nan
+        for seed, trial in record.query(self._data.trained_on).items():
+            if self._values is None or self._epochs is None:
+                self._begin(trial)
+            assert self._values is not None and self._epochs is not None
+            repetition = _SEEDS.index(seed)
+            splits = [self._errors(trial, split) for split in self._splits]
+            time = trial.get_times()["T-train@total"] or costs["T-train@total"] or np.nan
+            last = [errors[-1] for errors in splits]
+            facts = [time, trial.params, trial.flop, costs["latency"] or np.nan]
+            self._values[row, repetition] = last + facts + ([retrained] if again else [])
+            for i, split in enumerate(self._recorded):
+                self._epochs[row, repetition, :, i] = splits[self._splits.index(split)]
+
+    def table(self, source: str) -> Table | None:
+        """What was collected; None if the file has nothing of this data set."""
+        if self._values is None:
+            return None
+        epoch = self._last
+        metrics = [Metric(f"{s}-error@{epoch}", "%", True, _WORDS[s.partition("-")[0]], s, epoch) for s in self._splits]
+        metrics += [
+            Metric("train_time", "s", description=f"training time of all {epoch} epochs"),
+            Metric("model_size", "M parameters", description="number of parameters", cheap=True),
+            Metric("flops", "M", description="floating-point operations of one image", cheap=True),
+            Metric("latency", "s", description="latency of one batch, as recorded"),
+        ]
+        if self._data.retrained_on:
+            words = "test error, mean over seeds, trained on training and validation data together"
+            metrics.append(Metric(f"retrained-test-error@{epoch}", "%", True, words, "retrained-test", epoch))
+        return Table(
+            self._name,
+            NAS_BENCH_201.name,
+            NAS_BENCH_201.space,
+            tuple(metrics),
+            "train_time",
+            source,
+            "MIT",
+            self._values,
+            self._epochs,
+            tuple(f"{split}-error@{epoch}" for split in self._recorded),
+        )
+
+    def _begin(self, trial: Any) -> None:
+        """Makes the arrays, from what the first trial records: splits, epochs, and which splits at every epoch."""
+        self._last = int(trial.get_total_epoch())
+        self._splits = ["x-valid", "train", *self._data.held_out]
+        size, repetitions = NAS_BENCH_201.space.size, len(_SEEDS)
+        metrics = len(self._splits) + 4 + bool(self._data.retrained_on)
+        self._values = np.full((size, repetitions, metrics), np.nan)
+        self._recorded = [s for s in self._splits if np.isfinite(self._errors(trial, s)).all()]
+        self._epochs = np.full((size, repetitions, self._last, len(self._recorded)), np.nan, np.float32)
+
+    def _errors(self, trial: Any, split: str) -> list[float]:
+        """100 - accuracy after every epoch; NaN where it is not recorded."""
+        if split == "train":
+            return [100 - trial.train_acc1es[epoch] for epoch in range(self._last)]
+        return [100 - trial.eval_acc1es.get(f"{split}@{epoch}", np.nan) for epoch in range(self._last)]
+
+
+_WORDS = {"x": "100 - accuracy", "ori": "100 - accuracy on the original test set", "train": "100 - training accuracy"}

@@ -1,0 +1,40 @@
+"""`nasbench import`: tables that the user has become benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from benchmarks.tabular import imported, nasbench201, own
+from benchmarks.tabular.embedded import NAS_BENCH_201
+from nasbench_cli.progress import Progress
+
+
+def import_table(data: Path, spec: Path) -> None:
+    """Imports a table of the user's own."""
+    _save(own.read_table(data, spec))
+
+
+def import_nasbench201(path: Path, trust: bool) -> None:
+    """Imports an official NAS-Bench-201 or NATS-Bench file."""
+    if path.is_file():
+        click.echo(
+            f"reading {path} ({path.stat().st_size / 2**30:.2f} GiB) takes about "
+            f"{nasbench201.peak_memory(path) / 2**30:.1f} GiB of memory, once"
+        )
+    with Progress(NAS_BENCH_201.space.size, "architectures") as progress:
+        found = nasbench201.convert(path, trust, progress.advance)
+    for table in found:
+        _save(table)
+
+
+def _save(table: imported.Table) -> None:
+    known = np.isfinite(table.values[:, :, 0])
+    folder = imported.save(table)
+    click.echo(
+        f"{table.name}: {int(known.any(axis=1).sum()):,} of {table.space.size:,} configurations, up to "
+        f"{known.sum(axis=1).max()} repetitions, minimises {table.metrics[0].name}; stored in {folder}; "
+        f"`nasbench show {table.name}` says more"
+    )

@@ -1,0 +1,121 @@
+"""A table: numbers for files, text for people, in the formats of both."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+_SETTING = ("benchmark", "constraint")
+_TEXT = frozenset({"method", "benchmark", "constraint", "against", "settings", "objective", "metric", "other"})
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what it claims, its numbers, and the same as people read it."""
+
+    name: str
+    title: str
+    note: str
+    """How the numbers were computed."""
+    data: pd.DataFrame
+    """Full precision, for CSV."""
+    shown: pd.DataFrame
+    """Rounded text, for people."""
+    bold: NDArray[np.bool_] | None = None
+    """The cells of `shown` to be emphasised."""
+    marks: str = ""
+    """What bold print and marks in the cells mean."""
+
+    def csv(self) -> str:
+        """Comma-separated, full precision; NaN is empty."""
+        return self.data.to_csv(index=False, lineterminator="\n")
+
+    def latex(self) -> str:
+        """A `longtable` in booktabs style: compiles as it is under \\usepackage{booktabs,longtable}."""
+        columns = self.shown.columns
+        styler = self.shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+        if self.bold is not None:
+            styler = styler.apply(lambda _: np.where(self.bold, "textbf:--rwrap", ""), axis=None)
+        alignment = "".join("l" if column in _TEXT else "r" for column in columns)
+        caption = self.title + (f". {self.marks}" if self.marks else "")
+        text: str = styler.to_latex(
+            hrules=True, column_format=alignment, environment="longtable", caption=_latex_escape(caption)
+        )
+        return text
+
+    def html(self) -> str:
+        """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""
+        cells = self._cells(lambda text: f"<b>{text}</b>", html.escape)
+        classes = [' class="text"' if column in _TEXT else "" for column in self.shown.columns]
+        head = "".join(f"<th{c}>{html.escape(n)}</th>" for n, c in zip(self.shown.columns, classes, strict=True))
+        body = "\n".join(
+            "<tr>" + "".join(f"<td{c}>{cell}</td>" for cell, c in zip(row, classes, strict=True)) + "</tr>"
+            for row in cells
+        )
+        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+    def markdown(self) -> str:
+        """A pipe table."""
+        cells = self._cells(lambda text: f"**{text}**", lambda text: text.replace("|", "\\|"))
+        rules = ["---" if column in _TEXT else "---:" for column in self.shown.columns]
+        return "\n".join("| " + " | ".join(row) + " |" for row in [[*self.shown.columns], rules, *cells])
+
+    def text(self, width: int = 80) -> str:
+        """For a terminal: aligned columns, a line of its own above the rows of each setting, bold as ANSI codes.
+
+        Text columns are shortened where a line would be wider than `width`.
+        """
+        columns = [column for column in self.shown.columns if column not in _SETTING]
+        grouped = len(columns) < len(self.shown.columns)
+        cells: list[list[str]] = [columns, *self.shown[columns].to_numpy().tolist()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        indent = "  " if grouped else ""
+        excess = len(indent) + sum(widths) + 2 * (len(widths) - 1) - width
+        for i, column in enumerate(columns):
+            if column in _TEXT and excess > 0:
+                cut = min(excess, max(0, widths[i] - 12))
+                widths[i], excess = widths[i] - cut, excess - cut
+        kept = [i for i, column in enumerate(self.shown.columns) if column not in _SETTING]
+        bold = np.zeros((len(cells), len(columns)), bool)
+        if self.bold is not None:
+            bold[1:] = self.bold[:, kept]
+        lines = [
+            indent + "  ".join(map(_padded, columns, row, widths, emphasis)).rstrip()
+            for row, emphasis in zip(cells, bold.tolist(), strict=True)
+        ]
+        rule = "-" * (len(indent) + sum(widths) + 2 * (len(widths) - 1))
+        text, before = [self.title, "", lines[0], rule], ""
+        named = self.shown[[c for c in _SETTING if c in self.shown]].to_numpy().tolist()
+        settings = [", ".join(names) for names in named]
+        for number, line in enumerate(lines[1:]):
+            if grouped and settings[number] != before:
+                text.append(settings[number])
+                before = settings[number]
+            text.append(line)
+        return "\n".join([*text, *([self.marks] if self.marks else [])])
+
+    def _cells(self, emphasise: Callable[[str], str], escape: Callable[[str], str]) -> list[list[str]]:
+        """The rows of `shown`, escaped, with bold cells emphasised."""
+        bold = np.zeros(self.shown.shape, bool) if self.bold is None else self.bold
+        rows = zip(self.shown.to_numpy().tolist(), bold.tolist(), strict=True)
+        return [
+            [emphasise(escape(c)) if strong else escape(c) for c, strong in zip(row, strongs, strict=True)]
+            for row, strongs in rows
+        ]
+
+
+def _padded(column: str, text: str, width: int, bold: bool) -> str:
+    if len(text) > width:  # methods often differ at the end of their labels
+        text = f"{text[: width // 2]}…{text[len(text) - (width - width // 2 - 1) :]}"
+    padded = text.ljust(width) if column in _TEXT else text.rjust(width)
+    return click.style(padded, bold=True) if bold else padded
+
+
+def _latex_escape(text: str) -> str:
+    return text.replace("%", r"\%").replace("_", r"\_").replace("&", r"\&").replace("#", r"\#")
