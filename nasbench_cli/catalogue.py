@@ -48,7 +48,7 @@ def matrix(as_json: bool) -> str:
 
 def show(name: str) -> str:
     """Everything about one benchmark or method. Raises UsageError if the name is neither."""
-    if name in BENCHMARKS.names():
+    if name.partition("@")[0] in BENCHMARKS.names():
         return _show_benchmark(open_benchmark(name))
     if name in METHODS.names():
         return _show_method(name, METHODS.get(name))

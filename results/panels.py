@@ -9,6 +9,7 @@ import numpy as np
 from results.curves import Array, Curves
 from results.statistics import ranking, summaries
 from results.statistics.pairs import relative_differences
+from results.table import shortened
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 """Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too."""
@@ -87,8 +88,9 @@ def net_wins(curves: Curves, baseline: int, points: int) -> Panel:
         if method != baseline and both.any():
             won = np.sign(relative_differences(medians[both, method], medians[both, baseline]))
             series.append(Series(method, won.mean(axis=0)))
-    label = f"share won - lost by {curves.methods[baseline]}"
-    return Panel(f"{curves.methods[baseline]} against", "evaluations", label, at + 1.0, tuple(series), (-1.05, 1.05))
+    name = shortened(curves.methods[baseline], 24)
+    label = f"share won - lost by {name}"
+    return Panel(f"{name} against", "evaluations", label, at + 1.0, tuple(series), (-1.05, 1.05))
 
 
 def found(curves: Curves, points: int) -> Panel:

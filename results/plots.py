@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 from results.curves import Array
 from results.panels import Panel, style
 from results.statistics.ranking import cliques
+from results.table import shortened
 
 FORMATS = ("svg", "pdf", "png")
 
-_FEW = 4  # methods, up to which lines carry their names
+_FEW, _SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
 _STYLE: Any = {
     "svg.hashsalt": "nasbench",
     "svg.fonttype": "path",  # letters as outlines: they look alike everywhere
@@ -38,7 +39,7 @@ def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
         axes = figure.subplots()
         _draw(axes, panel)
         axes.set_title("")
-        if len(panel.series) <= _FEW:
+        if len(panel.series) <= _FEW and max(map(len, methods)) <= _SHORT:
             _name_lines(axes, panel, methods)
         else:
             _legend(figure, methods)
@@ -91,7 +92,7 @@ def critical_differences(
             axes.text(
                 end + (-0.04 if on_left else 0.04) * count,
                 level,
-                f"{methods[method]} ({ranks[method]:.2f})",
+                f"{shortened(methods[method], _SHORT)} ({ranks[method]:.2f})",
                 ha="right" if on_left else "left",
                 va="center",
                 fontsize=8,
@@ -161,4 +162,5 @@ def _legend(figure: Figure, methods: tuple[str, ...]) -> None:
         mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1], markersize=4, label=method)
         for i, method in enumerate(methods)
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(methods)), frameon=False)
+    room = int(15 * figure.get_figwidth() / (6 + max(map(len, methods))))  # letters are about a fifteenth of an inch
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(5, max(1, room)), frameon=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -293,12 +294,17 @@ def _text(curves: Curves, warnings: list[str], made: dict[str, Table]) -> str:
             parts.append(table.text())
         else:
             parts.append(f"{table.title}: {len(table.shown)} rows, in {table.name}.csv and index.html.")
+    counts = f"{_count(len(curves.runs), 'run')} of {curves.protocol}; {_count(len(curves.settings), 'setting')}"
     parts.append(
-        f"{len(curves.runs)} runs of {curves.protocol}; {len(curves.settings)} settings of {curves.families} "
+        f"{counts} of {curves.families} "
         f"benchmark famil{'y' if curves.families == 1 else 'ies'} (settings of one family are not independent)."
     )
     parts += [f"Warning: {warning}." for warning in warnings]
-    return "\n\n".join(parts)
+    return "\n\n".join(part if "\n" in part else textwrap.fill(part, 80, break_long_words=False) for part in parts)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _markdown(wishes: dict[str, Any], warnings: list[str], made: dict[str, Table]) -> str:

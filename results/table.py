@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -90,7 +91,7 @@ class Table:
             for row, emphasis in zip(cells, bold.tolist(), strict=True)
         ]
         rule = "-" * (len(indent) + sum(widths) + 2 * (len(widths) - 1))
-        text, before = [self.title, "", lines[0], rule], ""
+        text, before = [textwrap.fill(self.title, width), "", lines[0], rule], ""
         named = self.shown[[c for c in _SETTING if c in self.shown]].to_numpy().tolist()
         settings = [", ".join(names) for names in named]
         for number, line in enumerate(lines[1:]):
@@ -98,7 +99,7 @@ class Table:
                 text.append(settings[number])
                 before = settings[number]
             text.append(line)
-        return "\n".join([*text, *([self.marks] if self.marks else [])])
+        return "\n".join([*text, *([textwrap.fill(self.marks, width)] if self.marks else [])])
 
     def _cells(self, emphasise: Callable[[str], str], escape: Callable[[str], str]) -> list[list[str]]:
         """The rows of `shown`, escaped, with bold cells emphasised."""
@@ -110,9 +111,15 @@ class Table:
         ]
 
 
+def shortened(text: str, width: int) -> str:
+    """At most so many letters: the middle gives way, since labels of methods often differ at their ends."""
+    if len(text) <= width:
+        return text
+    return f"{text[: width // 2]}…{text[len(text) - (width - width // 2 - 1) :]}"
+
+
 def _padded(column: str, text: str, width: int, bold: bool) -> str:
-    if len(text) > width:  # methods often differ at the end of their labels
-        text = f"{text[: width // 2]}…{text[len(text) - (width - width // 2 - 1) :]}"
+    text = shortened(text, width)
     padded = text.ljust(width) if column in _TEXT else text.rjust(width)
     return click.style(padded, bold=True) if bold else padded
 

@@ -262,19 +262,18 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
             "evals": data["evaluations"].astype(str),
             "median": data["median"].map(_number),
             "95 %": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["low"], data["high"], strict=True)],
-            "mean": data["mean"].map(_number),
             "regret": data["normalised_regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "area": data["area"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "found %": data["found"].map(lambda value: f"{100 * value:.0f}"),
         }
     )
     note = (
-        "Best feasible objective so far, over seeds: median with its 95 % bootstrap interval, mean. Before its first "
+        "Best feasible objective so far, over seeds: median with its 95 % bootstrap interval. Before its first "
         "feasible evaluation a run counts with the worst feasible value of the setting; found says how many runs have "
         "a feasible one. A run that ended earlier keeps its last value. regret: of the median, 0 at the oracle (the "
         "best feasible configuration and repetition of the table), 1 at the median of everything feasible; area: the "
         "mean of the regret over all evaluations so far, median over seeds; - where the oracle is unknown. The CSV has "
-        "quartiles, and the regret in the objective's unit and in % of the oracle."
+        "quartiles and the mean, and the regret in the objective's unit and in % of the oracle."
     )
     return Table("performance", "Best feasible objective", note, data, shown)
 

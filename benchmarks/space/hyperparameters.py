@@ -34,9 +34,9 @@ class Ordinal:
     def __post_init__(self) -> None:
         _check_values(self)
         if list(self.values) != sorted(self.values):
-            raise UsageError(f"the levels of {self.name} must ascend: {list(self.values)}")
+            raise UsageError(f"the levels of {self.name} must ascend: {list(self.values)[:9]}")
         if self.log and self.values[0] <= 0:
-            raise UsageError(f"the levels of {self.name} must be positive on a log scale: {list(self.values)}")
+            raise UsageError(f"the levels of {self.name} must be positive on a log scale: {list(self.values)[:9]}")
 
     @property
     def kind(self) -> str:

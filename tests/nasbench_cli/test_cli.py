@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nasbench_cli import main
 from results import Store
-from tests.conftest import Printed
+from tests.conftest import SMALL, Printed
 from tests.methods.test_external import LIBRARIES
 
 Command = Callable[..., Printed]
@@ -86,7 +86,7 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["runn"], r"Did you mean 'run'\? Allowed: list, show, run, status, report, bench"),
+        (["runn"], r"Did you mean 'run'\? Allowed: list, show, run, status, report, import, bench"),
         ([], "give a command: list, show, run"),
         (["run"], "give a --method and a --bench"),
         ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),
@@ -377,3 +377,53 @@ def test_every_help_text_fits_its_width(nasbench: Command) -> None:
         printed = nasbench(*command, "--help")
         assert printed.code == 0
         assert max(map(len, printed.out.splitlines())) <= 100
+
+
+# Reports of several stores, one run's page, fidelities
+
+
+def test_report_takes_several_stores_and_formats(
+    nasbench: Callable[..., Printed], small_store: Store, tmp_path: Path
+) -> None:
+    asked = [*SMALL, "--constrain", "model_size@0.5", "--seeds", "3:5", "--evals", 20, "--workers", 2]
+    assert nasbench("run", *asked, "--store", tmp_path / "more").code == 0
+    done = nasbench("report", small_store.folder, tmp_path / "more", "--out", tmp_path / "out", "--format", "csv,md")
+    assert done.code == 0, done.err
+    assert "10 runs of 20 evaluations on 2 workers" in done.out
+    assert "\x1b" not in done.out
+    assert "index.html" not in done.out.splitlines()[-1]
+    assert (tmp_path / "out" / "report.md").exists()
+    assert not (tmp_path / "out" / "ranks.svg").exists()
+    refused = nasbench("report", small_store.folder, "--format", "docx")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "unknown format 'docx'" in refused.err
+    assert "allowed: csv, html, latex, md, pdf, png, svg" in refused.err
+
+
+def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Store) -> None:
+    frame = pd.read_parquet(small_store.folder)
+    method, bench = frame["method"].iloc[0], frame["bench"].iloc[0]
+    done = nasbench("show", small_store.folder, method, bench, 1)
+    assert done.code == 0, done.err
+    assert f"{method} on {bench}, model_size@0.5, seed 1" in done.out
+    assert nasbench("show", small_store.folder, method, bench, 1, "--constrain", "model_size@0.50").out == done.out
+    assert nasbench("show", small_store.folder, method, bench, "x").code == 2
+    assert (
+        "allowed: model_size@0.5" in nasbench("show", small_store.folder, method, bench, 1, "--constrain", "none").err
+    )
+    assert "STORE METHOD BENCH SEED" in nasbench("show", small_store.folder, method).err
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nb201-cifar10@12", "not recorded at 12 epochs; it has one fidelity only"),
+        ("nb201-cifar10@x", "after @ stands a number of epochs, as in nb201-cifar10@12"),
+        ("nb201-cifar1@12", "did you mean nb201-cifar10"),
+    ],
+)
+def test_a_fidelity_that_is_not_there_is_said(nasbench: Callable[..., Printed], name: str, sentence: str) -> None:
+    for words in (["show", name], ["run", "--method", "random", "--bench", name]):
+        refused = nasbench(*words)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert sentence in refused.err

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import click
 import pytest
 
 from results import Store, StoreError, report
+from results.single_run import describe
 from tests.results.conftest import FACTS, make_cell, make_run
 
 Fill = Callable[..., Store]
@@ -79,7 +84,7 @@ def test_latex_is_escaped_and_complete(compared: Store, tmp_path: Path) -> None:
     assert r"\bottomrule" in text
     assert not re.search(r"(?<!\\)[_%#]", text)
     body = [line for line in text.splitlines() if line.endswith(r"\\") and "&" in line]
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {9}
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {8}
 
 
 def test_the_same_store_gives_the_same_bytes(compared: Store, tmp_path: Path) -> None:
@@ -116,7 +121,7 @@ def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_
     with pytest.raises(StoreError, match="choose one of --protocol '3 evaluations on 1 worker'; --protocol"):
         report.write([compared], tmp_path / "out")
     chosen = report.write([compared], tmp_path / "out", protocol="3 evaluations on 4 workers")
-    assert "1 runs of 3 evaluations on 4 workers" in chosen.text
+    assert "1 run of 3 evaluations on 4 workers" in chosen.text
     with pytest.raises(StoreError, match="allowed: 3 evaluations on 1 worker"):
         report.write([compared], tmp_path / "out", protocol="nonsense")
 
@@ -151,7 +156,7 @@ def test_a_torn_benchmark_leaves_the_others_a_report(filled: Fill, tmp_path: Pat
         content[i] ^= 255
     path.write_bytes(content)
     written = report.write([store], tmp_path / "out")
-    assert "1 settings" in written.text
+    assert "1 setting " in written.text
     assert "set aside" in store.notices[0]
 
 
@@ -228,3 +233,120 @@ def test_runs_of_unequal_length_meet(filled: Fill, tmp_path: Path) -> None:
 def test_the_provenance_is_told(compared: Store, tmp_path: Path) -> None:
     report.write([compared], tmp_path / "out")
     assert FACTS["commit"] in (tmp_path / "out" / "index.html").read_text()  # type: ignore[operator]
+
+
+def test_every_format_is_written_and_only_those_asked_for(compared: Store, tmp_path: Path) -> None:
+    report.write([compared], tmp_path / "out", formats=report.FORMATS)
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert {"index.html", "report.md", "ranks.csv", "ranks.tex", "ranks.svg", "ranks.pdf", "cd-nemenyi.png"} <= names
+    pdf = (tmp_path / "out" / "ranks.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert b"/FontFile2" in pdf  # fonts are embedded
+    assert b"CreationDate" not in pdf
+    assert "<text" not in (tmp_path / "out" / "ranks.svg").read_text()  # letters are outlines
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    assert "| evolution | **1.00** |" in markdown
+    report.write([compared], tmp_path / "out", formats=("md",))
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.md", ".nasbench-report"}
+
+
+def test_every_format_has_the_same_bytes_again(compared: Store, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        report.write([compared], tmp_path / name, formats=report.FORMATS)
+    names = sorted(p.name for p in (tmp_path / "first").iterdir())
+    assert len(names) > 40
+    for name in names:
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes(), name
+
+
+def test_terminal_tables_fit_80_columns_whatever_the_labels(filled: Fill, tmp_path: Path) -> None:
+    labels = [f"evolution:population={n},tournament=25,some_other_option=0.125" for n in (10, 20)]
+    store = filled({make_cell(label): [make_run(s, [3.0, 2.0, 1.5 + s]) for s in range(3)] for label in labels})
+    text = click.unstyle(report.write([store], tmp_path / "out").text)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "evolution:" in text
+    assert "0.125" in text  # what tells labels apart is often at their end
+
+
+def test_the_best_is_bold_in_latex_markdown_and_on_a_terminal(compared: Store, tmp_path: Path) -> None:
+    text = report.write([compared], tmp_path / "out", formats=("latex",)).text
+    assert "\x1b[1m" in text  # click takes it away where there is no terminal
+    latex = (tmp_path / "out" / "medians.tex").read_text()
+    assert r"\textbf{2.15}" in latex
+    assert "Bold: the lowest." in latex
+    assert "paired over seeds" in latex
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_every_latex_table_compiles(compared: Store, tmp_path: Path) -> None:
+    report.write([compared], tmp_path / "out", formats=("latex",))
+    inputs = "\n".join(f"\\input{{{p.name}}}" for p in sorted((tmp_path / "out").glob("*.tex")))
+    document = (
+        f"\\documentclass{{article}}\\usepackage{{booktabs,longtable}}\\begin{{document}}{inputs}\\end{{document}}"
+    )
+    (tmp_path / "out" / "all.tex").write_text(document)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_two_stores_with_different_budgets_must_be_chosen_from(compared: Store, tmp_path: Path) -> None:
+    other = Store.create(tmp_path / "other")
+    other.commit(make_cell("b", evals=2), [make_run(0, [3.0, 2.0])], FACTS)
+    with pytest.raises(StoreError, match=r"and .*other mixes runs that must not be compared; choose one of"):
+        report.write([compared, other], tmp_path / "out")
+    assert "1 run of" in report.write([compared, other], tmp_path / "out", protocol="2 evaluations on 1 worker").text
+
+
+def test_one_seed_ties_and_a_method_that_mostly_failed_are_said(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_cell("a"): [make_run(0, [3.0])], make_cell("b"): [make_run(0, [3.0])]})
+    text = report.write([store], tmp_path / "out").text
+    assert "Warning: every method has one seed" in text
+    assert re.search(r"b +1 +1 +0/0/1 +1.000", text)
+    broken = [make_run(s, [1.0, float("nan")], failure="ask: no") for s in (1, 2)]
+    store = filled({make_cell("c"): [make_run(0, [3.0]), *broken]})
+    assert "Warning: 2 of the 3 runs of c stopped early" in report.write([store], tmp_path / "out").text
+
+
+def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp_path: Path) -> None:
+    nothing = [make_run(s, [1.0, 1.0, 1.0], [False] * 3) for s in range(3)]
+    store = filled({make_cell("a"): nothing, make_cell("b"): [make_run(s, [5.0, 5.0, 5.0]) for s in range(3)]})
+    report.write([store], tmp_path / "out", baseline="b")
+    with (tmp_path / "out" / "medians.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert (float(row["a"]), float(row["b"])) == (100.0, 5.0)
+    with (tmp_path / "out" / "targets.csv").open() as file:
+        reached = {r["method"]: float(r["3"]) for r in csv.DictReader(file)}
+    assert reached["a"] == 0.0
+    assert reached["b"] > 0.0
+
+
+# One run's page
+
+
+def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
+    failed = make_run(7, [9.0, math.nan, 4.0, 5.0, 3.0], [True, True, True, True, False])
+    store = filled({make_cell("a"): [make_run(6, [1.0]), failed]})
+    text = describe(store, "a", "toy", None, 7)
+    assert "Best valid-error@1: 4 % (evaluation 3; oracle 1, regret 3, 300 %)" in text
+    assert "Feasible: 3 of 5 evaluations (60 %), the first at evaluation 1, after 1 s" in text
+    steps = text.partition("Incumbent steps\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split() for line in steps[1:]] == [["1", "1", "9", "x=0"], ["3", "3", "4", "x=2"]]
+    assert "clock: 5 s to the end of the last evaluation; 1 worker busy 100 %" in text
+    assert "method: 2.5 s measured, 500 ms an evaluation" in text
+    assert "1 failed evaluations, the first: boom" in text
+    assert "commit c0ffee" in text
+
+
+def test_a_run_that_is_not_there_is_named_with_what_is(filled: Fill) -> None:
+    store = filled({make_cell("random", constraint=c): [make_run(0, [1.0])] for c in ("none", "size@0.1")})
+    with pytest.raises(StoreError, match=r"no runs of the method 'randm' \(did you mean random\?\); allowed: random"):
+        describe(store, "randm", "toy", None, 0)
+    with pytest.raises(StoreError, match="no runs of the bench 'tow'"):
+        describe(store, "random", "tow", None, 0)
+    with pytest.raises(StoreError, match=r"several constraints: add one of --constrain 'none'; --constrain 'size@0.1'"):
+        describe(store, "random", "toy", None, 0)
+    with pytest.raises(StoreError, match="no such run with seed 5; its seeds lie in 0 … 0"):
+        describe(store, "random", "toy", "none", 5)
+    nothing = filled({make_cell("a", bench="other"): [make_run(0, [1.0], [False])]})
+    assert "No feasible evaluation among 1." in describe(nothing, "a", "other", "none", 0)

@@ -1,0 +1,256 @@
+"""Tables of the user's own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import UsageError, parse_constraints
+from benchmarks.tabular import open_table
+from benchmarks.tabular.imported import save
+from benchmarks.tabular.own import read_table
+from tests.conftest import Printed
+
+EXTRAS = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "extras.csv.gz"
+SPEC = """
+name = "mine"
+cost = "time"
+repetition = "seed"
+missing = "invalid"
+[[hyperparameter]]
+name = "lr"
+kind = "ordinal"
+log = true
+[[hyperparameter]]
+name = "act"
+kind = "categorical"
+values = ["tanh", "relu"]
+[[metric]]
+name = "valid-error@9"
+column = "accuracy"
+complement_of = 1
+split = "valid"
+epoch = 9
+[[metric]]
+name = "test-error@9"
+column = "test"
+split = "test"
+epoch = 9
+[[metric]]
+name = "time"
+unit = "s"
+[[metric]]
+name = "size"
+missing_value = -1
+"""
+CSV = """lr,act,seed,accuracy,test,time,size
+0.1,relu,1,0.9,0.2,3,10
+0.1,relu,2,0.8,0.3,4,10
+0.01,relu,1,0.7,0.4,5,-1
+0.1,tanh,1,0.6,0.5,6,30
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
+    def files(csv: str = CSV, spec: str = SPEC) -> tuple[Path, Path]:
+        data, toml = tmp_path / "t.csv", tmp_path / "spec.toml"
+        data.write_text(csv)
+        toml.write_text(spec)
+        return data, toml
+
+    return files
+
+
+Write = Callable[..., tuple[Path, Path]]
+
+
+def test_a_table_becomes_a_benchmark(write: Write) -> None:
+    save(read_table(*write()))
+    table = open_table("mine")
+    assert [h.values for h in table.space.hyperparameters] == [(0.01, 0.1), ("tanh", "relu")]
+    assert table.space.hyperparameters[0].kind == "ordinal, log"
+    assert [m.name for m in table.metrics] == ["valid-error@9", "test-error@9", "time", "size"]
+    first, second = (table.evaluate((1, 1), seed) for seed in (0, 1))
+    assert first.metrics == pytest.approx((0.1, 0.2, 3.0, 10.0))
+    assert second.metrics == pytest.approx((0.2, 0.3, 4.0, 10.0))
+    assert (first.cost, second.cost) == (3.0, 4.0)
+    absent = table.evaluate((0, 0), 0)
+    assert (absent.status, absent.reason) == ("failed", "the table has no such configuration")
+    assert np.isnan(table.evaluate((0, 1), 0).metrics[3])  # -1 says that it was not measured
+    (bound,) = table.bounds(parse_constraints(["size<=20"]))
+    assert not bound.holds(np.nan)
+    assert table.oracle((bound,)).feasible_share == 0.5  # two of four rows
+    with pytest.raises(UsageError, match="never selected"):
+        table.bounds(parse_constraints(["test-error@9<=1"]))
+
+
+def test_parquet_and_compressed_csv_give_the_same_table(write: Write, tmp_path: Path) -> None:
+    data, spec = write()
+    plain = read_table(data, spec)
+    pd.read_csv(data).to_parquet(tmp_path / "t.parquet")
+    with gzip.open(tmp_path / "t.csv.gz", "wt") as file:
+        file.write(CSV)
+    for name in ("t.parquet", "t.csv.gz"):
+        other = read_table(tmp_path / name, spec)
+        assert np.array_equal(other.values, plain.values, equal_nan=True)
+        assert other.space.hyperparameters == plain.space.hyperparameters
+
+
+def test_importing_again_replaces_and_changes_the_checksum(write: Write) -> None:
+    save(read_table(*write()))
+    before = open_table("mine").checksum
+    save(read_table(*write()))
+    assert open_table("mine").checksum == before
+    folder = save(read_table(*write(CSV.replace("0.9", "0.95"))))
+    assert open_table("mine").checksum != before
+    assert len(list(folder.glob("*.npy"))) == 1
+
+
+def test_a_damaged_table_is_said(write: Write) -> None:
+    folder = save(read_table(*write()))
+    (values,) = folder.glob("*.npy")
+    values.write_bytes(values.read_bytes()[:-8])
+    with pytest.raises(UsageError, match="missing or damaged: import the table"):
+        open_table("mine").quantile(2, 0.5)
+    (folder / "table.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"is damaged \(KeyError.*import it again"):
+        open_table("mine")
+
+
+@pytest.mark.parametrize(
+    ("csv", "spec", "sentence"),
+    [
+        (CSV, SPEC.replace('missing = "invalid"\n', ""), "1 of the 4 configurations of the grid have no"),
+        (CSV + "0.1,relu,2,0.8,0.3,4,10\n", SPEC, "row 5 of .* repeats the configuration .* with the same seed"),
+        (CSV, SPEC.replace('repetition = "seed"\n', ""), "row 2 of .* if it is a repetition, name the column"),
+        (CSV + "0.1,relu", SPEC, "is not a readable table .*Expected 7 columns, got 2"),
+        (CSV.replace("0.7,0.4", "bad,0.4"), SPEC, "accuracy is 'bad' in row 3 of .*: not a number"),
+        (CSV.replace("0.1,tanh", "high,tanh"), SPEC, "lr is ordinal .* not all of its values are numbers"),
+        (CSV.replace("tanh", "gelu"), SPEC, "act is 'gelu' in row 4 .* not among its values: tanh, relu"),
+        (CSV.replace("0.01,relu", ",relu"), SPEC, "lr has no value in row 3"),
+        (CSV.replace(",5,", ",-5,"), SPEC, "the cost time of .* must be a finite number of seconds, 0 or more"),
+        (CSV, SPEC.replace('column = "accuracy"', 'column = "acuracy"'), r"unknown column .*did you mean accuracy\?"),
+        (CSV, SPEC.replace("kind =", "knd =", 1), r"unknown key in .*number 1: 'knd' \(did you mean kind\?\)"),
+        (CSV, SPEC.replace('"ordinal"', '"float"'), "kind = 'float' .* allowed: categorical, ordinal"),
+        (CSV, SPEC.replace('cost = "time"', ""), "lacks the key 'cost'"),
+        (CSV, SPEC.replace('cost = "time"', 'cost = "tme"'), r"unknown metric as the cost .*did you mean time\?"),
+        (CSV, SPEC.replace('"mine"', '"nb201-cifar10"'), "must be lower-case letters.* and not embedded"),
+        (CSV, SPEC.replace('split = "valid"', 'split = "x"'), "measured on x: its name must begin with x-"),
+        (CSV, SPEC.replace("epoch = 9", "epoch = 8", 1), "measured at epoch 8: its name must end in @8"),
+        (CSV, SPEC + "\n[[metric]]", "lacks the key 'name'"),
+        (CSV, "name = ", "is not TOML"),
+        ("lr,act\n", SPEC, "unknown column"),
+        (CSV.split("\n", maxsplit=1)[0] + "\n", SPEC, "has no rows"),
+        ("\x00" * 5000, SPEC, "is not a readable table|unknown column"),
+        (
+            CSV.replace("0.9", "").replace("0.8", "").replace("0.7", "").replace("0.6", ""),
+            SPEC,
+            "no value of .* at all",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(write: Write, csv: str, spec: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence) as caught:
+        read_table(*write(csv, spec))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_test_metric_cannot_be_the_objective(write: Write, nasbench: Callable[..., Printed]) -> None:
+    first, second = SPEC.split("[[metric]]")[1:3]
+    data, spec = write(
+        CSV, SPEC.replace(f"[[metric]]{first}[[metric]]{second}", f"[[metric]]{second}[[metric]]{first}")
+    )
+    refused = nasbench("import", "table", data, "--spec", spec)
+    assert refused.code == 2
+    assert "a metric used for selection cannot be reported as test" in refused.err
+    maximised = SPEC.replace("complement_of = 1", 'direction = "maximise"')
+    refused = nasbench("import", "table", *write(CSV, maximised)[:1], "--spec", spec)
+    assert "an objective is minimised" in refused.err
+
+
+def test_a_column_of_measurements_is_no_hyperparameter(write: Write) -> None:
+    rows = "".join(f"{1 + i / 7},a{i},1,0.5,0.5,1,1\n" for i in range(300))
+    spec = SPEC.replace('values = ["tanh", "relu"]\n', "")
+    with pytest.raises(UsageError, match=r"span 90,000 configurations, but .* has 300 rows"):
+        read_table(*write(CSV.split("\n", maxsplit=1)[0] + "\n" + rows, spec))
+
+
+def test_a_large_file_that_is_no_table_is_refused_at_once(tmp_path: Path, write: Write) -> None:
+    _, spec = write()
+    path = tmp_path / "huge.csv"
+    with path.open("wb") as file:
+        file.truncate(2 << 30)  # sparse
+    with pytest.raises(UsageError, match="is not a readable table"):
+        read_table(path, spec)
+    (tmp_path / "huge.parquet").symlink_to(path)
+    with pytest.raises(UsageError, match="is not a readable table"):
+        read_table(tmp_path / "huge.parquet", spec)
+
+
+def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Path, write: Write) -> None:
+    """In processes of their own, since benchmarks are registered when a process begins."""
+
+    def run(*words: object) -> str:
+        command = [sys.executable, "-m", "nasbench_cli", *map(str, words)]
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {}).stdout
+
+    data, spec = write()
+    run("import", "table", data, "--spec", spec)
+    assert "mine" in run("list", "benchmarks")
+    store = tmp_path / "store"
+    asked = ["--constrain", "size<=20", "--seeds", 2, "--evals", 12, "--store", store]
+    done = subprocess.run(
+        [sys.executable, "-m", "nasbench_cli", "run", "--method", "tpe", "--bench", "mine", *map(str, asked)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | {},
+    )
+    assert done.returncode == 1  # some evaluations failed: (0.01, tanh) is not in the table
+    assert "the table has no such configuration" in done.stderr
+    frame = pd.read_parquet(store)
+    assert set(frame["status"]) == {"ok", "failed"}
+    assert frame["feasible"].any()
+    text = run("report", store, "--out", tmp_path / "report")
+    assert "Test metrics of the incumbents" in text
+    held_out = pd.read_csv(tmp_path / "report" / "held-out.csv")
+    last = frame[frame["feasible"]].sort_values(["seed", "objective"]).groupby("seed").first()
+    assert held_out["median"].item() == pytest.approx(last["metric.test-error@9"].median())
+    assert "test-error@9 there (test split, reported only)" in run("show", store, "tpe", "mine", 0)
+
+
+@pytest.mark.skipif(not EXTRAS.exists(), reason="needs shared/data, which is never committed")
+def test_the_devices_table_is_that_of_its_file() -> None:
+    save(read_table(EXTRAS, Path(__file__).parents[2] / "examples" / "nb201-devices.toml"))
+    table = open_table("nb201-devices")
+    frame = pd.read_csv(EXTRAS)
+    assert table.space.size == len(frame) == 15_625
+    assert table.oracle(()).best == pytest.approx(100 - frame["cifar10_val_200ep_genius"].max())
+    best_test = np.nanmin(table.values[:, 0, table.column("ori-test-error@200")])
+    assert 100 - best_test == pytest.approx(94.373, abs=5e-4)  # the published optimum
+    bounds = table.bounds(parse_constraints(["raspi4_latency<=10", "fpga_energy<=18"]))
+    kept = frame[(frame["hw_cifar10_raspi4_latency"] <= 10) & (frame["hw_cifar10_fpga_energy"] <= 18)]
+    assert table.oracle(bounds).best == pytest.approx(100 - kept["cifar10_val_200ep_genius"].max())
+    assert table.oracle(bounds).feasible_share == pytest.approx(len(kept) / 15_625)
+    unsupported = (frame["hw_cifar10_edgetpu_latency"] == -1).sum()
+    assert np.isnan(table.values[:, 0, table.column("edgetpu_latency")]).sum() == unsupported
+    row = frame.iloc[7]
+    operations = [part.split("~")[0] for group in row["arch_str"].split("+") for part in group.strip("|").split("|")]
+    configuration = tuple(h.values.index(op) for h, op in zip(table.space.hyperparameters, operations, strict=True))
+    assert table.evaluate(configuration, 0).metrics[0] == pytest.approx(100 - row["cifar10_val_200ep_genius"])
+    assert json.loads(table.space.to_json(configuration))["Op0"] == operations[0]
