@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from numpy.random import Generator
 
 from benchmarks.errors import UsageError
 
@@ -95,3 +98,31 @@ def _check_values(hyperparameter: Choice) -> None:
     values = hyperparameter.values
     if not values or len(set(values)) != len(values):
         raise UsageError(f"{hyperparameter.name} needs one or more distinct values, not {list(values)}")
+
+
+def has_many(h: Hyperparameter) -> bool:
+    """Whether there is more than one value to choose from."""
+    return isinstance(h, Float | Integer) or len(h.values) > 1
+
+
+def draw(h: Hyperparameter, rng: Generator) -> float | int:
+    """A coordinate drawn uniformly, on the hyper-parameter's own scale."""
+    if not isinstance(h, Float | Integer):
+        return int(rng.integers(len(h.values)))
+    if isinstance(h, Integer) and not h.log:
+        return int(rng.integers(h.low, h.high + 1))
+    # Half a unit beyond either end of an integer's range, so that the end values are no rarer than their neighbours.
+    half = 0.5 if isinstance(h, Integer) else 0.0
+    low, high = h.low - half, h.high + half
+    value = math.exp(rng.uniform(math.log(low), math.log(high))) if h.log else rng.uniform(low, high)
+    value = min(max(value, h.low), h.high)
+    return round(value) if isinstance(h, Integer) else float(value)
+
+
+def belongs(h: Hyperparameter, x: object) -> bool:
+    """Whether `x` is a coordinate of `h`."""
+    if isinstance(h, Float):
+        return type(x) in (float, int) and h.low <= x <= h.high  # type: ignore[operator]
+    if isinstance(h, Integer):
+        return type(x) is int and h.low <= x <= h.high
+    return type(x) is int and 0 <= x < len(h.values)

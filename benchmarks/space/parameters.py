@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -12,7 +11,7 @@ from numpy.random import Generator
 from benchmarks.errors import UsageError, unknown
 from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
 from benchmarks.space.flat import Condition, Coordinate
-from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer
+from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, belongs, draw, has_many
 
 Point: TypeAlias = tuple[Coordinate, ...]
 
@@ -51,14 +50,14 @@ class ParameterSpace(Space):
         present = [
             d
             for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True))
-            if x is not None and _many(h)
+            if x is not None and has_many(h)
         ]
         if not present:
             raise UsageError("no hyper-parameter of this configuration has a second value: nothing can mutate")
         d = present[int(rng.integers(len(present)))]
         coordinates = list(configuration)
         while coordinates[d] == configuration[d]:
-            coordinates[d] = _draw(self.hyperparameters[d], rng)
+            coordinates[d] = draw(self.hyperparameters[d], rng)
         return self._completed(coordinates, rng)
 
     def check(self, configuration: Configuration) -> None:
@@ -67,7 +66,7 @@ class ParameterSpace(Space):
         for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True)):
             if (x is not None) != self._is_present(d, configuration):
                 raise ForeignConfiguration(f"{h.name} must be {'absent' if x is not None else 'present'} here")
-            if x is not None and not _belongs(h, x):
+            if x is not None and not belongs(h, x):
                 raise ForeignConfiguration(f"{x!r} is not a coordinate of {h.name}")
 
     def values(self, configuration: Configuration) -> Values:
@@ -133,34 +132,8 @@ class ParameterSpace(Space):
             if not self._is_present(d, coordinates):
                 coordinates[d] = None
             elif coordinates[d] is None:
-                coordinates[d] = _draw(h, rng)
+                coordinates[d] = draw(h, rng)
         return tuple(coordinates)
-
-
-def _many(h: Hyperparameter) -> bool:
-    return isinstance(h, Float | Integer) or len(h.values) > 1
-
-
-def _draw(h: Hyperparameter, rng: Generator) -> float | int:
-    """A coordinate drawn uniformly, on the hyper-parameter's own scale."""
-    if not isinstance(h, Float | Integer):
-        return int(rng.integers(len(h.values)))
-    if isinstance(h, Integer) and not h.log:
-        return int(rng.integers(h.low, h.high + 1))
-    # Half a unit beyond either end of an integer's range, so that the end values are no rarer than their neighbours.
-    half = 0.5 if isinstance(h, Integer) else 0.0
-    low, high = h.low - half, h.high + half
-    value = math.exp(rng.uniform(math.log(low), math.log(high))) if h.log else rng.uniform(low, high)
-    value = min(max(value, h.low), h.high)
-    return round(value) if isinstance(h, Integer) else float(value)
-
-
-def _belongs(h: Hyperparameter, x: object) -> bool:
-    if isinstance(h, Float):
-        return type(x) in (float, int) and h.low <= x <= h.high  # type: ignore[operator]
-    if isinstance(h, Integer):
-        return type(x) is int and h.low <= x <= h.high
-    return type(x) is int and 0 <= x < len(h.values)
 
 
 def _coordinate(h: Hyperparameter, value: object) -> Coordinate:
