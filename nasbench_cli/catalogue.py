@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks import BENCHMARKS, Benchmark, UsageError
 from benchmarks.errors import unknown
 from benchmarks.tabular import TabularBenchmark
@@ -52,6 +54,8 @@ def show(name: str) -> str:
         return _show_benchmark(open_benchmark(name))
     if name in METHODS.names():
         return _show_method(name, METHODS.get(name))
+    if Path(name).is_dir():
+        raise UsageError(f"to see a run of the store {name}, add METHOD BENCH SEED; `nasbench status {name}` lists all")
     raise unknown("benchmark or method", name, [*BENCHMARKS.names(), *METHODS.names()])
 
 
@@ -127,6 +131,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
     metrics = [("metric", "unit", "direction", "split", "epoch", "")]
     for metric in benchmark.metrics:
         role = "objective" if metric is benchmark.objective else "cheap" if metric.cheap else ""
+        role = "reported only" if metric.held_out else role
         split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
     parts = [
@@ -148,9 +153,11 @@ def _table_facts(benchmark: TabularBenchmark) -> list[str]:
     oracle, objective = benchmark.oracle(()), benchmark.objective
     repetitions = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     best = f"{oracle.best:.7g} {objective.unit}".rstrip()
-    best_mean = f"{benchmark.means(0).min():.7g} {objective.unit}".rstrip()
+    best_mean = f"{np.nanmin(benchmark.means(0)):.7g} {objective.unit}".rstrip()
     rows = [("quantile", *(f"@{q}" for q in _QUANTILES), "smallest", "largest")]
     for column, metric in enumerate(benchmark.metrics):
+        if metric.held_out:
+            continue  # it can be neither constrained nor minimised
         values = [*(benchmark.quantile(column, q) for q in _QUANTILES), *benchmark.extremes(column)]
         rows.append((metric.name, *(f"{value:.7g}" for value in values)))
     return [

@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 import numpy as np
 
+from benchmarks import UsageError
 from benchmarks.tabular import imported, nasbench201, own
 from benchmarks.tabular.embedded import NAS_BENCH_201
+from methods import METHODS
 from nasbench_cli.progress import Progress
 
 
@@ -31,10 +33,17 @@ def import_nasbench201(path: Path, trust: bool) -> None:
 
 
 def _save(table: imported.Table) -> None:
-    known = np.isfinite(table.values[:, :, 0])
+    if table.name in METHODS.names():
+        raise UsageError(f"{table.name} is the name of a method: give the table another")
+    before = imported.open_imported(table.name).checksum if table.name in imported.names() else None
     folder = imported.save(table)
+    objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])
     click.echo(
         f"{table.name}: {int(known.any(axis=1).sum()):,} of {table.space.size:,} configurations, up to "
-        f"{known.sum(axis=1).max()} repetitions, minimises {table.metrics[0].name}; stored in {folder}; "
-        f"`nasbench show {table.name}` says more"
+        f"{known.sum(axis=1).max()} repetitions; minimises {table.metrics[0].name}, from {np.nanmin(objective):.6g} to "
+        f"{np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench show {table.name}` says more"
     )
+    if before not in (None, imported.open_imported(table.name).checksum):
+        click.echo(f"notice: it replaces another {table.name}: runs on that one are stale now", err=True)
+    if "acc" in table.metrics[0].name:
+        click.echo(f"notice: is {table.metrics[0].name} an accuracy? It is minimised (see complement_of)", err=True)

@@ -115,6 +115,13 @@ def report(
     if strange:
         raise unknown("format", strange[0], FORMATS)
     stores = [Store.open(folder) for folder in folders]
+    for store in stores:
+        stale = {f.cell.bench for f in store.fragments() if not is_current(f.cell)}
+        if stale:
+            store.notices.append(
+                f"{store.folder} has stale runs on {', '.join(sorted(stale))}: made with other data, or another "
+                f"version of a method, than this installation has; `nasbench status {store.folder}` says which"
+            )
     written = write(stores, out, None if baseline is None else _label(baseline), checkpoints, protocol, wanted)
     click.echo(written.text)
     for store in stores:
@@ -190,15 +197,28 @@ def _span(seconds: float) -> str:
 
 
 def _say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
-    for method, bench, constraint, record in failures[:_MOST_LINES]:
-        what = "stopped" if record.failure else f"{record.failed_evaluations} failed evaluations, the first"
+    """Names runs that stopped, one by one; runs that went on after failed evaluations, a line a cell."""
+    stopped = [failure for failure in failures if failure[3].failure]
+    for method, bench, constraint, record in stopped[:_MOST_LINES]:
+        where = f"{method} on {bench}, {constraint}, seed {record.seed}"
+        click.echo(f"failed: {where}: stopped: {record.first_reason}", err=True)
+    if len(stopped) > _MOST_LINES:
+        click.echo(f"… and {len(stopped) - _MOST_LINES} more runs that stopped", err=True)
+    cells: dict[tuple[str, str, str], list[RunRecord]] = {}
+    for method, bench, constraint, record in failures:
+        if not record.failure:
+            cells.setdefault((method, bench, constraint), []).append(record)
+    for (method, bench, constraint), records in list(cells.items())[:_MOST_LINES]:
+        evaluations = sum(record.failed_evaluations for record in records)
         click.echo(
-            f"failed: {method} on {bench}, {constraint}, seed {record.seed}: {what}: {record.first_reason}", err=True
+            f"failed: {method} on {bench}, {constraint}: {evaluations} failed evaluations in {len(records)} runs, "
+            f"seed {records[0].seed} first: {records[0].first_reason}",
+            err=True,
         )
-    if len(failures) > _MOST_LINES:
-        click.echo(f"… and {len(failures) - _MOST_LINES} more failed runs", err=True)
+    if len(cells) > _MOST_LINES:
+        click.echo(f"… and failed evaluations in {len(cells) - _MOST_LINES} more cells", err=True)
     if failures:
-        click.echo(f"{len(failures)} runs failed; once mended, the same command with --retry-failed", err=True)
+        click.echo(f"{len(failures)} runs with failures; once mended, the same command with --retry-failed", err=True)
 
 
 def _say_notices(store: Store) -> None:

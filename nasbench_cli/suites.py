@@ -80,13 +80,15 @@ def check_benchmark(name: str) -> str:
 
 def load_suite(path: Path) -> Suite:
     """Reads a suite file. Raises UsageError that names the file, the line and the key of what is wrong."""
-    if not path.suffix and not path.exists():
-        path = Path("suites") / f"{path.name}.toml"  # `quick` is suites/quick.toml, as `nasbench list` names it
+    if path.suffix != ".toml" and not path.exists():
+        # `quick` is suites/quick.toml, as `nasbench list` names it; any other path may lack its suffix.
+        path = (Path("suites") / path if path.parent == Path() else path).with_suffix(".toml")
     try:
         text = path.read_text()
         facts = tomllib.loads(text)
     except OSError as error:
-        raise UsageError(f"cannot read the suite {path}: {error.strerror}") from None
+        here = ", ".join(sorted(p.stem for p in Path("suites").glob("*.toml"))) or "none"
+        raise UsageError(f"cannot read the suite {path}: {error.strerror}; suites in suites/: {here}") from None
     except UnicodeDecodeError:
         raise UsageError(f"the suite {path} is not a text file") from None
     except tomllib.TOMLDecodeError as error:

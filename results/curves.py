@@ -47,6 +47,13 @@ class Curves:
         """Of the longest run."""
         return int(self.incumbent.shape[1])
 
+    @cached_property
+    def reached(self) -> NDArray[np.intp]:
+        """Evaluations of the longest run of each setting, shape (settings,), at least 1."""
+        longest: NDArray[np.intp] = np.ones(len(self.settings), np.intp)
+        np.maximum.at(longest, self.runs["setting"].to_numpy(), self.runs["evaluations"].to_numpy())
+        return longest
+
     @property
     def families(self) -> int:
         """Benchmark families behind the settings: settings of one family are not independent."""
@@ -60,6 +67,13 @@ class Curves:
         keys = setting[order] * len(self.methods) + method[order]
         parts = np.split(order, np.flatnonzero(np.diff(keys)) + 1)
         return {(int(setting[rows[0]]), int(method[rows[0]])): rows for rows in parts}
+
+    @property
+    def complete(self) -> list[int]:
+        """Settings that every method has a run on, with anything feasible in them."""
+        methods = range(len(self.methods))
+        known = np.isfinite(self.worst)
+        return [s for s in range(len(self.settings)) if known[s] and all((s, m) in self.groups for m in methods)]
 
     @cached_property
     def worst(self) -> Array:
@@ -127,7 +141,10 @@ def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:
     parts: list[tuple[dict[str, NDArray[Any]], slice]] = []
     for f, columns in read:
         number = setting_of[f.cell.bench, f.cell.constraint]
-        settings[number] = {"bench": f.cell.bench, "constraint": f.cell.constraint, **vars(f.cell.setting)}
+        known = {name: value for name, value in vars(f.cell.setting).items() if value is not None}
+        # Runs made by earlier versions of this project know less of the same setting.
+        setting = settings.setdefault(number, {"bench": f.cell.bench, "constraint": f.cell.constraint})
+        setting.update(dict.fromkeys(vars(f.cell.setting).keys() - setting.keys()) | known)
         end = 0
         for run in f.runs:
             start, end = end, end + run.rows
@@ -145,8 +162,8 @@ def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:
                 "held_out": _at_incumbent(columns, own, f.cell.setting.held_out),
             }
     frame = pd.DataFrame([settings[i] for i in range(len(order))])
-    known = ["oracle", "worst", "feasible_share", "median", "noise"]
-    frame[known] = frame[known].astype(float)
+    numbers = ["oracle", "worst", "feasible_share", "median", "noise"]
+    frame[numbers] = frame[numbers].astype(float)
     return Curves(fragments[0][1].cell.protocol, frame, methods, pd.DataFrame(list(runs.values())), *_dense(parts))
 
 
@@ -177,9 +194,15 @@ def _at_incumbent(columns: dict[str, NDArray[Any]], own: slice, held_out: tuple[
 
 def _check_versions(cells: list[Cell]) -> None:
     seen: dict[tuple[Any, ...], str] = {}
+    data: dict[str, str] = {}
     for cell in cells:
+        if data.setdefault(cell.bench, cell.data) != cell.data:
+            raise StoreError(
+                f"there are runs on two versions of the data of {cell.bench}, which must not be compared: give their "
+                "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"
+            )
         if seen.setdefault(cell.key, cell.id) != cell.id:
             raise StoreError(
                 f"there are runs of {cell.method} on {cell.bench} under {cell.constraint} from two versions of its "
-                "data or code: give their `nasbench run` again, which sets the stale runs aside"
+                "code: give their `nasbench run` again, which sets the stale runs aside"
             )

@@ -52,7 +52,7 @@ class Panel:
 def ranks(curves: Curves, points: int) -> Panel:
     """Average rank of each method's median over settings, against evaluations."""
     values, settings = ranking.average_ranks(summaries.medians(curves))
-    at = _points(curves, points)
+    at = _points(int(curves.reached.min()), points)
     series = tuple(Series(method, values[method, at]) for method in range(len(curves.methods)))
     label = f"average rank over {settings} settings"
     return Panel("Over evaluations", "evaluations", label, at + 1.0, series, _span(series), best_on_top=True)
@@ -73,14 +73,14 @@ def targets(curves: Curves, points: int) -> Panel | None:
     reached = ranking.targets_reached(summaries.normalised_regret(curves), curves)
     if np.isnan(reached).all():
         return None
-    at = _points(curves, points)
+    at = _points(int(curves.reached.min()), points)
     series = tuple(Series(m, reached[m, at]) for m in range(len(curves.methods)) if not np.isnan(reached[m, 0]))
     return Panel("Targets reached", "evaluations", "share of targets reached", at + 1.0, series, (0.0, 1.0))
 
 
 def net_wins(curves: Curves, baseline: int, points: int) -> Panel:
     """Share of settings that the baseline wins minus those it loses, against every other method."""
-    at = _points(curves, points)
+    at = _points(int(curves.reached.min()), points)
     medians = summaries.medians(curves)[:, :, at]
     series = []
     for method in range(len(curves.methods)):
@@ -88,18 +88,20 @@ def net_wins(curves: Curves, baseline: int, points: int) -> Panel:
         if method != baseline and both.any():
             won = np.sign(relative_differences(medians[both, method], medians[both, baseline]))
             series.append(Series(method, won.mean(axis=0)))
-    name = shortened(curves.methods[baseline], 24)
+    name = shortened(curves.methods, 24)[baseline]
     label = f"share won - lost by {name}"
     return Panel(f"{name} against", "evaluations", label, at + 1.0, tuple(series), (-1.05, 1.05))
 
 
 def found(curves: Curves, points: int) -> Panel:
-    """Share of runs with a feasible incumbent, averaged over settings, against evaluations."""
-    at = _points(curves, points)
+    """Share of runs with a feasible incumbent, averaged over settings without a missing method."""
+    at = _points(int(curves.reached.min()), points)
     series = []
     for method in range(len(curves.methods)):
-        own = [np.isfinite(curves.incumbent[np.ix_(runs, at)]) for (_, m), runs in curves.groups.items() if m == method]
-        series.append(Series(method, np.mean([runs.mean(axis=0) for runs in own], axis=0)))
+        own = [curves.groups[s, method] for s in curves.complete]
+        if own:
+            shares = [np.isfinite(curves.incumbent[np.ix_(runs, at)]).mean(axis=0) for runs in own]
+            series.append(Series(method, np.mean(shares, axis=0)))
     label = "share of runs with a feasible incumbent"
     return Panel("Anything feasible yet", "evaluations", label, at + 1.0, tuple(series), (0.0, 1.05))
 
@@ -110,10 +112,10 @@ def performance(curves: Curves, setting: int, points: int, named: bool = False) 
     Args:
         named: the title names the benchmark too.
 
-    A line begins where more than half of the runs have a feasible incumbent, so padding is never drawn.
+    A line begins where its median rests on feasible incumbents alone, so padding is never drawn.
     """
     facts = curves.settings.iloc[setting]
-    at = _points(curves, points)
+    at = _points(int(curves.reached[setting]), points)
     series = []
     for method in range(len(curves.methods)):
         runs = curves.groups.get((setting, method))
@@ -121,8 +123,8 @@ def performance(curves: Curves, setting: int, points: int, named: bool = False) 
             continue
         incumbents = curves.incumbent[np.ix_(runs, at)]
         incumbents = np.where(np.isnan(incumbents), np.inf, incumbents)
-        # Order statistics, so that an infinite value (nothing feasible yet) never mixes with a number.
-        low, median, high = np.quantile(incumbents, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+        with np.errstate(invalid="ignore"):  # between a number and infinity lies nothing
+            low, median, high = np.quantile(incumbents, [0.25, 0.5, 0.75], axis=0)
         both = np.isfinite(low) & np.isfinite(high)
         band = (np.where(both, low, np.nan), np.where(both, high, np.nan))
         series.append(Series(method, np.where(np.isfinite(median), median, np.nan), *band))
@@ -141,19 +143,24 @@ def _scaled(panel: Panel) -> Panel:
         return panel
     values = np.concatenate(lines)
     if values.min() > 0 and values.max() > 20 * values.min():
-        bottom = min(values.min(), panel.reference) if panel.reference and panel.reference > 0 else values.min()
-        return replace(panel, log=True, limits=(float(bottom) / 1.1, float(values.max()) * 1.1))
+        positive = panel.reference is not None and panel.reference > 0
+        bottom = min(values.min(), panel.reference) if positive else values.min()
+        limits = (float(bottom) / 1.1, float(values.max()) * 1.1)
+        series = tuple(replace(s, low=None if s.low is None else np.maximum(s.low, limits[0])) for s in panel.series)
+        reference = panel.reference if positive else None
+        return replace(panel, log=True, limits=limits, series=series, reference=reference)
     # The first random draws would dwarf everything that follows.
     early = max(1, len(panel.x) // 20)
     top = max(line[min(early, len(line) - 1)] for line in lines)
     bottom = np.nanmin([values.min(), np.nan if panel.reference is None else panel.reference])
-    margin = (top - bottom) or abs(top) or 1.0
+    flat = top - bottom <= 1e-9 * max(abs(top), abs(bottom))
+    margin = (abs(top) or 1.0) if flat else top - bottom
     return replace(panel, limits=(float(bottom - 0.08 * margin), float(top + 0.04 * margin)))
 
 
-def _points(curves: Curves, points: int) -> np.ndarray:
+def _points(last: int, points: int) -> np.ndarray:
     """Up to so many evaluations (from 0), evenly spaced, the first and the last among them."""
-    return np.unique(np.linspace(0, curves.evaluations - 1, points).round().astype(int))
+    return np.unique(np.linspace(0, last - 1, points).round().astype(int))
 
 
 def _span(series: tuple[Series, ...]) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from results.table import shortened
 FORMATS = ("svg", "pdf", "png")
 
 _FEW, _SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
+_LEGEND = 60  # letters of a name in a legend
 _STYLE: Any = {
     "svg.hashsalt": "nasbench",
     "svg.fonttype": "path",  # letters as outlines: they look alike everywhere
@@ -72,6 +73,7 @@ def critical_differences(
     """
     with mpl.rc_context({**_STYLE, "axes.grid": False}):
         count, bars = len(methods), cliques(ranks, p_values)
+        names = [_plain(name) for name in shortened(methods, _SHORT)]
         left = -(-count // 2)
         depth = 0.5 * len(bars) + 0.6
         figure = Figure(figsize=(6.4, 1.1 + 0.22 * (depth + left)), layout="constrained")
@@ -92,7 +94,7 @@ def critical_differences(
             axes.text(
                 end + (-0.04 if on_left else 0.04) * count,
                 level,
-                f"{shortened(methods[method], _SHORT)} ({ranks[method]:.2f})",
+                f"{names[method]} ({ranks[method]:.2f})",
                 ha="right" if on_left else "left",
                 va="center",
                 fontsize=8,
@@ -135,8 +137,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.axhline(panel.reference, color="0.4", linestyle=":", linewidth=1)
     if panel.log:
         axes.set_yscale("log")
-    axes.set(xlabel=panel.xlabel, ylabel=panel.ylabel, ylim=panel.limits[::-1] if panel.best_on_top else panel.limits)
-    axes.set_title(panel.title.replace(" + ", "\n"), fontsize=8)
+    axes.set(
+        xlabel=panel.xlabel, ylabel=_plain(panel.ylabel), ylim=panel.limits[::-1] if panel.best_on_top else panel.limits
+    )
+    axes.set_title(_plain(panel.title).replace(" + ", "\n"), fontsize=8)
 
 
 def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
@@ -146,7 +150,7 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
     for series in sorted(panel.series, key=lambda s: float(s.y[-1])):
         last = max(float(series.y[-1]), last + gap)
         axes.annotate(
-            methods[series.method],
+            _plain(methods[series.method]),
             (panel.x[-1], last),
             xytext=(6, 0),
             textcoords="offset points",
@@ -157,10 +161,16 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
         )
 
 
+def _plain(text: str) -> str:
+    """Text in which matplotlib sees no formulas."""
+    return text.replace("$", r"\$")
+
+
 def _legend(figure: Figure, methods: tuple[str, ...]) -> None:
+    names = [_plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
-        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1], markersize=4, label=method)
-        for i, method in enumerate(methods)
+        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1], markersize=4, label=name)
+        for i, name in enumerate(names)
     ]
-    room = int(15 * figure.get_figwidth() / (6 + max(map(len, methods))))  # letters are about a fifteenth of an inch
+    room = int(15 * figure.get_figwidth() / (6 + max(map(len, names))))  # letters are about a fifteenth of an inch
     figure.legend(handles=handles, loc="outside lower center", ncols=min(5, max(1, room)), frameon=False)

@@ -15,7 +15,7 @@ from results.statistics.summaries import medians as medians_of
 
 
 def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
-    """Every paper whose baseline is ours: its facts, and a row for each of its rows that our runs can be held against.
+    """Every paper whose baseline is ours and whose settings we have some of: its facts, and a row for each of its rows.
 
     Columns: method, published_as, table, settings, evaluations, published_pairs, published (wins/losses/ties), pairs,
     wins, losses, ties (ours; none of them where we have no run of the method on such settings).
@@ -26,14 +26,16 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
         paper = json.loads(path.read_text())
         if paper["baseline"] == curves.methods[baseline]:
             rows = [row for published in paper["rows"] for row in _rows(curves, medians, baseline, published, paper)]
-            found.append((paper, pd.DataFrame(rows)))
+            if any(row["pairs"] for row in rows):
+                found.append((paper, pd.DataFrame(rows)))
     return found
 
 
 def _rows(
     curves: Curves, medians: Array, baseline: int, published: dict[str, Any], paper: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    settings = [i for i, label in enumerate(curves.settings["constraint"]) if _is_meant(label, published)]
+    names = curves.settings[["bench", "constraint"]].to_numpy().tolist()
+    settings = [i for i, (bench, c) in enumerate(names) if bench in paper["ours"] and _is_meant(c, published)]
     rows = []
     for evaluations, numbers in zip(paper["evaluations"], published["wins_losses_ties"], strict=True):
         row = {name: published[name] for name in ("method", "published_as", "table", "settings")}
@@ -52,9 +54,9 @@ def _rows(
 
 def _is_meant(label: str, published: dict[str, Any]) -> bool:
     """Whether a constraint's label belongs to the settings a published row summarises."""
-    parts = [part.rpartition("@") for part in label.split("+")]
-    if not all(at for _, at, _ in parts):
+    if label == "none" or "<=" in label or ">=" in label:
         return False
+    parts = [part.rpartition("@") for part in label.split("+")]
     if "quantile" in published:
         return {float(quantile) for _, _, quantile in parts} == {published["quantile"]}
     wanted: list[str] = published["metrics"]

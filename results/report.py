@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -78,7 +79,7 @@ def write(
     if "csv" in formats:
         contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
     if "latex" in formats:
-        contents |= {f"{name}.tex": table.latex().encode() for name, table in made.items()}
+        contents |= {f"{name}.tex": table.latex().encode() for name, table in made.items() if name != "settings"}
     if "md" in formats:
         contents["report.md"] = _markdown(wishes, warnings, made).encode()
     if "html" in formats:
@@ -86,7 +87,7 @@ def write(
         linked = "csv" in formats
         text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked)
         contents["index.html"] = text.encode()
-    return Report(_write_all(out, contents), _text(curves, warnings, made))
+    return Report(_write_all(out, contents), _text(curves, warnings, made, contents))
 
 
 def _tables(curves: Curves, baseline: int, points: tuple[int, ...]) -> dict[str, Table]:
@@ -157,9 +158,17 @@ def _warnings(stores: Sequence[Store], curves: Curves) -> list[str]:
     absent = len(curves.settings) * len(curves.methods) - len(counts)
     if absent:
         found.append(f"{absent} pairs of method and setting have no run; ranks use the settings where none is missing")
+    empty = int((curves.runs["evaluations"] == 0).sum())
+    if empty:
+        found.append(f"{_count(empty, 'run')} have no evaluation at all: the budget is too small for one")
+    for method, name in enumerate(curves.methods):
+        if not np.isfinite(curves.incumbent[curves.runs["method"] == method]).any():
+            found.append(f"{name} has no feasible evaluation in any run: it counts with the worst value everywhere")
     failed = int(((curves.runs["failure"] != "") | (curves.runs["failed_evaluations"] > 0)).sum())
     if failed:
-        found.append(f"{failed} runs have failures; a run that stopped early keeps its last incumbent")
+        found.append(
+            f"{_count(failed, 'run')} with failed evaluations, or stopped early (and then keeping the last incumbent)"
+        )
     for method, name in enumerate(curves.methods):
         own = curves.runs[curves.runs["method"] == method]
         stopped = int((own["failure"] != "").sum())
@@ -169,10 +178,12 @@ def _warnings(stores: Sequence[Store], curves: Curves) -> list[str]:
 
 
 def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str, Any]) -> tuple[int, ...]:
-    longest = curves.evaluations
+    """Evaluation counts that some run of every setting reaches."""
+    longest = int(curves.reached.min())
     if asked is not None:
         if max(asked) > longest:
-            raise StoreError(f"checkpoint {max(asked)} lies beyond the {longest} evaluations of these runs")
+            slowest = curves.settings["bench"][int(curves.reached.argmin())]
+            raise StoreError(f"checkpoint {max(asked)} lies beyond the {longest} evaluations of the runs on {slowest}")
         return asked
     reached = [c for c in wishes.get("checkpoints", _DEFAULT_CHECKPOINTS) if c <= longest]
     return tuple(reached) or (longest,)
@@ -218,6 +229,7 @@ def _page(
         protocol=curves.protocol,
         seeds=f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}",
         linked=linked,
+        has_within="within" in made,
         setting_table=made["settings"],
         versions=sorted(methods.items()),
         provenance=sorted({_provenance(f.provenance) for f in fragments}),
@@ -286,19 +298,23 @@ def _settings(curves: Curves) -> Table:
     return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown)
 
 
-def _text(curves: Curves, warnings: list[str], made: dict[str, Table]) -> str:
+def _text(curves: Curves, warnings: list[str], made: dict[str, Table], files: Iterable[str]) -> str:
     """The tables for a terminal, those that are short enough."""
     parts = []
     for table in (made[name] for name in _TERMINAL if name in made):
         if len(table.shown) <= _TERMINAL_ROWS:
             parts.append(table.text())
         else:
-            parts.append(f"{table.title}: {len(table.shown)} rows, in {table.name}.csv and index.html.")
+            where = next((f" in {n}" for n in (f"{table.name}.csv", "report.md", "index.html") if n in files), "")
+            parts.append(f"{table.title}: {len(table.shown)} rows,{where or ' for --format csv'}.")
     counts = f"{_count(len(curves.runs), 'run')} of {curves.protocol}; {_count(len(curves.settings), 'setting')}"
     parts.append(
         f"{counts} of {curves.families} "
         f"benchmark famil{'y' if curves.families == 1 else 'ies'} (settings of one family are not independent)."
     )
+    explained = [name for name in ("index.html", "report.md") if name in files]
+    if explained:
+        parts.append(f"How each number is computed stands below its table in {' and '.join(explained)}.")
     parts += [f"Warning: {warning}." for warning in warnings]
     return "\n\n".join(part if "\n" in part else textwrap.fill(part, 80, break_long_words=False) for part in parts)
 

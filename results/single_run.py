@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from results.errors import StoreError
-from results.fragment import Fragment, RunRecord
+from results.fragment import Fragment, RunRecord, Torn
 from results.store import Store
 
 
@@ -53,7 +53,10 @@ def _page(fragment: Fragment, record: RunRecord) -> str:
     cell, setting = fragment.cell, fragment.cell.setting
     before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
     start = sum(run.rows for run in fragment.runs[:before])
-    rows = fragment.table().slice(start, record.rows).to_pandas()
+    try:
+        rows = fragment.table().slice(start, record.rows).to_pandas()
+    except Torn as error:
+        raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
     if record.failure:
         rows = rows.iloc[:-1]  # the closing row is no evaluation
     parameters = ", ".join(f"{name}={value}" for name, value in cell.parameters)

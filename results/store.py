@@ -46,9 +46,14 @@ class Store:
         """An existing store. Raises StoreError if there is none, or it is from a newer schema."""
         if not _is_store(folder):
             inside = sorted(path.parent.name for path in folder.glob(f"*/{_HEADER}"))
-            advice = (
-                f"it holds the stores {', '.join(inside)}" if inside else f"`nasbench run --store {folder}` makes one"
-            )
+            if folder.is_file():
+                advice = "it is a file"
+            else:
+                advice = (
+                    f"it holds the stores {', '.join(inside)}"
+                    if inside
+                    else f"`nasbench run --store {folder}` makes one"
+                )
             raise StoreError(f"{folder} is not a trajectory store; {advice}")
         store = cls(folder)
         with _said(folder):

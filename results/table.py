@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
@@ -40,7 +40,7 @@ class Table:
     def latex(self) -> str:
         """A `longtable` in booktabs style: compiles as it is under \\usepackage{booktabs,longtable}."""
         columns = self.shown.columns
-        styler = self.shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+        styler = self.shown.style.hide(axis="index").format(_latex_escape).format_index(_latex_escape, axis=1)
         if self.bold is not None:
             styler = styler.apply(lambda _: np.where(self.bold, "textbf:--rwrap", ""), axis=None)
         alignment = "".join("l" if column in _TEXT else "r" for column in columns)
@@ -48,7 +48,7 @@ class Table:
         text: str = styler.to_latex(
             hrules=True, column_format=alignment, environment="longtable", caption=_latex_escape(caption)
         )
-        return text
+        return f"\\begingroup\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n{text}\\endgroup\n"
 
     def html(self) -> str:
         """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""
@@ -70,7 +70,7 @@ class Table:
     def text(self, width: int = 80) -> str:
         """For a terminal: aligned columns, a line of its own above the rows of each setting, bold as ANSI codes.
 
-        Text columns are shortened where a line would be wider than `width`.
+        Text columns are shortened where a line would be wider than `width`, unless their entries would become alike.
         """
         columns = [column for column in self.shown.columns if column not in _SETTING]
         grouped = len(columns) < len(self.shown.columns)
@@ -80,8 +80,11 @@ class Table:
         excess = len(indent) + sum(widths) + 2 * (len(widths) - 1) - width
         for i, column in enumerate(columns):
             if column in _TEXT and excess > 0:
-                cut = min(excess, max(0, widths[i] - 12))
-                widths[i], excess = widths[i] - cut, excess - cut
+                texts = shortened([row[i] for row in cells[1:]], max(12, widths[i] - excess))
+                for row, short in zip(cells[1:], texts, strict=True):
+                    row[i] = short
+                narrower = max(map(len, [column, *texts]))
+                widths[i], excess = narrower, excess - (widths[i] - narrower)
         kept = [i for i, column in enumerate(self.shown.columns) if column not in _SETTING]
         bold = np.zeros((len(cells), len(columns)), bool)
         if self.bold is not None:
@@ -111,18 +114,42 @@ class Table:
         ]
 
 
-def shortened(text: str, width: int) -> str:
-    """At most so many letters: the middle gives way, since labels of methods often differ at their ends."""
-    if len(text) <= width:
-        return text
-    return f"{text[: width // 2]}…{text[len(text) - (width - width // 2 - 1) :]}"
+def shortened(labels: Sequence[str], width: int) -> list[str]:
+    """Labels of at most so many letters, still as distinct as they were; whole where that cannot be.
+
+    The middle gives way; where that makes labels alike, what all of them share does.
+    """
+    found = [_cut(label, width) for label in labels]
+    if len(set(found)) < len(set(labels)):
+        different = sorted(set(labels))
+        start = _shared(different)
+        end = min(_shared([label[::-1] for label in different]), min(map(len, different)) - start)
+        cores = [label[start : len(label) - end] for label in labels]
+        room = max(3, width - 2 - max(map(len, cores)))
+        found = [f"{label[: min(start, room)]}…{core}…" for label, core in zip(labels, cores, strict=True)]
+    return found if len(set(found)) == len(set(labels)) and max(map(len, found)) <= width else list(labels)
+
+
+def _shared(labels: list[str]) -> int:
+    """How many first letters all labels share."""
+    return next((i for i, letters in enumerate(zip(*labels, strict=False)) if len(set(letters)) > 1), 0)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width // 2]}…{text[len(text) - (width - width // 2 - 1) :]}"
 
 
 def _padded(column: str, text: str, width: int, bold: bool) -> str:
-    text = shortened(text, width)
     padded = text.ljust(width) if column in _TEXT else text.rjust(width)
     return click.style(padded, bold=True) if bold else padded
 
 
-def _latex_escape(text: str) -> str:
-    return text.replace("%", r"\%").replace("_", r"\_").replace("&", r"\&").replace("#", r"\#")
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "%_&#{}$"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "…": r"\ldots{}", "×": r"$\times$"}
+)
+
+
+def _latex_escape(text: object) -> str:
+    return str(text).translate(_LATEX)

@@ -51,7 +51,8 @@ def ranks_over_seconds(curves: Curves) -> Table:
     bold[:, 1:] = _lowest(values.T).T
     note = (
         "As the average rank over evaluations, but at equal time on the run's clock. The horizon of a setting is the "
-        "shortest, over methods, of the median duration of a run: within it every method is still searching. "
+        "shortest, over methods, of the median duration of a run (those that stopped early aside): until then most "
+        "runs of every method are still searching. "
         f"{settings} settings."
     )
     return Table("ranks-seconds", "Average rank at shares of the time horizon", note, data, shown, bold)
@@ -69,7 +70,7 @@ def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> l
             "w/l/t": [f"{r.wins}/{r.losses}/{r.ties}" for r in data.itertuples()],
             "p": data["p"].map(_p),
             "p (Holm)": [_p(p) + ("*" if p < _LEVEL else "") for p in data["p_holm"]],
-            "better": [_p(p) + ("*" if p < _STRICT else "") for p in data["p_greater_holm"]],
+            "p better": [_p(p) + ("*" if p < _STRICT else "") for p in data["p_greater_holm"]],
             "floor": data["floor"].map(_p),
         }
     )
@@ -79,12 +80,14 @@ def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> l
     note = (
         "A setting is won where the baseline's median over seeds is lower, beyond a relative difference of 1e-9. "
         "p: Wilcoxon signed-rank test over settings, two-sided, on (other - baseline) / max(|other|, |baseline|) of "
-        "the medians, zeros dropped. better: the same one-sided, that the baseline is better. Holm's correction runs "
-        "over the other methods at each checkpoint. floor: the smallest two-sided p that so many non-zero pairs can "
-        f"reach. {_families(curves)}"
+        "the medians, zeros dropped. p better: the same one-sided, that the baseline is better. Holm's correction runs "
+        "over the other methods at each checkpoint. floor: the smallest p that so many non-zero pairs can reach, before "
+        f"Holm's correction. {_families(curves)}"
     )
     name = curves.methods[baseline]
-    marks = f"* p (Holm) < {_LEVEL}; better (one-sided, Holm) < {_STRICT}."
+    marks = f"* p (Holm) < {_LEVEL}; p better (one-sided, Holm) < {_STRICT}."
+    if (data["floor"] * (len(curves.methods) - 1) > _LEVEL).any():
+        marks += f" Some rows have too few pairs for p (Holm) < {_LEVEL}, however clear the difference: see floor."
     plain = Table("comparison", f"Baseline {name}: wins / losses / ties over settings", note, data, shown, bold, marks)
     last = data[data["evaluations"] == checkpoints[-1]].reset_index(drop=True)
     return [plain, _practical(last, name)]
@@ -97,12 +100,12 @@ def _practical(data: pd.DataFrame, baseline: str) -> Table:
             "families": data["families"].astype(str),
             "p": data["p_family"].map(_p),
             "floor": data["floor_family"].map(_p),
-            "settings": data["noisy"].astype(str),
-            "better": data["better"].map(_share),
-            "equivalent": data["equivalent"].map(_share),
-            "worse": data["worse"].map(_share),
+            "of settings": data["noisy"].astype(str),
+            "P(better)": data["better"].map(_share),
+            "P(equal)": data["equivalent"].map(_share),
+            "P(worse)": data["worse"].map(_share),
         }
-    ).rename(columns={"settings": "noisy"})
+    )
     bold = np.zeros(shown.shape, bool)
     bold[:, 5:] = data[["better", "equivalent", "worse"]].to_numpy(float) > 1 - _LEVEL
     note = (
@@ -110,7 +113,7 @@ def _practical(data: pd.DataFrame, baseline: str) -> Table:
         "are not independent; with few families no small p is possible (floor). Right: the Bayesian signed-rank test: "
         "the probability that the baseline is better, equivalent or worse by more than what retraining one good "
         "configuration changes (one standard deviation of the table's repetitions), over the settings whose "
-        "repetition noise is known."
+        "repetition noise is known; - for fewer than 5, where the prior would speak."
     )
     title = f"Baseline {baseline}: by family, and beyond repetition noise, at {data['evaluations'].iloc[0]} evaluations"
     return Table("practical", title, note, data, shown, bold, "Bold: a probability above 0.95.")
@@ -161,8 +164,8 @@ def targets(curves: Curves, checkpoints: tuple[int, ...]) -> list[Table]:
     note = (
         f"{len(ranking.TARGETS)} targets a setting: normalised regrets from {high:g} (the median of everything "
         f"feasible) to {low:g}, evenly spaced in the logarithm (0 is the oracle). The share of (run, target) pairs "
-        "reached after so many evaluations, averaged over settings; before its first feasible evaluation a run has "
-        "reached none."
+        "reached after so many evaluations, averaged over settings without a missing method; before its first feasible "
+        "evaluation a run has reached none."
     )
     return [Table("targets", "Share of targets reached", note, data, shown, bold)]
 
@@ -191,7 +194,9 @@ def beside_published(curves: Curves, baseline: int) -> list[Table]:
 
 def medians(curves: Curves, baseline: int, checkpoint: int) -> Table:
     """The median of every method on every setting at one checkpoint, a row a setting."""
-    data = pd.DataFrame(summaries.medians(curves)[:, :, checkpoint - 1], columns=pd.Index(curves.methods), dtype=float)
+    data = pd.DataFrame(
+        summaries.medians(curves)[:, :, checkpoint - 1], columns=pd.Index(map(_column, curves.methods)), dtype=float
+    )
     significant = np.zeros(data.shape, bool)
     against = pairs.within(curves, baseline, checkpoint)
     if len(against):
@@ -205,7 +210,9 @@ def medians(curves: Curves, baseline: int, checkpoint: int) -> Table:
             "constraint": settings["constraint"],
         }
         | {
-            name: [_number(v) + ("*" if s else "") for v, s in zip(data[name], significant[:, i], strict=True)]
+            _column(name): [
+                _number(v) + ("*" if s else "") for v, s in zip(data[_column(name)], significant[:, i], strict=True)
+            ]
             for i, name in enumerate(curves.methods)
         }
         | {"oracle": settings["oracle"].map(_number)}
@@ -262,7 +269,7 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
             "evals": data["evaluations"].astype(str),
             "median": data["median"].map(_number),
             "95 %": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["low"], data["high"], strict=True)],
-            "regret": data["normalised_regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
+            "n. regret": data["normalised_regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "area": data["area"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "found %": data["found"].map(lambda value: f"{100 * value:.0f}"),
         }
@@ -270,7 +277,7 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
     note = (
         "Best feasible objective so far, over seeds: median with its 95 % bootstrap interval. Before its first "
         "feasible evaluation a run counts with the worst feasible value of the setting; found says how many runs have "
-        "a feasible one. A run that ended earlier keeps its last value. regret: of the median, 0 at the oracle (the "
+        "a feasible one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle (the "
         "best feasible configuration and repetition of the table), 1 at the median of everything feasible; area: the "
         "mean of the regret over all evaluations so far, median over seeds; - where the oracle is unknown. The CSV has "
         "quartiles and the mean, and the regret in the objective's unit and in % of the oracle."
@@ -328,6 +335,12 @@ def held_out(curves: Curves) -> list[Table]:
     return [Table("held-out", "Test metrics of the incumbents", note, data, shown)]
 
 
+def _column(method: str) -> str:
+    """A column's name for a method: not that of another column."""
+    taken = ("benchmark", "objective", "constraint", "oracle", "bench")
+    return f"{method} (method)" if method in taken else method
+
+
 def _families(curves: Curves) -> str:
     n = curves.families
     if n == 1:
@@ -340,8 +353,7 @@ def _families(curves: Curves) -> str:
 
 def _lowest(values: Array) -> np.ndarray:
     """Where each row has its lowest value, ties within nine digits included."""
-    known = np.where(np.isnan(values), np.inf, values)
-    known = ranking.rounded(known)
+    known = ranking.rounded(np.where(np.isnan(values), np.inf, values))
     lowest: np.ndarray = (known == known.min(axis=1, keepdims=True)) & ~np.isnan(values)
     return lowest
 

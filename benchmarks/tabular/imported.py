@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -24,6 +25,9 @@ from benchmarks.folders import data_folder
 from benchmarks.metrics import Metric
 from benchmarks.space import Categorical, GridSpace, Ordinal
 from benchmarks.tabular.table import Array, TabularBenchmark
+
+NAME = r"[a-z][a-z0-9+_-]{0,59}"
+"""Of an imported table."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,15 @@ class ImportedTable(TabularBenchmark):
         kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.epoch is None]
 
         def metric_at(metric: Metric) -> Metric:
+            if metric is self.metrics[cost]:
+                return replace(metric, description=f"{epochs}/{self.fidelities[-1]} of the cost of all epochs")
             if metric.name not in recorded:
                 return metric
             return replace(metric, name=f"{metric.name.rpartition('@')[0]}@{epochs}", epoch=epochs)
 
         def load() -> Array:
             values = np.array(self.values)
-            curves = np.load(self._folder / f"{self._facts['epochs']}.npy", mmap_mode="r")
+            curves = _load(self._folder, self._facts["epochs"])
             for source, name in enumerate(recorded):
                 values[:, :, self.column(name)] = curves[:, :, epochs - 1, source]
             values[:, :, cost] *= epochs / self.fidelities[-1]
@@ -117,7 +123,6 @@ def save(table: Table) -> Path:
     if not objective.minimize:
         raise UsageError(f"{objective.name} of {table.name} is maximised: an objective is minimised (complement_of)")
     folder = folder_of(table.name)
-    folder.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {
         "name": table.name,
         "family": table.family,
@@ -126,11 +131,13 @@ def save(table: Table) -> Path:
         "cost": table.cost,
         "source": table.source,
         "licence": table.licence,
-        "values": _write(folder, table.values),
         "recorded": table.recorded,
-        "epochs": "" if table.epochs is None else _write(folder, table.epochs),
         "epoch_count": 0 if table.epochs is None else table.epochs.shape[2],
     }
+    json.dumps(facts)  # what is no plain data fails here, before anything is written
+    folder.mkdir(parents=True, exist_ok=True)
+    facts["values"] = _write(folder, table.values)
+    facts["epochs"] = "" if table.epochs is None else _write(folder, table.epochs)
     aside = folder / ".table.json.tmp"
     aside.write_text(json.dumps(facts, indent=1))
     aside.replace(folder / "table.json")
@@ -147,7 +154,8 @@ def folder_of(name: str) -> Path:
 
 def names() -> list[str]:
     """All tables the user imported."""
-    return sorted(path.parent.name for path in data_folder().glob("tables/*/table.json"))
+    found = (path.parent.name for path in data_folder().glob("tables/*/table.json"))
+    return sorted(name for name in found if re.fullmatch(NAME, name))  # a copy `x.bak` is none
 
 
 def open_imported(name: str) -> TabularBenchmark:

@@ -7,8 +7,11 @@ architecture (`nas-bench-201` and `nats-bench` know how), and never again.
 
 from __future__ import annotations
 
+import bz2
 import hashlib
+import pickle
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +57,7 @@ def peak_memory(path: Path) -> float:
 
 
 def is_official(path: Path) -> bool:
-    """Whether a file is one of the released ones, by its name and its MD5 sum."""
+    """Whether a file claims to be one of the released ones: its MD5 sum ends as its name does."""
     if path.name not in OFFICIAL:
         return False
     digits = path.name.partition(".")[0].rpartition("-")[2]
@@ -78,7 +81,7 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
             f"{path} is none of the released files ({', '.join(OFFICIAL)}; each name ends in digits of its MD5 sum): "
             "opening a pickle can run any code in it; --trust opens it nevertheless"
         )
-    raw, results_class = _read(path)
+    raw, results_class = _read(path, trust)
     source = f"NAS-Bench-201 (Dong and Yang, ICLR 2020), imported from {path.name}"
     collectors = {name: _Collector(name, data) for name, data in _DATA.items()}
     strings, infos = list(raw["meta_archs"]), raw["arch2infos"]
@@ -97,10 +100,13 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
     return [table for table in tables if table is not None]
 
 
-def _read(path: Path) -> tuple[dict[str, Any], Any]:
-    """The records of a file, and the class that understands one of them."""
+def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
+    """The records of a file, and the class that understands one of them.
+
+    Without `trust` only plain data is unpickled: the few digits of a sum that a name carries do not prove a file.
+    """
     try:
-        raw, results_class = _read_nats(path) if path.suffix == ".pbz2" else _read_201(path)
+        raw, results_class = _read_nats(path, trust) if path.suffix == ".pbz2" else _read_201(path, trust)
     except ImportError as error:
         raise UsageError(
             f"{error.name} is not installed: `make setup EXTRAS=nb201` (extra nasbench[nb201]) adds it"
@@ -117,17 +123,37 @@ def _read(path: Path) -> tuple[dict[str, Any], Any]:
     return raw, results_class
 
 
-def _read_201(path: Path) -> tuple[Any, Any]:
+def _read_201(path: Path, trust: bool) -> tuple[Any, Any]:
     import torch
     from nas_201_api import ArchResults
 
-    return torch.load(path, map_location="cpu", weights_only=False), ArchResults
+    scalars = [(scalar, name) for name, scalar in _SCALARS.items()]
+    plain: list[Any] = [OrderedDict, set, np.dtype, np.dtypes.Float64DType, np.dtypes.Int64DType, *scalars]
+    with torch.serialization.safe_globals(plain):
+        return torch.load(path, map_location="cpu", weights_only=not trust), ArchResults
 
 
-def _read_nats(path: Path) -> tuple[Any, Any]:
-    from nats_bench.api_utils import ArchResults, pickle_load
+def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
+    from nats_bench.api_utils import ArchResults
 
-    return pickle_load(str(path)), ArchResults
+    with bz2.open(path) as file:
+        return (pickle.load(file) if trust else _PlainUnpickler(file).load()), ArchResults
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Makes plain containers and numbers only."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        plain = {"collections.OrderedDict": OrderedDict, "builtins.set": set, "numpy.dtype": np.dtype, **_SCALARS}
+        try:
+            return plain[f"{module}.{name}"]
+        except KeyError:
+            raise pickle.UnpicklingError(f"{module}.{name} is no plain data; --trust opens it nevertheless") from None
+
+
+_scalar = np.float64(0).__reduce__()[0]
+# numpy's scalar, under its old and its new name.
+_SCALARS = {f"numpy.{core}.multiarray.scalar": _scalar for core in ("core", "_core")}
 
 
 def _row(architecture: str) -> int:

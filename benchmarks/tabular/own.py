@@ -17,10 +17,10 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from benchmarks.errors import UsageError, unknown
-from benchmarks.metrics import Metric
+from benchmarks.metrics import Metric, sounds_held_out
 from benchmarks.space import Categorical, GridSpace, Ordinal
 from benchmarks.tabular import embedded
-from benchmarks.tabular.imported import Table
+from benchmarks.tabular.imported import NAME, Table
 from benchmarks.tabular.table import Array
 
 _MOST_ABSENT = 100  # times as many configurations as rows: then some column is no hyper-parameter
@@ -58,7 +58,13 @@ def read_table(data: Path, spec: Path) -> Table:
     Raises UsageError, naming file and column, if either cannot be read, or they do not fit.
     """
     facts = _read_spec(spec)
-    frame = _read_frame(data, _columns(facts), facts.get("extract", {}), spec)
+    texts = {
+        h.get("column", h["name"])
+        for h in facts["hyperparameter"]
+        if h.get("values") and all(isinstance(value, str) for value in h["values"])
+    }
+    wanted = _columns(facts)
+    frame = _read_frame(data, wanted, facts.get("extract", {}), texts & wanted.keys(), spec)
     hyperparameters = [_hyperparameter(h, frame, spec) for h in facts["hyperparameter"]]
     space = GridSpace(hyperparameters)
     if space.size > _MOST_ABSENT * len(frame):
@@ -75,6 +81,8 @@ def read_table(data: Path, spec: Path) -> Table:
         metrics.append(Metric("cost", "s", description="of an evaluation, as the specification says"))
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
+    if metrics[0].split is None:
+        raise UsageError(f"the objective {metrics[0].name} of {spec} needs a split: on which data is it measured?")
     by_name = {m.name: column for m, column in zip(metrics, columns, strict=True)}
     if len(by_name) < len(metrics):
         raise UsageError(f"{spec} gives two metrics the same name: {', '.join(m.name for m in metrics)}")
@@ -118,8 +126,12 @@ def _read_spec(spec: Path) -> dict[str, Any]:
         for number, entry in enumerate(facts[section], 1):
             _check(entry, keys, needed, f"{spec}, [[{section}]] number {number}")
     name = facts["name"]
-    if not re.fullmatch(r"[a-z][a-z0-9+_-]*", name) or name in embedded.NAMES:
-        raise UsageError(f"name = {name!r} in {spec} must be lower-case letters, digits, +, _, -, and not embedded")
+    if name in embedded.NAMES:
+        raise UsageError(f"name = {name!r} in {spec} is that of an embedded table: give yours another")
+    if not re.fullmatch(NAME, name):
+        raise UsageError(
+            f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
+        )
     if facts.get("missing", "invalid") != "invalid":
         raise UsageError(f'missing = {facts["missing"]!r} in {spec} is not understood; allowed: "invalid"')
     return facts
@@ -156,7 +168,15 @@ def _columns(facts: dict[str, Any]) -> dict[str, str]:
     return wanted
 
 
-def _read_frame(data: Path, wanted: dict[str, str], extract: dict[str, str], spec: Path) -> pd.DataFrame:
+def _conversions(wanted: dict[str, str], texts: set[str]) -> pc.ConvertOptions:
+    """Of CSV columns: those in `texts` stay text ("01" is not 1); an empty cell has no value in any."""
+    types = dict.fromkeys(texts, pa.string())
+    return pc.ConvertOptions(include_columns=list(wanted), column_types=types, strings_can_be_null=True)
+
+
+def _read_frame(
+    data: Path, wanted: dict[str, str], extract: dict[str, str], texts: set[str], spec: Path
+) -> pd.DataFrame:
     try:
         if data.suffix == ".parquet":
             found = pq.read_schema(data).names
@@ -164,19 +184,28 @@ def _read_frame(data: Path, wanted: dict[str, str], extract: dict[str, str], spe
             with pc.open_csv(data) as reader:
                 found = reader.schema.names
         for column, purpose in wanted.items():
+            if column not in found and len(found) == 1:
+                raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
             if column not in found:
                 raise unknown(f"column ({purpose}, says {spec}) of {data}", column, found)
         table = (
             pq.read_table(data, columns=list(wanted))
             if data.suffix == ".parquet"
-            else pc.read_csv(data, convert_options=pc.ConvertOptions(include_columns=list(wanted)))
+            else pc.read_csv(data, convert_options=_conversions(wanted, texts))
         )
+    except UnicodeDecodeError:
+        raise UsageError(f"{data} is not UTF-8 text: convert it (iconv -t utf-8)") from None
     except (pa.ArrowException, OSError, EOFError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f"cannot read {data}: there is no such file") from None
         text = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}") from None
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
-    frame: pd.DataFrame = table.to_pandas()
+    twice = [name for name in wanted if found.count(name) > 1]
+    if twice:
+        raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
     for column, pattern in extract.items():
         parts = frame[column].astype(str).str.extract(pattern)
         bad = parts.isna().any(axis=1)
@@ -192,8 +221,17 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, spec: Path) -> C
     column = frame[facts.get("column", facts["name"])]
     if column.isna().any():
         raise UsageError(f"{column.name} has no value in row {_row(column.isna())}: a hyper-parameter always has one")
-    values = tuple(facts.get("values") or sorted(column.unique().tolist()))
     kind = facts["kind"]
+    if kind == "ordinal" and not pd.api.types.is_numeric_dtype(column):
+        numbers = pd.to_numeric(column, errors="coerce")
+        if numbers.notna().all():
+            frame[column.name] = column = numbers  # extracted from text
+    try:
+        values = tuple(facts.get("values") or sorted(column.unique().tolist()))
+    except TypeError:
+        values = (None,)
+    if not all(isinstance(value, str | int | float | bool) for value in values):
+        raise UsageError(f"the values of {facts['name']} ({column.name} of {spec}) must be text, numbers or booleans")
     if kind == "categorical":
         return Categorical(facts["name"], values)
     if kind != "ordinal":
@@ -221,6 +259,15 @@ def _rows(frame: pd.DataFrame, space: GridSpace, columns: list[str], data: Path)
 
 def _metric(facts: dict[str, Any], spec: Path) -> Metric:
     name, split, epoch = facts["name"], facts.get("split"), facts.get("epoch")
+    if not re.fullmatch(r"[A-Za-z][\w.-]*(@\d+)?", name):
+        raise UsageError(
+            f"metric name {name!r} of {spec} must be a letter, then letters, digits, _, . or -, and may end in @epoch"
+        )
+    if split is None and (epoch is not None or sounds_held_out(name) or sounds_held_out(facts.get("column", ""))):
+        raise UsageError(
+            f'metric {name} of {spec} is measured on data: its split must say on which (split = "valid"); one whose '
+            "name contains test or holdout is reported, and never selected on"
+        )
     if split is not None and not name.startswith(f"{split}-"):
         raise UsageError(f"metric {name} of {spec} is measured on {split}: its name must begin with {split}-")
     if epoch is not None and not name.endswith(f"@{epoch}"):
@@ -241,6 +288,8 @@ def _metric(facts: dict[str, Any], spec: Path) -> Metric:
 
 def _numbers(frame: pd.DataFrame, facts: dict[str, Any], data: Path) -> Array:
     column = frame[facts.get("column", facts["name"])]
+    if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
+        raise UsageError(f"{column.name} of {data} holds {column.dtype}, not numbers")
     numbers = pd.to_numeric(column, errors="coerce").astype(float)
     bad = numbers.isna() & column.notna()
     if bad.any():
@@ -248,20 +297,28 @@ def _numbers(frame: pd.DataFrame, facts: dict[str, Any], data: Path) -> Array:
     if "missing_value" in facts:
         numbers[numbers == facts["missing_value"]] = np.nan
     values: Array = numbers.to_numpy()
-    return facts["complement_of"] - values if "complement_of" in facts else values
+    if "complement_of" in facts:
+        values = facts["complement_of"] - values
+        if (values < 0).any():
+            raise UsageError(f"{column.name} of {data} exceeds complement_of = {facts['complement_of']}")
+    return values
 
 
 def _values(
     frame: pd.DataFrame, repetition: str | None, rows: np.ndarray, columns: list[Array], size: int, data: Path
 ) -> Array:
     """The metrics by (configuration, repetition, metric); a row without the objective is no repetition."""
-    keys = pd.DataFrame({"row": rows, "repetition": frame[repetition].to_numpy() if repetition else 0})
+    numbers = pd.factorize(frame[repetition].astype(str), sort=True)[0] if repetition else 0
+    keys = pd.DataFrame({"row": rows, "repetition": numbers})
     twice = keys.duplicated()
     if twice.any():
         advice = (
-            f"with the same {repetition}" if repetition else "; if it is a repetition, name the column that numbers it"
+            f" with the same {repetition}" if repetition else "; if it is a repetition, name the column that numbers it"
         )
-        raise UsageError(f"row {_row(twice)} of {data} repeats the configuration of an earlier one {advice}")
+        raise UsageError(
+            f"row {_row(twice)} of {data} repeats the configuration of an earlier one{advice} (or is another column a "
+            "hyper-parameter, too?)"
+        )
     known = np.isfinite(columns[0])
     kept = keys[known].sort_values(["row", "repetition"])
     number = kept.groupby("row").cumcount().to_numpy()

@@ -85,6 +85,8 @@ class TabularBenchmark(Benchmark):
         return Evaluation(metrics, metrics[self._cost])
 
     def known(self, column: int, configuration: Configuration) -> float:
+        if not self.metrics[column].cheap:
+            return super().known(column, configuration)
         return float(self.values[self.space.index(configuration), 0, column])
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:

@@ -27,7 +27,8 @@ function ticks(low, high, log) {
   const raw = (high - low) / 4, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
   const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) found.push(i * step);
+  const first = Math.ceil(low / step - 1e-9);
+  for (let i = 0; i < 12 && (first + i) * step <= high + 1e-9 * step; i++) found.push((first + i) * step);
   return found;
 }
 

@@ -16,6 +16,7 @@ TOLERANCE = 1e-9
 """Relative difference below which two values are a tie: rounding noise is not a win."""
 
 _SAMPLES = 20_000
+_FEWEST = 5  # settings behind a posterior: with fewer the prior speaks
 
 Alternative: TypeAlias = Literal["two-sided", "greater"]
 
@@ -27,16 +28,20 @@ def compare(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> pd.D
     (Wilcoxon, 1945; zeros dropped) takes the relative differences of the medians; Holm's correction (1979) runs over
     the other methods at each checkpoint.
 
-    Columns: method, evaluations, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (the smallest p that so
-    many pairs without zero can reach: no smaller p is possible, however clear the difference); p_greater,
+    Columns: method, evaluations, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (the smallest p that so many
+    pairs without zero can reach: no smaller one is possible, however clear the difference); p_greater,
     p_greater_holm (one-sided: the baseline is better); families, p_family, floor_family (two-sided, one difference a
     family: the median of its settings'); noisy (settings whose repetition noise is known) and better, equivalent, worse
     (the posterior probabilities of `bayesian_signed_rank` over those, with a region of practical equivalence of one
-    standard deviation of the setting's repetition noise).
+    standard deviation of the setting's repetition noise; NaN for fewer than five settings). A setting where neither
+    method has found anything feasible says nothing about practical equivalence, and is left out there.
     """
     all_medians = medians(curves)
     noise = curves.settings["noise"].to_numpy(float)
     family = pd.factorize(curves.settings["family"])[0]
+    found = np.zeros(all_medians.shape, bool)
+    for (setting, method), runs in curves.groups.items():
+        found[setting, method] = np.isfinite(curves.incumbent[runs]).any(axis=0)
     frames = []
     for checkpoint in checkpoints:
         at = all_medians[:, :, checkpoint - 1]
@@ -49,10 +54,11 @@ def compare(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> pd.D
             differences = relative_differences(other, ours)
             wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
             by_family = np.array([np.median(differences[family[both] == f]) for f in np.unique(family[both])])
-            known = both & (noise > 0)
+            known = both & (noise > 0) & found[:, [method, baseline], checkpoint - 1].any(axis=1)
             standardised = np.where(differences == 0, 0.0, other - ours)[known[both]] / noise[known]
             two_sided, of_family = signed_rank(differences), signed_rank(by_family)
-            posterior = bayesian_signed_rank(standardised, rope=1.0)
+            enough = len(standardised) >= _FEWEST
+            posterior = bayesian_signed_rank(standardised if enough else standardised[:0], rope=1.0)
             rows.append(
                 {
                     "method": method,
@@ -133,8 +139,13 @@ def signed_rank(differences: Array, alternative: Alternative = "two-sided") -> S
     kept = differences[differences != 0]  # scipy's choice between exact and asymptotic would count the zeros
     if not len(kept):
         return SignedRank(1.0, 1.0)
-    sides = 2 if alternative == "two-sided" else 1
-    return SignedRank(float(stats.wilcoxon(kept, alternative=alternative).pvalue), sides * 2.0 ** -len(kept))
+    return SignedRank(float(stats.wilcoxon(kept, alternative=alternative).pvalue), _floor(len(kept), alternative))
+
+
+@lru_cache(maxsize=1000)
+def _floor(pairs: int, alternative: Alternative) -> float:
+    """The p of a clean sweep."""
+    return float(stats.wilcoxon(np.arange(1.0, pairs + 1), alternative=alternative).pvalue)
 
 
 class Posterior(NamedTuple):

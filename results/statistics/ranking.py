@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from scipy import stats
@@ -101,7 +101,7 @@ def bootstrap_ranks(curves: Curves, checkpoint: int) -> Array:
     """
     rng = np.random.default_rng(0)
     methods = range(len(curves.methods))
-    complete = [s for s in range(len(curves.settings)) if all((s, m) in curves.groups for m in methods)]
+    complete = curves.complete
     if not complete:
         return np.full((_RESAMPLES, len(curves.methods)), np.nan)
     values = curves.padded[:, checkpoint - 1]
@@ -135,15 +135,17 @@ def _setting_weights(curves: Curves, settings: list[int], rng: np.random.Generat
 def targets_reached(normalised: Array, curves: Curves) -> Array:
     """Share of (setting, run, target) triples that each method has reached, shape (methods, evaluations).
 
-    The empirical distribution of run lengths to `TARGETS` (Hansen et al., 2021, COCO), settings weighing the same; an
-    unreached target, or no feasible evaluation yet, counts as not reached. NaN where no setting has an oracle.
+    The empirical distribution of run lengths to `TARGETS` (Hansen et al., 2021, COCO), over the settings where no
+    method is missing and the oracle is known, which weigh the same; an unreached target, or no feasible evaluation yet,
+    counts as not reached. NaN where there is no such setting.
 
     Args:
         normalised: of every run after each evaluation (`summaries.normalised_regret`).
     """
     total = np.zeros((len(curves.methods), normalised.shape[1]))
     count = np.zeros((len(curves.methods), 1))
-    for (_, method), runs in curves.groups.items():
+    for setting, method in product(curves.complete, range(len(curves.methods))):
+        runs = curves.groups[setting, method]
         regret = normalised[runs]
         if np.isnan(regret).all():
             continue
@@ -156,8 +158,8 @@ def targets_reached(normalised: Array, curves: Curves) -> Array:
 
 def rounded(values: Array) -> Array:
     """To nine significant digits, so that rounding noise ties."""
-    with np.errstate(divide="ignore"):
-        exponent = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values)))
+    usual = np.isfinite(values) & (np.abs(values) > 1e-290)
+    exponent = np.floor(np.log10(np.abs(values), where=usual, out=np.zeros_like(values)))
     scale = 10.0 ** (8 - exponent)
-    found: Array = np.round(values * scale) / scale
+    found: Array = np.where(usual, np.round(np.where(usual, values, 0.0) * scale) / scale, values)
     return found

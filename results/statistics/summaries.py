@@ -136,16 +136,22 @@ def medians(curves: Curves) -> Array:
 def medians_over_seconds(curves: Curves, shares: Array) -> Array:
     """As `medians`, at shares of each setting's time horizon: shape (settings, methods, shares).
 
-    The horizon of a setting is the shortest, over methods, of the median duration of a run: within it every method is
-    still searching, and nobody is compared after it has stopped.
+    The horizon of a setting is the shortest, over methods, of the median duration of a run: until then most runs of
+    every method are still searching. Runs that stopped early do not set it; where there is no other run, or it is 0,
+    the setting is NaN.
     """
     found = np.full((len(curves.settings), len(curves.methods), len(shares)), np.nan)
     ends = np.max(np.where(np.isfinite(curves.finished), curves.finished, 0.0), axis=1)
     horizons = np.full(len(curves.settings), np.inf)
+    whole = (curves.runs["failure"] == "").to_numpy()
     for (setting, _), runs in curves.groups.items():
-        horizons[setting] = min(horizons[setting], float(np.median(ends[runs])))
+        own = ends[runs[whole[runs]]]
+        if len(own):
+            horizons[setting] = min(horizons[setting], float(np.median(own)))
     worst = curves.worst
     for (setting, method), runs in curves.groups.items():
+        if not 0 < horizons[setting] < np.inf:
+            continue
         times = shares * horizons[setting]
         values = np.array(
             [

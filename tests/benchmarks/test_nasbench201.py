@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,9 @@ def test_the_benchmark_gains_test_metrics_and_fidelities(api: ModuleType, file: 
             assert evaluation.metrics[0] == pytest.approx(100 - info["valid-accuracy"], rel=1e-6)
             assert evaluation.metrics[2] == pytest.approx(100 - info["test-accuracy"], rel=1e-6)
             assert evaluation.cost == pytest.approx(info["train-all-time"])
+    (full._folder / f"{full._facts['epochs']}.npy").write_bytes(b"")  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="missing or damaged"):
+        full.at(12).evaluate(CELLS[0], 0)
     with pytest.raises(UsageError, match="not recorded at 201 epochs; allowed: 1 to 200"):
         full.at(201)
     assert open_table("nb201-cifar100").fidelities == ()  # its validation accuracy is known after the last epoch only
@@ -137,7 +141,7 @@ def test_the_command_states_the_memory_and_asks_for_trust(
     done = nasbench("import", "nas-bench-201", file, "--trust")
     assert done.code == 0, done.err
     assert "GiB of memory" in done.out
-    assert "nb201-cifar10: 4 of 15,625 configurations, up to 3 repetitions, minimises x-valid-error@200" in done.out
+    assert "nb201-cifar10: 4 of 15,625 configurations, up to 3 repetitions; minimises x-valid-error@200" in done.out
     assert "nb201-imagenet16" in done.out
 
 
@@ -153,6 +157,29 @@ def test_a_pickle_with_foreign_classes_is_refused_unopened(nasbench: Callable[..
     assert refused.code == 2
     assert "--trust" in refused.err
     assert not Path("/tmp/nasbench-must-never-exist").exists()
+
+
+def test_a_forged_official_file_runs_no_code(
+    api: ModuleType, nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The few digits in a name can be forged: what is not plain data is refused even then."""
+    monkeypatch.setattr(nasbench201, "is_official", lambda path: True)
+    for name in ("forged.pth", "forged.pbz2"):
+        content = pickle.dumps(Foreign())
+        (tmp_path / name).write_bytes(bz2.compress(content) if name.endswith("pbz2") else content)
+        refused = nasbench("import", "nas-bench-201", tmp_path / name)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert not Path("/tmp/nasbench-must-never-exist").exists()
+
+
+def test_official_files_are_plain_data(
+    api: ModuleType, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nasbench201, "is_official", lambda path: True)
+    nats = pytest.importorskip("nats_bench")
+    nats.pickle_save(miniature(nats, CELLS, nats=True), str(tmp_path / "plain.pickle"))
+    for path in (file, tmp_path / "plain.pickle.pbz2"):
+        assert len(nasbench201.convert(path, False, lambda _: None)) == 3
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nonsense", b"x" * 5000])

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import UsageError, parse_constraints
-from benchmarks.tabular import open_table
+from benchmarks.tabular import imported, open_table
 from benchmarks.tabular.imported import save
 from benchmarks.tabular.own import read_table
 from tests.conftest import Printed
@@ -149,10 +149,32 @@ def test_a_damaged_table_is_said(write: Write) -> None:
         (CSV, SPEC.replace('"ordinal"', '"float"'), "kind = 'float' .* allowed: categorical, ordinal"),
         (CSV, SPEC.replace('cost = "time"', ""), "lacks the key 'cost'"),
         (CSV, SPEC.replace('cost = "time"', 'cost = "tme"'), r"unknown metric as the cost .*did you mean time\?"),
-        (CSV, SPEC.replace('"mine"', '"nb201-cifar10"'), "must be lower-case letters.* and not embedded"),
+        (CSV, SPEC.replace('"mine"', '"nb201-cifar10"'), "that of an embedded table: give yours another"),
         (CSV, SPEC.replace('split = "valid"', 'split = "x"'), "measured on x: its name must begin with x-"),
         (CSV, SPEC.replace("epoch = 9", "epoch = 8", 1), "measured at epoch 8: its name must end in @8"),
         (CSV, SPEC + "\n[[metric]]", "lacks the key 'name'"),
+        (
+            CSV,
+            SPEC.replace('split = "test"\n', ""),
+            "test-error@9 of .* is measured on data: its split must say on which",
+        ),
+        (CSV, SPEC.replace('split = "valid"\nepoch = 9\n', ""), "the objective valid-error@9 of .* needs a split"),
+        (CSV, SPEC.replace("complement_of = 1", "complement_of = 0.85"), "accuracy of .* exceeds complement_of = 0.85"),
+        (CSV.replace(",", ";"), SPEC, "has one column only, .*: is the separator a comma"),
+        (CSV, SPEC.replace('"mine"', '"Mine"'), "must be a letter, then up to 59 letters"),
+        (
+            CSV.replace("act,", "time,", 1),
+            SPEC.replace('"act"', '"act"\ncolumn = "time"', 1),
+            "two columns called time",
+        ),
+        (CSV.replace("0.1,relu,1", "0.1,,1"), SPEC, "act has no value in row 1"),
+        (CSV, SPEC.replace('"size"', '"a<=b"\ncolumn = "size"'), "metric name 'a<=b' of .* must be a letter"),
+        (CSV.replace(",10\n", ",2026-01-01\n"), SPEC, "size is .*not a number|holds .*, not numbers"),
+        (
+            CSV.replace("0.1,", "2026-01-01,").replace("0.01,", "2026-01-02,"),
+            SPEC.replace("log = true\n", ""),
+            "must be text, numbers or booleans",
+        ),
         (CSV, "name = ", "is not TOML"),
         ("lr,act\n", SPEC, "unknown column"),
         (CSV.split("\n", maxsplit=1)[0] + "\n", SPEC, "has no rows"),
@@ -254,3 +276,47 @@ def test_the_devices_table_is_that_of_its_file() -> None:
     configuration = tuple(h.values.index(op) for h, op in zip(table.space.hyperparameters, operations, strict=True))
     assert table.evaluate(configuration, 0).metrics[0] == pytest.approx(100 - row["cifar10_val_200ep_genius"])
     assert json.loads(table.space.to_json(configuration))["Op0"] == operations[0]
+
+
+def test_text_that_looks_like_numbers_stays_text_where_the_values_are_text(write: Write) -> None:
+    csv = CSV.replace("relu", "01").replace("tanh", "1")
+    table = read_table(*write(csv, SPEC.replace('["tanh", "relu"]', '["1", "01"]')))
+    assert table.space.hyperparameters[1].values == ("1", "01")
+    assert table.values[table.space.index((1, 1)), 0, 0] == pytest.approx(0.1)
+
+
+def test_an_extracted_number_may_be_ordinal(write: Write) -> None:
+    csv = CSV.replace("relu", "relu-8").replace("tanh", "tanh-4")
+    extract = "[extract]\nact = '(?P<kind>[a-z]+)-(?P<width>[0-9]+)'\n"
+    kinds = {"kind": "categorical", "width": "ordinal"}
+    own = "".join(f'[[hyperparameter]]\nname = "{name}"\nkind = "{kind}"\n' for name, kind in kinds.items())
+    head, _, tail = SPEC.partition('[[hyperparameter]]\nname = "act"')
+    spec = (
+        head.replace("[[hyperparameter]]", extract + "[[hyperparameter]]", 1) + own + tail[tail.index("[[metric]]") :]
+    )
+    table = read_table(*write(csv, spec))
+    assert [h.values for h in table.space.hyperparameters[1:]] == [("relu", "tanh"), (4, 8)]
+
+
+def test_other_encodings_and_parquet_indices_are_said_or_read(write: Write, tmp_path: Path) -> None:
+    data, spec = write()
+    data.write_bytes(CSV.replace("tanh", "tänh").encode("latin-1"))
+    with pytest.raises(UsageError, match=r"UTF-?8"):
+        read_table(data, spec)
+    data, spec = write()
+    pd.read_csv(data).set_index("lr").to_parquet(tmp_path / "indexed.parquet")
+    assert np.array_equal(read_table(tmp_path / "indexed.parquet", spec).values, read_table(data, spec).values, True)
+
+
+def test_a_method_is_never_told_costly_or_test_metrics_beforehand(write: Write) -> None:
+    save(read_table(*write()))
+    table = open_table("mine")
+    for column in range(3):
+        with pytest.raises(UsageError, match=r"does not know .* before training"):
+            table.known(column, (1, 1))
+
+
+def test_a_copied_folder_is_no_table(write: Write) -> None:
+    folder = save(read_table(*write()))
+    folder.rename(folder.with_name("mine.bak"))
+    assert imported.names() == []

@@ -104,7 +104,7 @@ def test_failures_are_data_and_the_rest_goes_on(command: Command, tmp_path: Path
     assert "failed: raises-at-once on toy, none, seed 1: stopped: constructor: RuntimeError: not today" in done.stderr
     assert "random on toy-faulty" in done.stderr
     assert "random on toy," not in done.stderr
-    assert "10 runs failed" in done.stderr
+    assert "10 runs with failures" in done.stderr
     assert "Traceback" not in done.stderr
     frame = pd.read_parquet(tmp_path / "s")
     assert len(frame[(frame["method"] == "random") & (frame["bench"] == "toy")]) == 60

@@ -5,6 +5,7 @@ The page forbids itself every outside request (its content security policy); the
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from matplotlib.image import imread
 
 from results import Store, report
-from tests.results.conftest import make_cell, make_run
+from tests.results.conftest import SETTING, make_cell, make_run
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the path")
@@ -78,6 +79,21 @@ def test_that_test_can_fail(browse: Browse, page: Path) -> None:
     assert "ReferenceError" in " ".join(browse(page, "--dump-dom")[1])
 
 
+def test_odd_ranges_are_drawn_without_complaint(
+    browse: Browse, store: Store, filled: Callable[..., Store], tmp_path: Path
+) -> None:
+    """A logarithmic axis with an oracle of 0, values one ulp apart, and names that look like formulas."""
+    zero = dataclasses.replace(SETTING, oracle=0.0)
+    for method, first in (("$a$", 0.1 + 0.2), ("b", 0.3)):
+        filled({make_cell(method, bench="log", setting=zero): [make_run(s, [9.0, 1e-3, 1e-5]) for s in range(3)]})
+        filled({make_cell(method, bench="flat"): [make_run(s, [first] * 3) for s in range(3)]})
+    report.write([store], tmp_path / "odd", formats=("html", "svg"))
+    dom, console = browse(tmp_path / "odd" / "index.html", "--dump-dom")
+    assert console == []
+    assert len(re.findall(r'<figure data-panel="[^"]+"><svg', dom)) == dom.count("data-panel=")
+    assert not re.search(r' d="[^"]*(NaN|Infinity)', dom)
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 def test_a_screenshot_shows_the_page_at_any_width(browse: Browse, page: Path, tmp_path: Path, width: int) -> None:
     """In a frame of that width, since no browser window is narrower than some 500 pixels."""
@@ -107,4 +123,4 @@ def test_a_value_stands_under_the_pointer(browse: Browse, page: Path) -> None:
     assert console == []
     tip = re.search(r'<div id="tip"[^>]*>([^<]+)</div>', dom)
     assert tip
-    assert tip[1] == "evolution: 2.1 (quartiles 2 to 2.2) at 3 evaluations"
+    assert tip[1] == "evolution: 2.15 (quartiles 2.075 to 2.225) at 3 evaluations"

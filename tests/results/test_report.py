@@ -14,6 +14,7 @@ import pytest
 
 from results import Store, StoreError, report
 from results.single_run import describe
+from results.table import shortened
 from tests.results.conftest import FACTS, make_cell, make_run
 
 Fill = Callable[..., Store]
@@ -77,9 +78,9 @@ def test_tables_hold_the_numbers_in_full(compared: Store, tmp_path: Path) -> Non
 def test_latex_is_escaped_and_complete(compared: Store, tmp_path: Path) -> None:
     report.write([compared], tmp_path / "out")
     text = (tmp_path / "out" / "performance.tex").read_text()
-    assert r"c-tpe:gamma=<b>\&\_\%" in text
-    assert text.startswith(r"\begin{longtable}")
-    assert text.rstrip().endswith(r"\end{longtable}")
+    assert r"c-tpe:gamma=\textless{}b\textgreater{}\&\_\%" in text
+    assert r"\begin{longtable}" in text
+    assert text.rstrip().endswith(r"\endgroup")
     assert r"\toprule" in text
     assert r"\bottomrule" in text
     assert not re.search(r"(?<!\\)[_%#]", text)
@@ -191,11 +192,11 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
     ours, theirs = (1.0, 2.0), (3.0, 2.0)
     store = filled(
         {
-            make_cell(method, bench=bench, constraint="model_size@0.1+train_time@0.1", evals=50): [
+            make_cell(method, bench=f"hpolib-{bench}", constraint="model_size@0.1+train_time@0.1", evals=50): [
                 make_run(0, [value] * 50)
             ]
             for method, values in (("c-tpe", ours), ("random", theirs))
-            for bench, value in zip(("one", "two"), values, strict=True)
+            for bench, value in zip(("naval", "slice"), values, strict=True)
         }
     )
     report.write([store], tmp_path / "out", baseline="c-tpe")
@@ -216,6 +217,56 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
     assert "Watanabe and Hutter" in page
     report.write([store], tmp_path / "out", baseline="random")
     assert not (tmp_path / "out" / "published.csv").exists()
+
+
+def test_published_numbers_do_not_stand_beside_other_benchmarks(filled: Fill, tmp_path: Path) -> None:
+    cells = {make_cell(m, bench="mine", constraint="model_size@0.1"): [make_run(0, [1.0])] for m in ("c-tpe", "random")}
+    report.write([filled(cells)], tmp_path / "out", baseline="c-tpe")
+    assert not (tmp_path / "out" / "published.csv").exists()
+
+
+def test_methods_on_different_data_are_never_compared(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_cell("a"): [make_run(0, [1.0])], make_cell("b", data="sha256:1"): [make_run(0, [2.0])]})
+    with pytest.raises(StoreError, match="two versions of the data of toy, which must not be compared"):
+        report.write([store], tmp_path / "out")
+
+
+def test_shortened_labels_stay_distinct() -> None:
+    labels = [f"evolution:population={n},tournament=5" for n in (10, 20, 40)]
+    found = shortened(labels, 24)
+    assert len(set(found)) == 3
+    assert max(map(len, found)) <= 24
+    assert [n for n, label in zip(("10", "20", "40"), found, strict=True) if n[0] in label] == ["10", "20", "40"]
+    assert shortened(["abc"], 24) == ["abc"]
+    assert shortened(["a" * 30, "b" * 30], 24) == ["a" * 12 + "…" + "a" * 11, "b" * 12 + "…" + "b" * 11]
+
+
+def test_any_constraint_and_any_name_has_a_report(filled: Fill, tmp_path: Path) -> None:
+    """Absolute bounds on metrics with an epoch, beside the paper's baseline; methods named like columns or formulas."""
+    names = ("c-tpe", "oracle", "benchmark", "a$b$c", "method")
+    cells = {make_cell(n, constraint="valid-f1@243>=0.5+x@9<=3"): [make_run(s, [1.0]) for s in range(2)] for n in names}
+    text = report.write([filled(cells)], tmp_path / "out", baseline="c-tpe", formats=report.FORMATS).text
+    assert "oracle" in text
+    with (tmp_path / "out" / "medians.csv").open() as file:
+        assert "oracle (method)" in next(csv.DictReader(file))
+    assert r"x@9\textless{}=3" in (tmp_path / "out" / "medians.tex").read_text()
+
+
+def test_a_damaged_run_has_no_page_but_a_sentence(filled: Fill) -> None:
+    store = filled({make_cell("a"): [make_run(0, [3.0] * 50)]})
+    (path,) = store.folder.glob("a.*.parquet")
+    content = bytearray(path.read_bytes())
+    for i in range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 20):
+        content[i] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="is damaged"):
+        describe(store, "a", "toy", None, 0)
+
+
+def test_too_little_for_a_posterior_is_not_a_posterior(compared: Store, tmp_path: Path) -> None:
+    report.write([compared], tmp_path / "out")
+    with (tmp_path / "out" / "practical.csv").open() as file:
+        assert {r["better"] for r in csv.DictReader(file)} == {""}
 
 
 def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from results import Store
+from results import Store, StoreError, panels, report, tables
 from results.curves import Curves, load, select
 from results.statistics import pairs, ranking, summaries
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
@@ -385,6 +385,104 @@ def test_targets_reached_is_the_share_of_targets_above_the_regret(filled: Fill) 
     again = load_all(filled({make_cell("b", setting=setting): [make_run(0, [1 + 9 * 0.5, 1 + 9 * 0.0123])]}))
     found = ranking.targets_reached(summaries.normalised_regret(again), again)
     assert found[1, :2].tolist() == pytest.approx(plain)
+
+
+# What a review found
+
+
+def test_a_budget_in_seconds_compares_where_every_setting_got_to(filled: Fill, tmp_path: Path) -> None:
+    contents = {}
+    for bench, length in (("slow", 3), ("fast", 60)):
+        cell = make_cell("a", bench=bench, evals=None, seconds=9.0)
+        contents[cell] = [make_run(s, [9.0] * length) for s in range(2)]
+    store = filled(contents)
+    curves = load_all(store)
+    assert curves.reached.tolist() == [60, 3]
+    report.write([store], tmp_path / "out", formats=("csv",))
+    assert set(pd.read_csv(tmp_path / "out" / "performance.csv")["evaluations"]) == {3}
+    with pytest.raises(StoreError, match="checkpoint 50 lies beyond the 3 evaluations of the runs on slow"):
+        report.write([store], tmp_path / "out", checkpoints=(50,))
+    assert panels.performance(curves, 1, 101).x.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_method_that_dies_at_once_leaves_the_time_horizon_alone(filled: Fill) -> None:
+    dead = [make_run(s, [NAN], failure="constructor: no") for s in range(3)]
+    good = [make_run(s, [3.0, 2.0, 1.0]) for s in range(3)]
+    curves = load_all(filled({make_cell("dead"): dead, make_cell("good"): good}))
+    found = summaries.medians_over_seconds(curves, np.array([0.4, 1.0]))
+    assert found[0].tolist() == [[100.0, 100.0], [3.0, 1.0]]
+
+
+def test_curves_and_tables_have_the_same_median(filled: Fill) -> None:
+    runs = [make_run(s, [v], [v < 5]) for s, v in enumerate((1.0, 2.0, 3.0, 4.0))]
+    curves = load_all(filled({make_cell("a"): runs}))
+    (series,) = panels.performance(curves, 0, 11).series
+    assert series.y.tolist() == summaries.medians(curves)[0, 0].tolist() == [2.5]
+    half = [make_run(s, [v], [v < 3]) for s, v in enumerate((1.0, 2.0, 3.0, 4.0))]
+    (series,) = panels.performance(load_all(filled({make_cell("a", bench="b"): half})), 0, 11).series
+    assert np.isnan(series.y).all()  # the median would mix a number with nothing
+
+
+def test_what_older_runs_did_not_store_is_taken_from_newer_ones(filled: Fill) -> None:
+    old = dataclasses.replace(SETTING, median=None, noise=None)
+    for first, second in ((old, SETTING), (SETTING, old)):
+        bench = "x" if first is old else "y"
+        store = filled(
+            {make_cell(m, bench=bench, setting=s): [make_run(0, [2.0])] for m, s in {"a": first, "b": second}.items()}
+        )
+    settings = load_all(store).settings
+    assert settings["median"].tolist() == [10.0, 10.0]
+    assert settings["noise"].tolist() == [0.5, 0.5]
+
+
+def test_a_live_setting_without_anything_feasible_spoils_no_other(filled: Fill) -> None:
+    unknown = dataclasses.replace(SETTING, oracle=None, worst=None, median=None, noise=None)
+    contents = {}
+    for method, value in (("a", 1.0), ("b", 2.0)):
+        contents[make_cell(method)] = [make_run(s, [value]) for s in range(2)]
+        contents[make_cell(method, bench="z", setting=unknown)] = [make_run(s, [1.0], [False]) for s in range(2)]
+    curves = load_all(filled(contents))
+    assert curves.complete == [0]
+    assert ranking.bootstrap_ranks(curves, 1).mean(axis=0).tolist() == [1.0, 2.0]
+
+
+def test_targets_compare_methods_on_common_settings(filled: Fill) -> None:
+    """b beats a where both ran, and also ran a setting on which it reached nothing."""
+    contents = {
+        make_cell("a"): [make_run(0, [5.0])],
+        make_cell("b"): [make_run(0, [2.0])],
+        make_cell("b", bench="hard"): [make_run(0, [99.0])],
+    }
+    curves = load_all(filled(contents))
+    a, b = ranking.targets_reached(summaries.normalised_regret(curves), curves)[:, 0]
+    assert b > a
+
+
+def test_the_floor_is_what_a_clean_sweep_gives_and_too_high_a_one_is_said(filled: Fill) -> None:
+    contents = {}
+    for bench in "abcdefg":
+        for method, value in (("x", 1.0), ("y", 2.0), ("z", 3.0)):
+            contents[make_cell(method, bench=bench)] = [make_run(0, [value])]
+    curves = load_all(filled(contents))
+    table = pairs.compare(curves, 0, (1,))
+    assert table["floor"].tolist() == table["p"].tolist() == [2 / 2**7] * 2
+    assert table["p_holm"].tolist() == [2 * 2 / 2**7] * 2
+    assert "too few pairs" not in tables.comparison(curves, 0, (1,))[0].marks
+    for method in "uvw":  # five rivals: 5 * 2 / 2**7 > 0.05
+        filled({make_cell(method, bench=bench): [make_run(0, [4.0])] for bench in "abcdefg"})
+    assert "too few pairs" in tables.comparison(load_all(filled({})), 3, (1,))[0].marks
+    for n in (51, 189):
+        assert pairs.signed_rank(np.arange(1.0, n + 1)) == pytest.approx(
+            [stats.wilcoxon(np.arange(1.0, n + 1)).pvalue] * 2
+        )
+
+
+def test_the_lowest_is_bold_beside_a_missing_one() -> None:
+    assert tables._lowest(np.array([[1.0, 2.0, NAN], [NAN, NAN, NAN], [1e-320, 1.0, 0.0]])).tolist() == [
+        [True, False, False],
+        [False, False, False],
+        [False, False, True],
+    ]
 
 
 # Several stores

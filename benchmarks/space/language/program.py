@@ -116,7 +116,7 @@ class Program(Space):
             raise ForeignConfiguration(str(error)) from None
 
     def _choices(self, configuration: Choices) -> Iterator[tuple[str, Independent]]:
-        """The hyper-parameters that a configuration assigns, by name. Raises ForeignConfiguration if it does not fit."""
+        """What a configuration assigns, by name. Raises ForeignConfiguration if it does not fit."""
         pairs, step = iter(configuration), self.root
         while True:
             values = []
