@@ -87,7 +87,7 @@ def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> l
     name = curves.methods[baseline]
     marks = f"* p (Holm) < {_LEVEL}; p better (one-sided, Holm) < {_STRICT}."
     if (data["floor"] * (len(curves.methods) - 1) > _LEVEL).any():
-        marks += f" Some rows have too few pairs for p (Holm) < {_LEVEL}, however clear the difference: see floor."
+        marks += f" Some rows have too few pairs for p (Holm) < {_LEVEL}, however clear the difference (floor)."
     plain = Table("comparison", f"Baseline {name}: wins / losses / ties over settings", note, data, shown, bold, marks)
     last = data[data["evaluations"] == checkpoints[-1]].reset_index(drop=True)
     return [plain, _practical(last, name)]

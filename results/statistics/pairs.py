@@ -29,7 +29,7 @@ def compare(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> pd.D
     the other methods at each checkpoint.
 
     Columns: method, evaluations, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (the smallest p that so many
-    pairs without zero can reach: no smaller one is possible, however clear the difference); p_greater,
+    pairs without zero can reach, however clear the difference); p_greater,
     p_greater_holm (one-sided: the baseline is better); families, p_family, floor_family (two-sided, one difference a
     family: the median of its settings'); noisy (settings whose repetition noise is known) and better, equivalent, worse
     (the posterior probabilities of `bayesian_signed_rank` over those, with a region of practical equivalence of one
