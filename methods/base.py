@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from numpy.random import Generator
 
@@ -38,6 +39,10 @@ class Problem:
         return cls(benchmark.space, benchmark.objective, constraints, benchmark.known)
 
 
+Rank: TypeAlias = tuple[float, float]
+"""(total normalised violation, objective): compared in this order, the smaller the better."""
+
+
 class Observation(NamedTuple):
     """A configuration and what came of it."""
 
@@ -50,6 +55,13 @@ class Observation(NamedTuple):
     def objective(self) -> float:
         """The observed objective, to be minimised; NaN unless the evaluation is ok."""
         return self.evaluation.metrics[0]
+
+    def rank(self, constraints: tuple[Bound, ...]) -> Rank:
+        """What compares observations: feasibility, then violation, then objective; a failed one is the worst."""
+        if self.evaluation.status != "ok":
+            return math.inf, math.inf
+        metrics = self.evaluation.metrics
+        return sum([bound.violation(metrics[bound.column]) for bound in constraints]), self.objective
 
 
 class Method(ABC):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from typing import TypeAlias
 
 from numpy.random import Generator
 
 from benchmarks.errors import UsageError
 from benchmarks.space import Configuration
-from methods.base import METHODS, Method, Observation, Problem
-
-Rank: TypeAlias = tuple[float, float]
-"""(total violation, objective): compared in this order, the smaller the better."""
-
+from methods.base import METHODS, Method, Observation, Problem, Rank
 
 _MOST = 1_000_000
 
@@ -47,14 +41,7 @@ class RegularizedEvolution(Method):
         return self._space.mutate(parent, self._rng)
 
     def tell(self, observation: Observation) -> None:
-        self._members.append((self._score(observation), observation.configuration))
-
-    def _score(self, observation: Observation) -> Rank:
-        if observation.evaluation.status != "ok":
-            return math.inf, math.inf
-        metrics = observation.evaluation.metrics
-        violation = sum([bound.violation(metrics[bound.column]) for bound in self._constraints])
-        return violation, observation.objective
+        self._members.append((observation.rank(self._constraints), observation.configuration))
 
 
 def _rank(member: tuple[Rank, Configuration]) -> Rank:

@@ -17,6 +17,9 @@ import click
 import numpy as np
 
 from benchmarks import Benchmark, parse_constraints
+from benchmarks.architectures.figures import figure_4
+from benchmarks.space.language.counting import count
+from benchmarks.space.language.program import Program
 from methods import MethodSpec, Observation, Problem
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
@@ -25,6 +28,7 @@ from results import Store
 
 _EVALS = 200
 _BENCH = "nb201-cifar10"
+_TPES = ["c-tpe", "c-tpe-naive", "tpe"]
 
 
 def main() -> None:
@@ -49,6 +53,7 @@ def main() -> None:
     if peer is None:
         click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
     _suggestion_speed()
+    _language_speed()
     _report_speed()
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench_cli", *arguments]
@@ -102,18 +107,39 @@ def _suggestion_speed() -> None:
     counts = (50, 100, 200, 1000, 5000)
     rows = [("ms a suggestion, bookkeeping included", *map(str, counts), "beside optuna-tpe at 200")]
     peers = ["optuna-tpe"] if importlib.util.find_spec("optuna") else []
-    times = {name: _suggestion_times(name, counts) for name in ["c-tpe", "c-tpe-naive", "tpe", *peers]}
+    bounds = ("model_size@0.5", "train_time@0.5")
+    times = {name: _suggestion_times(name, counts, "hpolib-naval", bounds) for name in _TPES + peers}
     for name, found in times.items():
         ratio = f"{times['optuna-tpe'][200] / found[200]:.1f}x" if peers else "-"
         rows.append((name, *(f"{1e3 * found[n]:.3f}" if n in found else "-" for n in counts), ratio))
     click.echo("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
     click.echo(table(rows) + "\n")
+    later = (64, 256, 1024)
+    rows = [("ms a suggestion, bookkeeping included", *map(str, later))]
+    for name in ("smbo", "mcts", "evolution"):
+        found = _suggestion_times(name, later, _BENCH, ())
+        rows.append((name, *(f"{1e3 * found[n]:.3f}" for n in later)))
+    click.echo(f"{_BENCH}, one core; columns: observations")
+    click.echo(table(rows) + "\n")
 
 
-def _suggestion_times(name: str, counts: tuple[int, ...]) -> dict[int, float]:
+def _language_speed() -> None:
+    """Times sampling and counting of figure 4's space beside building the object graph anew for each sample."""
+    rng = np.random.default_rng(0)
+    program = Program(figure_4)
+    kept = _seconds(lambda: [program.sample(rng) for _ in range(2000)]) / 2000
+    anew = _seconds(lambda: [Program(figure_4).sample(rng) for _ in range(100)]) / 100
+    counted = _seconds(lambda: count(Program(figure_4)))
+    click.echo(
+        f"search-space language, figure 4: {1e6 * kept:.1f} µs a sample, {anew / kept:.0f}x as fast as building the "
+        f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
+    )
+
+
+def _suggestion_times(name: str, counts: tuple[int, ...], bench: str, constraints: tuple[str, ...]) -> dict[int, float]:
     """Seconds of one ask and its tell after so many observations: mean over the next 20, median of 3 searches."""
-    benchmark = open_benchmark("hpolib-naval")
-    bounds = benchmark.bounds(parse_constraints(["model_size@0.5", "train_time@0.5"]))
+    benchmark = open_benchmark(bench)
+    bounds = benchmark.bounds(parse_constraints(constraints))
     most = max(counts) if not name.startswith("optuna") else 200
     found: dict[int, list[float]] = {n: [] for n in counts if n <= most}
     for seed in range(3):
@@ -123,7 +149,7 @@ def _suggestion_times(name: str, counts: tuple[int, ...]) -> dict[int, float]:
             begin = perf_counter()
             # Beyond the first measurements proposals are random: the time depends on how many there are, not which.
             measured = next((n for n in found if n <= told < n + 20), None)
-            asks = measured is not None or name.startswith("optuna") or told == 0
+            asks = measured is not None or not name.endswith("tpe") or told == 0 or name.startswith("optuna")
             configuration = method.ask() if asks else benchmark.space.sample(rng)
             asked = perf_counter() - begin
             evaluation = benchmark.evaluate(configuration, told)

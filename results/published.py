@@ -24,7 +24,7 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
     medians = medians_of(curves)
     for path in sorted(Path(__file__).parent.glob("published/*.json")):
         paper = json.loads(path.read_text())
-        if paper["baseline"] == curves.methods[baseline]:
+        if paper.get("baseline") == curves.methods[baseline]:
             rows = [row for published in paper["rows"] for row in _rows(curves, medians, baseline, published, paper)]
             if any(row["pairs"] for row in rows):
                 found.append((paper, pd.DataFrame(rows)))

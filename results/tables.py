@@ -81,13 +81,13 @@ def comparison(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> l
         "A setting is won where the baseline's median over seeds is lower, beyond a relative difference of 1e-9. "
         "p: Wilcoxon signed-rank test over settings, two-sided, on (other - baseline) / max(|other|, |baseline|) of "
         "the medians, zeros dropped. p better: the same one-sided, that the baseline is better. Holm's correction runs "
-        "over the other methods at each checkpoint. floor: the smallest p that so many non-zero pairs can reach, before "
-        f"Holm's correction. {_families(curves)}"
+        "over the other methods at each checkpoint. floor: the smallest p that so many non-zero pairs can reach, "
+        f"before Holm's correction. {_families(curves)}"
     )
     name = curves.methods[baseline]
     marks = f"* p (Holm) < {_LEVEL}; p better (one-sided, Holm) < {_STRICT}."
     if (data["floor"] * (len(curves.methods) - 1) > _LEVEL).any():
-        marks += f" Some rows have too few pairs for p (Holm) < {_LEVEL}, however clear the difference (floor)."
+        marks += f" Some rows have too few pairs for p (Holm) < {_LEVEL}, see floor."
     plain = Table("comparison", f"Baseline {name}: wins / losses / ties over settings", note, data, shown, bold, marks)
     last = data[data["evaluations"] == checkpoints[-1]].reset_index(drop=True)
     return [plain, _practical(last, name)]

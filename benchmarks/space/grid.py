@@ -147,5 +147,22 @@ class GridSpace(Space):
     def at(self, coordinates: Sequence[float | int | None]) -> Choices:
         return tuple(int(choice) for choice in coordinates if choice is not None)
 
+    def as_sequence(self) -> GridWalk:
+        """The view for methods that choose step by step."""
+        return GridWalk(self.sizes, ())
+
     def describe(self) -> list[tuple[str, str, str]]:
         return [(h.name, h.kind, ", ".join(map(str, h.values))) for h in self.hyperparameters]
+
+
+class GridWalk:
+    """A grid, partly decided (see `benchmarks.space.sequence.Walk`)."""
+
+    def __init__(self, sizes: tuple[int, ...], choices: Choices) -> None:
+        self._sizes, self.configuration = sizes, choices
+        self.options = sizes[len(choices)] if len(choices) < len(sizes) else 0
+        """How many values the next choice has; 0 where all is decided."""
+
+    def take(self, option: int) -> GridWalk:
+        """One choice further."""
+        return GridWalk(self._sizes, (*self.configuration, option))

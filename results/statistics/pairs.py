@@ -28,9 +28,9 @@ def compare(curves: Curves, baseline: int, checkpoints: tuple[int, ...]) -> pd.D
     (Wilcoxon, 1945; zeros dropped) takes the relative differences of the medians; Holm's correction (1979) runs over
     the other methods at each checkpoint.
 
-    Columns: method, evaluations, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (the smallest p that so many
-    pairs without zero can reach, however clear the difference); p_greater,
-    p_greater_holm (one-sided: the baseline is better); families, p_family, floor_family (two-sided, one difference a
+    Columns: method, evaluations, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (the smallest p that so
+    many pairs without zero can reach, however clear the difference); p_greater, p_greater_holm (one-sided: the baseline
+    is better); families, p_family, floor_family (two-sided, one difference a
     family: the median of its settings'); noisy (settings whose repetition noise is known) and better, equivalent, worse
     (the posterior probabilities of `bayesian_signed_rank` over those, with a region of practical equivalence of one
     standard deviation of the setting's repetition noise; NaN for fewer than five settings). A setting where neither

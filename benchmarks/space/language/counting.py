@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterable, Iterator
+from itertools import islice, product
+from math import prod
 from typing import TypeAlias
 
 from benchmarks.space.language.graph import (
@@ -18,18 +19,24 @@ from benchmarks.space.language.graph import (
 from benchmarks.space.language.program import Program, Step, ordered_modules
 
 _MOST_EXPANSIONS = 30_000
+_MOST_STATES = 20_000
+_FEW = 64  # assignments of one module that a view looks at, where there are more
 _MOST_DEPTH = 60  # of substitutions inside substitutions: a space that goes deeper has no end, for all we can tell
 
 Assigned: TypeAlias = dict[Independent, Value]
 
 
 class Unfolded:
-    """Every substitution module of a program with all it can turn into.
+    """Every substitution module of a program with what it can turn into.
+
+    Args:
+        every: look at all assignments of a module, however many; else at some, spread evenly over them.
 
     Raises ProgramError if there is no end of them: the space is infinite, or too large to unfold.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, every: bool = True) -> None:
+        self._every = every
         self.foreign: dict[Substitution, frozenset[Independent]] = {}
         """What each module, or anything it turns into, has from outside: shared hyper-parameters."""
         self.drops = False
@@ -52,7 +59,7 @@ class Unfolded:
             if not isinstance(module, Substitution):
                 continue
             inside: set[Independent] = set(module.roots)
-            for assigned in _assignments(module, given):
+            for assigned in self._assignments(module, given):
                 expansion = module.expansion(given | assigned)
                 self.contexts.append((module, assigned, expansion.scope))
                 used_modules = ordered_modules(expansion.outputs, {})
@@ -62,46 +69,56 @@ class Unfolded:
             used |= inside
         return frozenset(used - set(scope.independents))
 
+    def _assignments(self, module: Substitution, given: Assigned) -> Iterator[Assigned]:
+        """Assignments of a module's roots that agree with what is given."""
+        domains = [(given[h],) if h in given else h.values for h in module.roots]
+        step = 1 if self._every else max(1, prod(map(len, domains)) // _FEW)
+        for values in islice(product(*domains), 0, None, step):
+            yield dict(zip(module.roots, values, strict=True))
+
 
 def count(program: Program) -> int:
     """The number of configurations. Raises ProgramError if there is no end of them.
 
-    Steps whose further course is the same are counted once: it depends on the choices due, on the substitution modules
-    that wait, and on those earlier choices that a waiting module shares.
+    Choices that no substitution module waits for, or shares, are factors as soon as they are due. What remains decides
+    how the graph goes on, and steps that go on alike are counted once: that depends on the modules that wait, on the
+    choices they share, and on the values of those made already.
     """
     unfolded = Unfolded(program)
-    foreign = unfolded.foreign
     known: dict[object, int] = {}
 
+    def shared_by(step: Step) -> frozenset[Independent]:
+        return frozenset().union(*(unfolded.foreign[m] for m in step.waiting))
+
+    def free_of(step: Step) -> frozenset[Independent]:
+        # Where a module may ignore an input, what hangs behind it may vanish: nothing is a factor before it is made.
+        return frozenset() if unfolded.drops else frozenset(step.order + step.rest) - shared_by(step)
+
     def of(step: Step) -> int:
-        shared = frozenset().union(*(foreign[m] for m in step.waiting)) if not step.is_last else frozenset()
+        """Ways to go on, those choices aside that are factors already."""
+        shared, free = shared_by(step), free_of(step)
+        due = frozenset(step.order + step.rest) - free
         earlier = frozenset((h, v) for h, v in step.assigned.items() if h in shared)
-        # Where an input may be dropped, what hangs behind it may vanish: then the connections matter, too.
         graph = step.connections if unfolded.drops else None
-        key = (step.order, frozenset(step.waiting), earlier, step.done & shared, step.rest, graph)
+        key = (due, frozenset(step.waiting), earlier, step.done & shared, graph)
         if key not in known:
+            if len(known) > _MOST_STATES:
+                raise ProgramError(f"this space has too many ways to go on to be counted: more than {_MOST_STATES:,}")
             deciding = [step.order[i] for i in step.deciding]
-            free = 1
-            for h in step.order:
-                free *= 1 if h in deciding else len(h.values)
-            if step.is_last:
-                known[key] = free
-            else:
-                total = 0
-                for values in product(*(h.values for h in deciding)):
-                    chosen = dict(zip(deciding, values, strict=True))
-                    total += of(step.after([chosen.get(h) for h in step.order]))
-                known[key] = free * total
+            own = _ways(h for h in step.order if h not in deciding and h not in free)
+            total = 0
+            for values in product(*(h.values for h in deciding)) if not step.is_last else ():
+                chosen = dict(zip(deciding, values, strict=True))
+                following = step.after([chosen.get(h) for h in step.order])
+                total += _ways(free_of(following) - free - step.done) * of(following)
+            known[key] = own if step.is_last else own * total
         return known[key]
 
-    return of(program.root)
+    return _ways(free_of(program.root)) * of(program.root)
 
 
-def _assignments(module: Substitution, given: Assigned) -> Iterator[Assigned]:
-    """Every assignment of a module's roots that agrees with what is given."""
-    domains = [(given[h],) if h in given else h.values for h in module.roots]
-    for values in product(*domains):
-        yield dict(zip(module.roots, values, strict=True))
+def _ways(hyperparameters: Iterable[Independent]) -> int:
+    return prod(len(h.values) for h in hyperparameters)
 
 
 def _independents(h: AnyHyperparameter) -> set[Independent]:

@@ -249,6 +249,9 @@ class Scope:
     def close(self, part: Part) -> None:
         """Names the hyper-parameters, and checks the connections."""
         self._name()
+        for module in {own.module for own in part[0].values()} | {own.module for own in part[1].values()}:
+            if module.scope is not self:
+                raise ProgramError(f"{module.name} is returned by a function that has not made it: make it anew")
         open_inputs = set(part[0].values())
         for module in self.modules:
             for name, own in module.inputs.items():
@@ -256,9 +259,6 @@ class Scope:
                     raise ProgramError(f"input {name} of {module.name} is returned as open, but has a source")
                 if own not in open_inputs and own.source is None:
                     raise ProgramError(f"input {name} of {module.name} is not connected")
-        for module in {own.module for own in part[0].values()} | {own.module for own in part[1].values()}:
-            if module.scope is not self:
-                raise ProgramError(f"{module.name} is returned by a function that has not made it: make it anew")
         self._check_order()
 
     def _name(self) -> None:

@@ -13,6 +13,7 @@ from numpy.random import Generator
 
 from benchmarks.errors import UsageError, unknown
 from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
+from benchmarks.space.flat import Flat
 from benchmarks.space.hyperparameters import Float, Integer, belongs, draw, has_many
 from benchmarks.space.language.graph import (
     Basic,
@@ -27,6 +28,8 @@ from benchmarks.space.language.graph import (
     Value,
     build,
 )
+from benchmarks.space.layers import LayerGraph
+from benchmarks.space.sequence import Walk
 
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """A configuration: every choice by name, in the order in which the language asks for them."""
@@ -54,6 +57,7 @@ class Program(Space):
     def _begin(self) -> None:
         self.scope, (self.inputs, self.outputs) = build(self._write)
         self.root = Step(self.outputs, {}, frozenset())
+        self._flat: Flat | None = None
 
     def sample(self, rng: Generator) -> Choices:
         """Every choice drawn uniformly as it comes up (algorithm 3); architectures need not be equally likely."""
@@ -81,7 +85,7 @@ class Program(Space):
         A choice that no longer exists is dropped, a new one is drawn. Raises ProgramError where nothing can change.
         """
         known: dict[str, Value] = dict(configuration)
-        domains = dict(self._choices(configuration))
+        domains = dict(self.choices(configuration))
         several = [name for name, _ in configuration if has_many(domains[name].domain)]
         if not several:
             raise ProgramError("no choice of this architecture has a second value: nothing can mutate")
@@ -89,20 +93,24 @@ class Program(Space):
         domain, before = domains[name].domain, known[name]
         while known[name] == before:
             known[name] = _value(domains[name], draw(domain, rng))
-        return self._completed(known, rng)
 
-    def _completed(self, known: dict[str, Value], rng: Generator) -> Choices:
-        """The architecture with the choices known by name where they fit, and all others drawn."""
+        def choose(h: Independent) -> Value:
+            keeps = h.name in known and _has(h, known[h.name])
+            return known[h.name] if keeps else _value(h, draw(h.domain, rng))
+
+        return self.walked(choose)
+
+    def walked(self, choose: Callable[[Independent], Value]) -> Choices:
+        """The architecture that results from choosing a value for each hyper-parameter as it is due."""
         choices: list[tuple[str, Value]] = []
         step = self.root
         while True:
-            values = []
-            for h in step.order:
-                keeps = h.name in known and _has(h, known[h.name])
-                values.append(known[h.name] if keeps else _value(h, draw(h.domain, rng)))
-                choices.append((h.name, values[-1]))
+            values = [choose(h) for h in step.order]
+            choices += [(h.name, value) for h, value in zip(step.order, values, strict=True)]
             if step.is_last:
                 return tuple(choices)
+            if len(choices) > _MOST_CHOICES:
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
             step = step.after(values)
 
     def check(self, configuration: Configuration) -> None:
@@ -110,12 +118,12 @@ class Program(Space):
             raise ForeignConfiguration(f"a configuration here is a tuple of (name, value) pairs, not {configuration!r}")
         try:
             hash(configuration)
-            for _ in self._choices(configuration):
+            for _ in self.choices(configuration):
                 pass
         except (TypeError, ValueError) as error:
             raise ForeignConfiguration(str(error)) from None
 
-    def _choices(self, configuration: Choices) -> Iterator[tuple[str, Independent]]:
+    def choices(self, configuration: Choices) -> Iterator[tuple[str, Independent]]:
         """What a configuration assigns, by name. Raises ForeignConfiguration if it does not fit."""
         pairs, step = iter(configuration), self.root
         while True:
@@ -137,22 +145,18 @@ class Program(Space):
         return dict(configuration)
 
     def from_values(self, values: Values) -> Choices:
-        choices: list[tuple[str, Value]] = []
-        step = self.root
-        while True:
-            for h in step.order:
-                if h.name not in values:
-                    raise UsageError(f"{h.name} is missing: {_domain_text(h)}")
-                if not _has(h, values[h.name]):
-                    raise UsageError(f"{h.name} cannot be {values[h.name]!r}: {_domain_text(h)}")
-                choices.append((h.name, values[h.name]))
-            if step.is_last:
-                break
-            step = step.after([values[h.name] for h in step.order])
+        def choose(h: Independent) -> Value:
+            if h.name not in values:
+                raise UsageError(f"{h.name} is missing; allowed: {_domain_text(h)}")
+            if not _has(h, values[h.name]):
+                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_domain_text(h)}")
+            return values[h.name]
+
+        choices = self.walked(choose)
         for name in values:
             if name not in dict(choices):
                 raise unknown("choice of this architecture", name, dict(choices))
-        return tuple(choices)
+        return choices
 
     def to_json(self, configuration: Configuration) -> str:
         return json.dumps(dict(configuration))
@@ -168,8 +172,56 @@ class Program(Space):
 
     def graph(self, configuration: Configuration) -> Architecture:
         """The network that a configuration names. Raises ForeignConfiguration if it is not of this space."""
-        assigned = {h: value for (_, h), (_, value) in zip(self._choices(configuration), configuration, strict=True)}
-        return Architecture.of(self.outputs, assigned)
+        assigned = {h: value for (_, h), (_, value) in zip(self.choices(configuration), configuration, strict=True)}
+        return Architecture.of(self.inputs, self.outputs, assigned)
+
+    def as_flat(self) -> Flat:
+        """The view for methods that see coordinates. Raises ProgramError if the space is infinite."""
+        if self._flat is None:
+            from benchmarks.space.language.flat import FlatProgram  # which reads programs itself
+
+            self._flat = FlatProgram(self)
+        return self._flat
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The view for methods that see layers: modules that are none are seen through."""
+        return self.graph(configuration).layers()
+
+    def as_sequence(self) -> Walk:
+        """The view for methods that choose step by step."""
+        return ProgramWalk(self.root, (), ())
+
+    def tokens(self, configuration: Configuration) -> list[str]:
+        """What a linear model may know of an architecture: choices, modules with values, and pairs in sequence."""
+        graph = self.graph(configuration)
+        names = [f"{p.module.kind}({','.join(map(str, p.values.values()))})" for p in graph.modules]
+        pairs = [
+            f"{source if isinstance(source, str) else names[source[0]]}>{name}"
+            for placed, name in zip(graph.modules, names, strict=True)
+            for source in placed.sources
+        ]
+        return [f"{name}={value}" for name, value in configuration] + names + pairs
+
+
+class ProgramWalk:
+    """A program, partly decided (see `benchmarks.space.sequence.Walk`)."""
+
+    def __init__(self, step: Step, values: tuple[Value, ...], before: Choices) -> None:
+        while len(values) == len(step.order) and not step.is_last:
+            step, values = step.after(values), ()
+        self._step, self._values, self.configuration = step, values, before
+
+    @property
+    def options(self) -> int:
+        """How many values the next choice has; 0 where all is decided. Raises ProgramError for a real number."""
+        due = self._step.order[len(self._values) :]
+        return len(due[0].values) if due else 0
+
+    def take(self, option: int) -> ProgramWalk:
+        """One choice further."""
+        h = self._step.order[len(self._values)]
+        value = h.values[option]
+        return ProgramWalk(self._step, (*self._values, value), (*self.configuration, (h.name, value)))
 
 
 class Step:
@@ -311,8 +363,11 @@ class Architecture:
     _forward: list[Callable[..., Any]] = field(default_factory=list, compare=False, repr=False)
 
     @classmethod
-    def of(cls, outputs: dict[str, Output], assigned: dict[Independent, Value]) -> Architecture:
+    def of(
+        cls, inputs: dict[str, Input], outputs: dict[str, Output], assigned: dict[Independent, Value]
+    ) -> Architecture:
         """The architecture that assignments decide, in a unique topological order."""
+        names = {own: name for name, own in inputs.items()}
         order: dict[Module, int] = {}
         placed: list[Placed] = []
         resolved = {name: _resolved(output, assigned) for name, output in sorted(outputs.items())}
@@ -328,7 +383,7 @@ class Architecture:
                 assert isinstance(module, Basic)
                 order[module] = len(order)
                 ends = tuple(
-                    outside_of(own).name if source is None else (order[source.module], source.name)
+                    names[outside_of(own)] if source is None else (order[source.module], source.name)
                     for own, source in zip(module.inputs.values(), sources, strict=True)
                 )
                 placed.append(Placed(module, module.values(assigned), ends))
@@ -342,6 +397,26 @@ class Architecture:
         """SHA-256 of kinds, values and connections: equal for equal networks, on any machine."""
         nodes = [(p.module.kind, p.values, p.sources) for p in self.modules]
         return hashlib.sha256(json.dumps([nodes, self.outputs], sort_keys=True).encode()).hexdigest()[:16]
+
+    def layers(self) -> LayerGraph:
+        """The layers and their connections, between `ip` and `op`."""
+        labels: list[str] = ["ip"]
+        units: list[int | None] = [None]
+        edges: set[tuple[int, int]] = set()
+        ends: list[set[int]] = []  # of each module: the layers that its output comes from
+        for placed in self.modules:
+            sources = set().union(*({0} if isinstance(end, str) else ends[end[0]] for end in placed.sources))
+            if placed.module.layer:
+                kernel = placed.values.get("kernel_size", "") if placed.module.layer == "conv" else ""
+                labels.append(f"{placed.module.layer}{kernel}")
+                units.append(placed.values.get("filters", placed.values.get("units")))
+                edges |= {(source, len(labels) - 1) for source in sources}
+                sources = {len(labels) - 1}
+            ends.append(sources)
+        labels.append("op")
+        units.append(None)
+        edges |= {(source, len(labels) - 1) for module, _ in self.outputs.values() for source in ends[module]}
+        return LayerGraph(tuple(labels), tuple(units), frozenset(edges))
 
     def compile(self, inputs: dict[str, Any]) -> tuple[list[Callable[..., Any]], dict[str, Any]]:
         """Builds every module on example inputs, and applies it (algorithm 4).

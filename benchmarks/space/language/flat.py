@@ -1,0 +1,89 @@
+"""The flat view of a program: every hyper-parameter it can ask for, as one list of coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.space.base import Configuration
+from benchmarks.space.flat import Condition, Coordinate
+from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, Ordinal
+from benchmarks.space.language.counting import Unfolded
+from benchmarks.space.language.graph import Independent, Scope, Value
+from benchmarks.space.language.program import Choices, Program
+
+
+class FlatProgram:
+    """A program as coordinates.
+
+    Places of the same name and the same values are one hyper-parameter, wherever they come up. It is conditional where
+    one choice decides whether it exists; where several together do, it always has a coordinate, which counts when the
+    program asks for it. Raises ProgramError if the space is infinite.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._position: dict[Hyperparameter, int] = {}
+        self._found: list[Hyperparameter] = []
+        self._parents: list[list[Condition | None]] = []
+        inherited: dict[Scope, Condition | None] = {program.scope: None}
+        self._add(program.scope, None)
+        for module, assigned, scope in Unfolded(program, every=False).contexts:
+            if len(module.roots) == 1 and (condition := self._condition(module.roots[0], assigned)) is not None:
+                inherited[scope] = condition
+            else:
+                inherited[scope] = inherited[module.scope]
+            self._add(scope, inherited[scope])
+        self.hyperparameters = tuple(self._found)
+        self.conditions = tuple(map(_merged, self._parents))
+
+    def coordinates(self, configuration: Configuration) -> list[Coordinate]:
+        """A configuration as coordinates, None where it does not have the hyper-parameter."""
+        found: list[Coordinate] = [None] * len(self._found)
+        for (_, h), (_, value) in zip(self._program.choices(configuration), configuration, strict=True):
+            position = self._position.get(h.domain)
+            if position is not None:
+                found[position] = self._coordinate(position, value)
+        return found
+
+    def at(self, coordinates: Sequence[Coordinate]) -> Choices:
+        """The architecture that coordinates lead to; those that it does not ask for are ignored."""
+
+        def choose(h: Independent) -> Value:
+            position = self._position.get(h.domain)
+            x = None if position is None else coordinates[position]
+            if position is None or x is None:
+                return h.domain.low if isinstance(h.domain, Float | Integer) else h.domain.values[0]
+            domain = self._found[position]
+            return x if isinstance(domain, Float | Integer) else domain.values[int(x)]
+
+        return self._program.walked(choose)
+
+    def _add(self, scope: Scope, condition: Condition | None) -> None:
+        for h in scope.independents:
+            position = self._position.get(h.domain)
+            if position is None:
+                position = self._position[h.domain] = len(self._found)
+                self._found.append(h.domain)
+                self._parents.append([])
+            self._parents[position].append(condition)
+
+    def _condition(self, parent: Independent, assigned: dict[Independent, Value]) -> Condition | None:
+        position = self._position.get(parent.domain)
+        if position is None or isinstance(parent.domain, Float):
+            return None
+        if isinstance(parent.domain, Integer):  # what decides the graph is a choice among its values
+            self._found[position] = Ordinal(parent.name, parent.values)
+        return Condition(position, tuple(value == assigned[parent] for value in parent.values))
+
+    def _coordinate(self, position: int, value: Value) -> Coordinate:
+        domain = self._found[position]
+        return value if isinstance(domain, Float | Integer) else domain.values.index(value)
+
+
+def _merged(conditions: list[Condition | None]) -> Condition | None:
+    """The condition of a hyper-parameter that comes up in several places: any of theirs, if one choice decides all."""
+    known = [condition for condition in conditions if condition is not None]
+    if len(known) < len(conditions) or len({condition.parent for condition in known}) != 1:
+        return None
+    permitted = tuple(any(flags) for flags in zip(*(condition.permitted for condition in known), strict=True))
+    return known[0]._replace(permitted=permitted)

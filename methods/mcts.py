@@ -1,0 +1,93 @@
+"""Monte Carlo tree search over the sequence of choices: UCT (Kocsis and Szepesvári, ECML 2006)."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+
+from numpy.random import Generator
+
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, Walk
+from methods.base import METHODS, Method, Observation, Problem, Rank
+
+
+@METHODS.register("mcts")
+class Mcts(Method):
+    """Walks the tree of choices down by upper confidence bounds, and rolls out at random from the first new node.
+
+    A child's bound is its mean reward + exploration sqrt(2 ln N / n), N and n the visits of parent and child; children
+    without a visit come first, in random order. The reward of an observation, in [0, 1], is the share of earlier ones
+    that are worse (ties half), which needs no scale of the objective; feasibility counts before the objective. A
+    pending proposal counts as a visit, so that several workers spread. `bisection` turns a choice among many values
+    into choices between halves of their list, so that neighbours share what is known of them.
+    """
+
+    needs = ("as_sequence",)
+    seconds = 3e-5
+
+    def __init__(self, problem: Problem, rng: Generator, *, exploration: float = 0.33, bisection: bool = False) -> None:
+        if not 0 <= exploration < math.inf:
+            raise UsageError(f"exploration must be 0 or more, and finite, not {exploration}")
+        self._start: Walk = problem.space.as_sequence()  # type: ignore[attr-defined]
+        self._constraints, self._rng = problem.constraints, rng
+        self._exploration, self._bisection = exploration, bisection
+        self._root = Node()
+        self._pending: dict[Configuration, deque[list[Node]]] = {}
+        self._ranks: list[Rank] = []
+
+    def ask(self) -> Configuration:
+        node: Node | None = self._root
+        path, walk = [self._root], self._start
+        while walk.options:
+            low, high = 0, walk.options
+            while high - low > 1:
+                middle = (low + high) // 2
+                parts = [(low, middle), (middle, high)] if self._bisection else [(i, i + 1) for i in range(low, high)]
+                choice = self._choose(node, len(parts))
+                low, high = parts[choice]
+                if node is not None:
+                    known = choice in node.children
+                    child = node.children.setdefault(choice, Node())
+                    path.append(child)
+                    node = child if known else None  # below a new node all is random
+            walk = walk.take(low)
+        for visited in path:
+            visited.visits += 1
+        self._pending.setdefault(walk.configuration, deque()).append(path)
+        return walk.configuration
+
+    def tell(self, observation: Observation) -> None:
+        rank = observation.rank(self._constraints)
+        worse = len(self._ranks) - (bisect_left(self._ranks, rank) + bisect_right(self._ranks, rank)) / 2
+        reward = worse / len(self._ranks) if self._ranks else 0.5
+        insort(self._ranks, rank)
+        for node in self._pending[observation.configuration].popleft():
+            node.told += 1
+            node.reward += reward
+
+    def _choose(self, node: Node | None, options: int) -> int:
+        """Which option to take: the one of the highest bound, one without a visit first."""
+        if node is None:
+            return int(self._rng.integers(options))
+        new = [option for option in range(options) if option not in node.children]
+        if new:
+            return new[int(self._rng.integers(len(new)))]
+        bounds = [node.children[option].bound(node.visits, self._exploration) for option in range(options)]
+        return bounds.index(max(bounds))
+
+
+class Node:
+    """What is known below a sequence of choices."""
+
+    __slots__ = ("children", "reward", "told", "visits")
+
+    def __init__(self) -> None:
+        self.children: dict[int, Node] = {}
+        self.visits, self.told, self.reward = 0, 0, 0.0
+
+    def bound(self, visits: int, exploration: float) -> float:
+        """The upper confidence bound, given the parent's visits; a child that is pending only has a mean of 1/2."""
+        mean = self.reward / self.told if self.told else 0.5
+        return mean + exploration * math.sqrt(2 * math.log(visits) / self.visits)

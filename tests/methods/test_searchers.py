@@ -1,0 +1,232 @@
+"""SMBO and MCTS on their equations, on grids, and on programs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks import Bound, Evaluation, Metric
+from benchmarks.architectures import figures
+from benchmarks.space import Categorical, Float, GridSpace, Hashed, Integer, ParameterSpace
+from benchmarks.space.language.combinators import siso_optional, siso_sequential
+from benchmarks.space.language.graph import D, Part
+from benchmarks.space.language.layers import conv2d, dropout
+from benchmarks.space.language.program import Program
+from methods import METHODS, MethodSpec, Observation, Problem
+from methods.mcts import Mcts, Node
+from methods.smbo import Ridge, Smbo
+from nasbench_cli.plan import open_benchmark
+
+LOSS = Metric("loss", "")
+GRID = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", (0, 1))])
+
+
+def told(configuration: object, loss: float, *more: float, feasible: bool = True) -> Observation:
+    return Observation(configuration, Evaluation((loss, *more), 1.0), feasible)
+
+
+FAILED = Evaluation((math.nan,), 1.0, "failed", "boom")
+
+# SMBO
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 700])
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_the_surrogate_is_scikit_learns_ridge_regression(n: int, alpha: float) -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(n)
+    x, y = rng.poisson(0.3, (n, 20)).astype(float), rng.normal(10, 3, n)
+    ridge = Ridge(20, alpha)
+    for features, target in zip(x, y, strict=True):
+        ridge.add(features, target)
+    expected = linear.Ridge(alpha=alpha).fit(x, y)
+    assert ridge.weights() == pytest.approx(expected.coef_, rel=1e-6, abs=1e-8)
+
+
+def test_smbo_proposes_the_best_predicted_of_its_candidates() -> None:
+    problem = Problem(GRID, LOSS)
+    method = Smbo(problem, np.random.default_rng(0), explore=0.0, initial=3)
+    for configuration, loss in (((0, 0), 1.0), ((1, 0), 5.0), ((2, 1), 3.0)):
+        method.tell(told(configuration, loss))
+    weights = method._ridge.weights()
+    hashed = Hashed(GRID, 256)
+    predicted = {c: weights[hashed.of(c)].sum() for c in GRID}
+    assert method.ask() == min(predicted, key=predicted.__getitem__)
+
+
+def test_smbo_explores_at_its_rate() -> None:
+    method = Smbo(Problem(GRID, LOSS), np.random.default_rng(0), explore=0.3, initial=1)
+    method.tell(told((0, 0), 1.0))
+    method.tell(told((1, 1), 2.0))
+    asks = [method.ask() for _ in range(2000)]
+    usual = max(set(asks), key=asks.count)
+    assert np.mean([c != usual for c in asks]) == pytest.approx(0.3 * 5 / 6, abs=0.03)
+
+
+def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible() -> None:
+    bound = Bound(Metric("size", ""), 1, 1.0, True)
+    method = Smbo(Problem(GRID, LOSS, (bound,)), np.random.default_rng(0), explore=0.0, initial=2)
+    method.tell(told((0, 0), 1.0, 5.0, feasible=False))
+    method.tell(told((1, 1), 1.0, 2.0, feasible=False))
+    assert method.ask() == (1, 1)  # the smaller violation
+    method.tell(Observation((2, 0), FAILED, False))
+    method.tell(told((2, 1), 7.0, 0.5))
+    method.tell(told((0, 1), 3.0, 0.5))
+    assert np.isfinite(method._ridge.weights()).all()
+    assert method.ask() == (0, 1)
+
+
+# MCTS
+
+
+def test_uct_equals_a_computation_by_hand() -> None:
+    """Two choices, a of 3 and b of 2 values. After every a was tried once the bound decides."""
+    method = Mcts(Problem(GRID, LOSS), np.random.default_rng(0), exploration=0.5)
+    losses = {0: 3.0, 1: 1.0, 2: 2.0}
+    order = []
+    for _ in range(3):
+        configuration = method.ask()
+        order.append(configuration[0])
+        method.tell(told(configuration, losses[configuration[0]]))
+    assert sorted(order) == [0, 1, 2]
+    seen: list[float] = []
+    rewards = {}
+    for a in order:  # the share of earlier observations that are worse
+        rewards[a] = 0.5 if not seen else sum(loss > losses[a] for loss in seen) / len(seen)
+        seen.append(losses[a])
+    bounds = {a: rewards[a] + 0.5 * math.sqrt(2 * math.log(3) / 1) for a in range(3)}
+    root = method._root
+    assert {a: root.children[a].bound(3, 0.5) for a in range(3)} == pytest.approx(bounds)
+    best = max(bounds, key=bounds.__getitem__)
+    assert method.ask()[0] == best
+    assert [root.visits, root.children[best].visits, root.children[best].told] == [4, 2, 1]
+    after = {a: rewards[a] + 0.5 * math.sqrt(2 * math.log(4) / (2 if a == best else 1)) for a in range(3)}
+    assert method.ask()[0] == max(after, key=after.__getitem__)  # the pending visit counts
+
+
+def test_rewards_are_ranks_with_ties_half_and_infeasible_below() -> None:
+    bound = Bound(Metric("size", ""), 1, 1.0, True)
+    method = Mcts(Problem(GRID, LOSS, (bound,)), np.random.default_rng(0))
+    rewards = []
+    for loss, size in ((2.0, 0.5), (2.0, 0.5), (1.0, 0.5), (0.0, 5.0), (3.0, 0.5)):
+        configuration = method.ask()
+        before = method._root.reward
+        method.tell(told(configuration, loss, size, feasible=size <= 1))
+        rewards.append(method._root.reward - before)
+    assert rewards == pytest.approx([0.5, 0.5, 1.0, 0.0, 0.25])
+    configuration = method.ask()
+    method.tell(Observation(configuration, FAILED, False))
+    assert method._root.told == 6
+
+
+def test_bisection_halves_long_lists_and_reaches_every_value() -> None:
+    space = GridSpace([Categorical("a", tuple(range(7)))])
+    method = Mcts(Problem(space, LOSS), np.random.default_rng(0), bisection=True, exploration=2.0)
+    found = set()
+    for _ in range(60):
+        configuration = method.ask()
+        found.add(configuration)
+        method.tell(told(configuration, float(configuration[0])))
+    assert found == {(i,) for i in range(7)}
+
+    def fan(node: Node) -> int:
+        return max([len(node.children), *map(fan, node.children.values())])
+
+    assert fan(method._root) == 2
+
+
+def test_mcts_needs_choices_it_can_count() -> None:
+    continuous = ParameterSpace([Float("x", 0, 1)])
+    assert METHODS.get("mcts").misfit(continuous) == "needs a space with as_sequence"
+    assert METHODS.get("smbo").misfit(continuous) == ""
+
+
+# Both
+
+
+@pytest.mark.parametrize("name", ["smbo", "mcts", "mcts:bisection=true", "evolution", "random", "tpe", "c-tpe"])
+@pytest.mark.parametrize("write", [figures.figure_4, figures.figure_19_1, figures.figure_11], ids=lambda f: f.__name__)
+def test_methods_search_programs(name: str, write: object) -> None:
+    """The loss counts layers of 64 filters: there are far better architectures than a random one."""
+    space = Program(write)  # type: ignore[arg-type]
+    bound = Bound(Metric("length", ""), 1, 12.0, True)
+    method = MethodSpec.parse(name).build(Problem(space, LOSS, (bound,)), np.random.default_rng(0))
+    pending = [method.ask() for _ in range(3)]
+    losses = []
+    for _ in range(120):
+        configuration = pending.pop(0)
+        space.check(configuration)
+        values = [v for _, v in configuration]
+        loss, length = float(-sum(v in (64, 1) for v in values)), float(len(values))
+        losses.append(loss)
+        method.tell(told(configuration, loss, length, feasible=bound.holds(length)))
+        pending.append(method.ask())
+    assert len(set(losses)) > 1
+
+
+@pytest.mark.parametrize("name", ["smbo", "mcts"])
+def test_the_same_seed_asks_the_same(name: str) -> None:
+    def asks() -> list[object]:
+        method = MethodSpec.parse(name).build(Problem(GRID, LOSS), np.random.default_rng(3))
+        found = []
+        for i in range(30):
+            found.append(method.ask())
+            method.tell(told(found[-1], float(i % 4)))
+        return found
+
+    assert asks() == asks()
+
+
+def test_smbo_sees_numbers_in_bins() -> None:
+    space = ParameterSpace([Float("x", 1e-3, 1.0, log=True), Integer("n", 1, 16)])
+    method = Smbo(Problem(space, LOSS), np.random.default_rng(0), initial=5)
+    for _ in range(60):
+        configuration = method.ask()
+        method.tell(told(configuration, space.values(configuration)["n"]))
+    assert space.values(min((method.ask() for _ in range(5)), key=lambda c: c[1]))["n"] <= 3
+
+
+def test_smbo_mcts_and_evolution_beat_random_search_on_nas_bench_201() -> None:
+    """The mean regret at 256 evaluations over 20 seeds: none is near random search's."""
+    benchmark = open_benchmark("nb201-cifar10")
+
+    def regret(name: str) -> float:
+        found = []
+        for seed in range(20):
+            method = MethodSpec.parse(name).build(Problem.of(benchmark), np.random.default_rng(seed))
+            best = math.inf
+            for i in range(256):
+                configuration = method.ask()
+                evaluation = benchmark.evaluate(configuration, seed * 1000 + i)
+                method.tell(Observation(configuration, evaluation, True))
+                best = min(best, evaluation.metrics[0])
+            found.append(best)
+        return float(np.mean(found))
+
+    baseline = regret("random")
+    for name in ("smbo", "mcts", "evolution"):
+        assert regret(name) < baseline - 0.2
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("smbo:candidates=0", "candidates must lie in"),
+        ("smbo:explore=2", r"explore must lie in \[0, 1\]"),
+        ("smbo:alpha=0", "alpha must be positive"),
+        ("mcts:exploration=-1", "exploration must be 0 or more"),
+    ],
+)
+def test_options_out_of_range_are_said(spec: str, sentence: str) -> None:
+    with pytest.raises(Exception, match=sentence):
+        MethodSpec.parse(spec).build(Problem(GRID, LOSS), np.random.default_rng(0))
+
+
+def test_a_shared_choice_is_one_coordinate_for_tpe() -> None:
+    def write() -> Part:
+        h = D([8, 16], name="filters")
+        return siso_sequential([conv2d(h), siso_optional(lambda: conv2d(h), D([0, 1])), dropout(D([0.1, 0.2]))])
+
+    assert [h.name for h in Program(write).as_flat().hyperparameters].count("filters") == 1
