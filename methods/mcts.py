@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
+from collections.abc import Callable
 
 from numpy.random import Generator
 
@@ -30,7 +31,7 @@ class Mcts(Method):
     def __init__(self, problem: Problem, rng: Generator, *, exploration: float = 0.33, bisection: bool = False) -> None:
         if not 0 <= exploration < math.inf:
             raise UsageError(f"exploration must be 0 or more, and finite, not {exploration}")
-        self._start: Walk = problem.space.as_sequence()  # type: ignore[attr-defined]
+        self._start: Callable[[], Walk] = problem.space.as_sequence  # type: ignore[attr-defined]
         self._constraints, self._rng = problem.constraints, rng
         self._exploration, self._bisection = exploration, bisection
         self._root = Node()
@@ -39,14 +40,15 @@ class Mcts(Method):
 
     def ask(self) -> Configuration:
         node: Node | None = self._root
-        path, walk = [self._root], self._start
+        path, walk = [self._root], self._start()
         while walk.options:
             low, high = 0, walk.options
             while high - low > 1:
-                middle = (low + high) // 2
-                parts = [(low, middle), (middle, high)] if self._bisection else [(i, i + 1) for i in range(low, high)]
-                choice = self._choose(node, len(parts))
-                low, high = parts[choice]
+                choice = self._choose(node, 2 if self._bisection else high - low)
+                middle = (low + high) // 2 if self._bisection else low + choice
+                low, high = (low, middle) if self._bisection and not choice else (middle, high)
+                if not self._bisection:
+                    high = low + 1
                 if node is not None:
                     known = choice in node.children
                     child = node.children.setdefault(choice, Node())
@@ -63,9 +65,12 @@ class Mcts(Method):
         worse = len(self._ranks) - (bisect_left(self._ranks, rank) + bisect_right(self._ranks, rank)) / 2
         reward = worse / len(self._ranks) if self._ranks else 0.5
         insort(self._ranks, rank)
-        for node in self._pending[observation.configuration].popleft():
+        paths = self._pending[observation.configuration]
+        for node in paths.popleft():
             node.told += 1
             node.reward += reward
+        if not paths:
+            del self._pending[observation.configuration]
 
     def _choose(self, node: Node | None, options: int) -> int:
         """Which option to take: the one of the highest bound, one without a visit first."""

@@ -90,7 +90,7 @@ def _benchmarks() -> list[dict[str, str]]:
         except UsageError as error:
             rows.append({"name": name, "summary": str(error)})
             continue
-        kind = "live" if benchmark.live else "table"
+        kind = _kind(benchmark)
         rows.append(
             {"name": name, "summary": f"{kind}; minimises {benchmark.objective.name}", "family": benchmark.family}
         )
@@ -107,6 +107,11 @@ def _suites() -> list[dict[str, str]]:
         except UsageError as error:
             rows.append({"name": path.stem, "summary": f"unusable: {error}", "file": str(path)})
     return rows
+
+
+def _kind(benchmark: Benchmark) -> str:
+    """Where its scores come from: computed now, looked up, or computed with a simulated cost."""
+    return "live" if benchmark.live else "table" if isinstance(benchmark, TabularBenchmark) else "simulated"
 
 
 def _broken(broken: dict[str, str]) -> list[dict[str, str]]:
@@ -135,7 +140,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
     parts = [
-        f"{benchmark.name} ({'live' if benchmark.live else 'table'}, family {benchmark.family})",
+        f"{benchmark.name} ({_kind(benchmark)}, family {benchmark.family})",
         "Space\n" + table(benchmark.space.describe()),
         "Metrics\n" + table(metrics),
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
@@ -143,7 +148,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
     ]
     width = shutil.get_terminal_size((100, 24)).columns
-    lines = [line for part in parts for line in [*part.splitlines(), ""]]
+    lines = [line for part in parts if part for line in [*part.splitlines(), ""]]
     wrapped = [textwrap.fill(line, width, subsequent_indent="    ") if len(line) > width else line for line in lines]
     return "\n".join(wrapped)
 

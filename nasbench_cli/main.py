@@ -9,6 +9,10 @@ from pathlib import Path
 
 import click
 
+# Before numpy is loaded: small matrices gain nothing from threads, runs computed side by side (--jobs) would fight for
+# the cores, and sums in another order would be other bits.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 _DONE, _SOME_FAILED, _BAD_USAGE, _INTERRUPTED, _READER_GONE = 0, 1, 2, 130, 141
 
 

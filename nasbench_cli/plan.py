@@ -134,6 +134,11 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
+    for view in {"as_flat", "as_sequence"} & set(spec.method.needs):  # of an endless program there is none
+        try:
+            getattr(benchmark.space, view)()
+        except UsageError as error:
+            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
         spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from benchmarks import BENCHMARKS
 from methods import METHODS
 from tests.conftest import Printed
 
@@ -46,3 +48,27 @@ def test_every_option_the_readme_names_exists(nasbench: Callable[..., Printed]) 
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
     assert named
     assert {option for option in named if option not in known} == set()
+
+
+def test_the_search_space_of_the_readme_is_one(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    BENCHMARKS.names()
+    monkeypatch.setattr(BENCHMARKS, "_items", {n: b for n, b in BENCHMARKS._items.items() if n != "my-space"})
+    (source,) = (block for block in blocks("python") if "BENCHMARKS.register" in block)
+    exec(compile(source, "README.md", "exec"), {"__name__": "readme"})
+    assert "repeat-0/conv2d-2.kernel_size" in nasbench("show", "my-space").out
+    asked = ["--method", "random", "--method", "smbo", "--method", "mcts", "--method", "c-tpe", "--bench", "my-space"]
+    done = nasbench("run", *asked, "--constrain", "filters<=60", "--seeds", 3, "--evals", 30, "--store", tmp_path / "s")
+    assert done.code == 0, done.err
+    frame = pd.read_parquet(tmp_path / "s")
+    assert set(frame["method"]) == {"random", "smbo", "mcts", "c-tpe"}
+    assert frame.groupby(["method", "seed"])["incumbent"].last().min() < 20
+
+
+def test_published_numbers_in_the_readme_are_those_of_the_file() -> None:
+    path = Path(__file__).parent.parent / "results" / "published" / "deep_architect.json"
+    table = json.loads(path.read_text())["table_2_test_accuracy"]
+    names = {"random": "random", "mcts": "MCTS", "smbo": "SMBO", "evolution": "evolution"}
+    for name, (mean, _) in table.items():
+        assert re.search(rf"{names[name]}\s{mean:.2f}", README)

@@ -16,8 +16,9 @@ MOST_EDGES = 9
 def nasbench101(vertices: int = 7, cells: int = 3, filters: int = 16, classes: int = 10) -> Part:
     """Cells of so many vertices, the first the input and the last the output, all alike; images halve between them.
 
-    2^21 connections × 3^5 operations, of which `is_valid` keeps those of the benchmark. A vertex that takes nothing
-    is zero. Inputs of a vertex are added, and so are those of the output, which the benchmark concatenates.
+    2^21 connections × 3^5 operations, of which `is_valid` keeps those of the benchmark. Unlike there, a vertex that
+    takes nothing works on zeros, and inputs are added without 1x1 projections, those of the output (there: side by
+    side) too.
     """
     edges: dict[str, AnyHyperparameter] = {
         f"{i}-{j}": D([0, 1], name=f"{i}-{j}") for j in range(1, vertices) for i in range(j)
@@ -32,14 +33,17 @@ def nasbench101(vertices: int = 7, cells: int = 3, filters: int = 16, classes: i
 
 
 def is_valid(configuration: Configuration) -> bool:
-    """Whether a cell is one of NAS-Bench-101: at most 9 edges, and a path from input to output."""
-    edges = [tuple(map(int, name.split("-"))) for name, value in configuration if name[0].isdigit() and value == 1]
-    reached = {0}
-    for i, j in sorted(edges):
-        if i in reached:
-            reached.add(j)
-    last = max(int(name.split("-")[1]) for name, _ in configuration if name[0].isdigit())
-    return len(edges) <= MOST_EDGES and last in reached
+    """Whether a cell is one of NAS-Bench-101: a path from input to output, and at most 9 edges once pruned."""
+    bits = {name: value for name, value in configuration if name[0].isdigit()}
+    last = max(int(name.split("-")[1]) for name in bits)
+    edges = [(i, j) for j in range(1, last + 1) for i in range(j) if bits.get(f"{i}-{j}")]
+    forward, backward = {0}, {last}
+    for i, j in edges:
+        forward |= {j} if i in forward else set()
+    for i, j in reversed(edges):
+        backward |= {i} if j in backward else set()
+    alive = forward & backward  # what is on no path from input to output does not count
+    return last in forward and sum(i in alive and j in alive for i, j in edges) <= MOST_EDGES
 
 
 def _cell(

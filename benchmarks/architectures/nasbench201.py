@@ -14,7 +14,11 @@ EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 
 
 def nasbench201(cells: int = 1, filters: int = 16, classes: int = 10) -> Part:
-    """Three stages of so many equal cells, with reductions between: 5^6 = 15,625 architectures."""
+    """Three stages of so many equal cells, with reductions between: 5^6 = 15,625 architectures.
+
+    The cell is that of the benchmark; its convolutions have biases here, and a plain strided convolution stands between
+    stages where the benchmark has a residual block.
+    """
     operations = [D(OPERATIONS, name=f"Op{k}") for k in range(len(EDGES))]
     parts = [siso_sequential([layers.conv2d(filters), layers.batch_norm()])]
     for stage in range(3):

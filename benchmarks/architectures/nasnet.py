@@ -13,8 +13,9 @@ def nasnet(blocks: int = 5, normal: int = 1, stages: int = 3, filters: int = 16,
     """Stages of normal cells with a reduction cell between them; all normal cells are alike, and all reduction cells.
 
     A block chooses two of the states before it (two at first) and an operation for each, and adds them; states that
-    nobody took are put side by side. Nine of the paper's 13 operations; a cell takes the output of the one before it as
-    both of its first states, so that shapes always fit.
+    nobody took are put side by side. Nine of the paper's 13 operations; no choice between adding and putting side by
+    side; a cell takes the output of the one before it, strided at its entry, as both of its first states, so that
+    shapes always fit.
     """
     kinds = {kind: _Choices(kind, blocks) for kind in ("normal", "reduction")}
     parts = [layers.conv_norm_relu(filters)]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from benchmarks.space.base import Configuration, Space
 from benchmarks.space.grid import GridSpace
-from benchmarks.space.hyperparameters import Float, Integer
+from benchmarks.space.hyperparameters import binned
 from benchmarks.space.parameters import ParameterSpace
 
 Indices: TypeAlias = NDArray[np.int64]
 
-_BINS = 8  # of a real number or an integer
+_MOST_KNOWN = 100_000  # configurations whose buckets are kept
 
 
 class Hashed:
@@ -29,6 +29,7 @@ class Hashed:
 
     def __init__(self, space: Space, buckets: int) -> None:
         self._space, self._buckets = space, buckets
+        self._known: dict[Configuration, Indices] = {}
         self._grid = space if isinstance(space, GridSpace) else None
         if self._grid is not None:
             tokens = [[f"{h.name}={value}" for value in h.values] for h in self._grid.hyperparameters]
@@ -37,7 +38,13 @@ class Hashed:
 
     def of(self, configuration: Configuration) -> Indices:
         """The buckets of one configuration, a token each."""
-        return np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
+        found = self._known.get(configuration)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
+            self._known[configuration] = found
+        return found
 
     def draw(self, n: int, rng: Generator) -> tuple[Callable[[int], Configuration], Indices]:
         """n random configurations: the i-th on demand, and all buckets, shape (n, tokens), padded."""
@@ -65,11 +72,4 @@ def tokens(space: Space, configuration: Configuration) -> list[str]:
         return found
     values = space.values(configuration)
     ranges = {h.name: h for h in space.hyperparameters} if isinstance(space, ParameterSpace) else {}
-    return [f"{name}={_binned(ranges.get(name), value)}" for name, value in values.items()]
-
-
-def _binned(h: object, value: object) -> object:
-    if not isinstance(h, Float | Integer) or not isinstance(value, int | float):
-        return value
-    low, high, x = (np.log([h.low, h.high, value]) if h.log else np.array([h.low, h.high, value])).tolist()
-    return min(_BINS - 1, int(_BINS * (x - low) / (high - low)))
+    return [f"{name}={binned(ranges.get(name), value)}" for name, value in values.items()]

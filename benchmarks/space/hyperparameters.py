@@ -126,3 +126,11 @@ def belongs(h: Hyperparameter, x: object) -> bool:
     if isinstance(h, Integer):
         return type(x) is int and h.low <= x <= h.high
     return type(x) is int and 0 <= x < len(h.values)
+
+
+def binned(h: object, value: object, bins: int = 8) -> object:
+    """A real number or an integer as one of some bins of its range; any other value as it is."""
+    if not isinstance(h, Float | Integer) or not isinstance(value, int | float):
+        return value
+    low, high, x = (math.log(v) if h.log else float(v) for v in (h.low, h.high, value))
+    return min(bins - 1, int(bins * (x - low) / (high - low)))

@@ -57,7 +57,8 @@ def siso_or(fns: Sequence[Fn], which: AnyHyperparameter | int) -> Part:
 
 def mimo_or(fns: Sequence[Fn], which: AnyHyperparameter | int, inputs: Sequence[str], outputs: Sequence[str]) -> Part:
     """One of several parts with the same inputs and outputs."""
-    return substitution("or", lambda values: fns[values["which"]](), {"which": which}, inputs, outputs)
+    chosen: Callable[[dict[str, Any]], Part] = lambda values: fns[values["which"]]()  # noqa: E731
+    return Substitution("or", chosen, {"which": which}, inputs, outputs, branches=True).part
 
 
 def siso_optional(fn: Fn, present: AnyHyperparameter | int) -> Part:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from math import prod
+from random import Random
 from typing import TypeAlias
 
 from benchmarks.space.language.graph import (
@@ -20,7 +21,8 @@ from benchmarks.space.language.program import Program, Step, ordered_modules
 
 _MOST_EXPANSIONS = 30_000
 _MOST_STATES = 20_000
-_FEW = 64  # assignments of one module that a view looks at, where there are more
+_FEW = 64  # assignments of one module of which a view looks at all; where there are more, at some
+_RANDOM = 8  # of those some
 _MOST_DEPTH = 60  # of substitutions inside substitutions: a space that goes deeper has no end, for all we can tell
 
 Assigned: TypeAlias = dict[Independent, Value]
@@ -30,7 +32,8 @@ class Unfolded:
     """Every substitution module of a program with what it can turn into.
 
     Args:
-        every: look at all assignments of a module, however many; else at some, spread evenly over them.
+        every: look at all assignments of a module, however many; else at those where one choice differs from the first
+            assignment, and a few more.
 
     Raises ProgramError if there is no end of them: the space is infinite, or too large to unfold.
     """
@@ -62,8 +65,9 @@ class Unfolded:
             for assigned in self._assignments(module, given):
                 expansion = module.expansion(given | assigned)
                 self.contexts.append((module, assigned, expansion.scope))
-                used_modules = ordered_modules(expansion.outputs, {})
-                self.drops |= any(i.module not in used_modules for i in expansion.inputs.values())
+                for name, output in expansion.outputs.items():  # each may be the only one that is used
+                    read = ordered_modules({name: output}, {})
+                    self.drops |= any(own.module not in read for own in expansion.inputs.values())
                 inside |= self._visit(expansion.scope, given | assigned, depth + 1)
             self.foreign[module] = frozenset(inside)
             used |= inside
@@ -72,9 +76,20 @@ class Unfolded:
     def _assignments(self, module: Substitution, given: Assigned) -> Iterator[Assigned]:
         """Assignments of a module's roots that agree with what is given."""
         domains = [(given[h],) if h in given else h.values for h in module.roots]
-        step = 1 if self._every else max(1, prod(map(len, domains)) // _FEW)
-        for values in islice(product(*domains), 0, None, step):
+        whole = self._every or len(domains) <= 1 or prod(map(len, domains)) <= _FEW
+        for values in product(*domains) if whole else _some(domains):
             yield dict(zip(module.roots, values, strict=True))
+
+
+def _some(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
+    """Some of a product: the first with every value in every place, the last, and a few at random."""
+    first = tuple(domain[0] for domain in domains)
+    found = dict.fromkeys([first, tuple(domain[-1] for domain in domains)])
+    for place, domain in enumerate(domains):
+        found.update(dict.fromkeys((*first[:place], value, *first[place + 1 :]) for value in domain))
+    rng = Random(0)
+    found.update(dict.fromkeys(tuple(rng.choice(domain) for domain in domains) for _ in range(_RANDOM)))
+    yield from found
 
 
 def count(program: Program) -> int:
@@ -94,27 +109,27 @@ def count(program: Program) -> int:
         # Where a module may ignore an input, what hangs behind it may vanish: nothing is a factor before it is made.
         return frozenset() if unfolded.drops else frozenset(step.order + step.rest) - shared_by(step)
 
-    def of(step: Step) -> int:
+    def of(step: Step, made: Assigned) -> int:
         """Ways to go on, those choices aside that are factors already."""
         shared, free = shared_by(step), free_of(step)
         due = frozenset(step.order + step.rest) - free
-        earlier = frozenset((h, v) for h, v in step.assigned.items() if h in shared)
+        earlier = frozenset((h, made[h]) for h in shared if h in made)
         graph = step.connections if unfolded.drops else None
-        key = (due, frozenset(step.waiting), earlier, step.done & shared, graph)
+        key = (due, frozenset(step.waiting), earlier, graph)
         if key not in known:
             if len(known) > _MOST_STATES:
                 raise ProgramError(f"this space has too many ways to go on to be counted: more than {_MOST_STATES:,}")
-            deciding = [step.order[i] for i in step.deciding]
-            own = _ways(h for h in step.order if h not in deciding and h not in free)
+            mattering = [h for h in step.order if h in shared]
+            own = _ways(h for h in step.order if h not in shared and h not in free)
             total = 0
-            for values in product(*(h.values for h in deciding)) if not step.is_last else ():
-                chosen = dict(zip(deciding, values, strict=True))
-                following = step.after([chosen.get(h) for h in step.order])
-                total += _ways(free_of(following) - free - step.done) * of(following)
+            for values in product(*(h.values for h in mattering)) if not step.is_last else ():
+                now = {**made, **dict.fromkeys(step.order), **dict(zip(mattering, values, strict=True))}
+                following = step.after(now)
+                total += _ways(free_of(following) - free - step.done) * of(following, now)
             known[key] = own if step.is_last else own * total
         return known[key]
 
-    return _ways(free_of(program.root)) * of(program.root)
+    return _ways(free_of(program.root)) * of(program.root, {})
 
 
 def _ways(hyperparameters: Iterable[Independent]) -> int:

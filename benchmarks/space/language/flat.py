@@ -17,7 +17,8 @@ class FlatProgram:
 
     Places of the same name and the same values are one hyper-parameter, wherever they come up. It is conditional where
     one choice decides whether it exists; where several together do, it always has a coordinate, which counts when the
-    program asks for it. Raises ProgramError if the space is infinite.
+    program asks for it. Where a module waits for many choices together, some of what it can turn into is looked at; a
+    place that none of it has would stay at its first value. Raises ProgramError if the space is infinite.
     """
 
     def __init__(self, program: Program) -> None:
@@ -72,7 +73,7 @@ class FlatProgram:
         if position is None or isinstance(parent.domain, Float):
             return None
         if isinstance(parent.domain, Integer):  # what decides the graph is a choice among its values
-            self._found[position] = Ordinal(parent.name, parent.values)
+            self._found[position] = Ordinal(parent.name, tuple(parent.values))
         return Condition(position, tuple(value == assigned[parent] for value in parent.values))
 
     def _coordinate(self, position: int, value: Value) -> Coordinate:

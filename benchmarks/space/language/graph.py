@@ -42,12 +42,12 @@ class Independent:
         return self.domain.name
 
     @property
-    def values(self) -> tuple[Value, ...]:
+    def values(self) -> Sequence[Value]:
         """All its values. Raises ProgramError for a real one."""
         if isinstance(self.domain, Float):
             raise ProgramError(f"{self.name} is a real number: its values have no end")
         if isinstance(self.domain, Integer):
-            return tuple(range(self.domain.low, self.domain.high + 1))
+            return range(self.domain.low, self.domain.high + 1)
         return self.domain.values
 
 
@@ -66,23 +66,27 @@ Assignments: TypeAlias = Mapping[Independent, Value]
 
 
 def D(values: Iterable[Value], name: str | None = None) -> Independent:
-    """One of some values, without an order (the paper's notation)."""
-    return Independent(Categorical("?", tuple(values)), name)
+    """One of some values, without an order (the paper's notation). Raises ProgramError if JSON has no word for one."""
+    values = tuple(values)
+    for value in values:
+        if not isinstance(value, str | int | float | bool):
+            raise ProgramError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
+    return Independent(Categorical("a hyper-parameter", values), name)
 
 
 def ordinal(values: Iterable[float], log: bool = False, name: str | None = None) -> Independent:
     """One of some ascending numbers."""
-    return Independent(Ordinal("?", tuple(values), log), name)
+    return Independent(Ordinal("a hyper-parameter", tuple(values), log), name)
 
 
 def integer(low: int, high: int, log: bool = False, name: str | None = None) -> Independent:
     """An integer from low to high, both included."""
-    return Independent(Integer("?", low, high, log), name)
+    return Independent(Integer("a hyper-parameter", low, high, log), name)
 
 
 def real(low: float, high: float, log: bool = False, name: str | None = None) -> Independent:
     """A real number from low to high."""
-    return Independent(Float("?", low, high, log), name)
+    return Independent(Float("a hyper-parameter", low, high, log), name)
 
 
 def constant(value: Value) -> Dependent:
@@ -188,7 +192,11 @@ class Basic(Module):
 
 
 class Substitution(Module):
-    """A module that is replaced by the space that its function returns, once its hyper-parameters have values."""
+    """A module that is replaced by the space that its function returns, once its hyper-parameters have values.
+
+    Args:
+        branches: what it turns into under different values has nothing in common: the names inside tell which.
+    """
 
     def __init__(
         self,
@@ -197,9 +205,10 @@ class Substitution(Module):
         hyperparameters: Mapping[str, Any],
         inputs: Sequence[str] = ("in",),
         outputs: Sequence[str] = ("out",),
+        branches: bool = False,
     ) -> None:
         super().__init__(kind, hyperparameters, inputs, outputs)
-        self._function = function
+        self._function, self.branches = function, branches
         self._expansions: dict[tuple[Value, ...], Expansion] = {}
 
     def expansion(self, assigned: Assignments) -> Expansion:
@@ -219,13 +228,16 @@ class Expansion:
         self, module: Substitution, values: dict[str, Value], function: Callable[[dict[str, Value]], Part]
     ) -> None:
         module.scope.kept.append(None)
-        self.scope, (self.inputs, self.outputs) = build(lambda: function(values), module.name, module.scope)
+        path = f"{module.name}[{','.join(map(str, values.values()))}]" if module.branches else module.name
+        self.scope, (self.inputs, self.outputs) = build(lambda: function(values), path, module.scope)
         for mine, theirs in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
             if mine.keys() != theirs.keys():
                 raise ProgramError(
                     f"{module.name} has the names {sorted(mine)}, but its substitution under {values} returns "
                     f"{sorted(theirs)}"
                 )
+        if len(set(self.inputs.values())) < len(self.inputs):
+            raise ProgramError(f"under {values} one input stands in for two of {module.name}: connected twice")
         for name, stand_in in self.inputs.items():
             stand_in.outer = module.inputs[name]
 

@@ -1,7 +1,7 @@
 """PyTorch's layers as modules of the language, a line each; PyTorch is loaded when one is built.
 
-Every hyper-parameter may be a hyper-parameter of the language or a plain value. Convolutions and poolings keep the size
-of the image but for their stride; the number of input channels is seen when the network is built.
+Every hyper-parameter may be a hyper-parameter of the language or a plain value. Convolutions and poolings of odd kernel
+size keep the size of the image but for their stride; the number of input channels is seen when the network is built.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def layer(
     def make(values: dict[str, Any], given: Sequence[Any]) -> Any:
         import torch
 
-        return build(torch, [tuple(x.shape) for x in given], **values)
+        # In eval mode while shapes are tried: no statistics are gathered, and nothing random is drawn.
+        return build(torch, [tuple(x.shape) for x in given], **values).eval()
 
     return Basic(kind, hyperparameters or {}, make, inputs, layer=label).part
 
@@ -100,7 +101,7 @@ def max_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
     """The largest value around each place."""
     return layer(
         "max_pool",
-        lambda torch, shapes, kernel_size, stride: torch.nn.MaxPool2d(kernel_size, stride, kernel_size // 2),
+        lambda torch, shapes, kernel_size, stride: torch.nn.MaxPool2d(kernel_size, stride, (kernel_size - 1) // 2),
         {"kernel_size": kernel_size, "stride": stride},
         label="max-pool",
     )
@@ -111,7 +112,7 @@ def avg_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
     return layer(
         "avg_pool",
         lambda torch, shapes, kernel_size, stride: torch.nn.AvgPool2d(
-            kernel_size, stride, kernel_size // 2, count_include_pad=False
+            kernel_size, stride, (kernel_size - 1) // 2, count_include_pad=False
         ),
         {"kernel_size": kernel_size, "stride": stride},
         label="avg-pool",

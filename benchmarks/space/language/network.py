@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.space.base import Configuration
+from benchmarks.space.language.graph import ProgramError
 from benchmarks.space.language.program import Program
 
 
@@ -16,35 +17,50 @@ class Network(nn.Module):
     """The network that a configuration of a program names.
 
     Args:
-        shape: of one input without the batch, such as (channels, height, width).
-        name: of the program's open input; its first output is the network's.
+        shapes: of each open input without the batch, such as (channels, height, width), in the order of their names.
 
+    `forward` takes the inputs in that order, and returns the output; a tuple, in the order of their names, of several.
     Raises ProgramError that names the module and the shapes that do not fit.
     """
 
-    def __init__(
-        self, program: Program, configuration: Configuration, shape: Sequence[int], name: str | None = None
-    ) -> None:
+    def __init__(self, program: Program, configuration: Configuration, *shapes: Sequence[int]) -> None:
         super().__init__()
+        names = sorted(program.inputs)
+        if len(shapes) != len(names):
+            raise ProgramError(f"this space has the open inputs {', '.join(names)}: give a shape for each")
         graph = program.graph(configuration)
-        source = next(iter(program.inputs)) if name is None else name
         with torch.no_grad():
-            made, _ = graph.compile({source: torch.zeros(2, *shape)})
+            made, _ = graph.compile({name: torch.zeros(2, *shape) for name, shape in zip(names, shapes, strict=True)})
         self.layers = nn.ModuleDict(
             {_key(p.module.name): _module(forward) for p, forward in zip(graph.modules, made, strict=True)}
         )
         self._order = [_key(placed.module.name) for placed in graph.modules]
-        self._sources = [
-            tuple(None if isinstance(end, str) else end[0] for end in placed.sources) for placed in graph.modules
-        ]
-        self._output = next(iter(graph.outputs.values()))[0]
+        # Where each value comes from: (module, which of its outputs), the open inputs as modules -1, -2, …
+        where = {p.module: list(p.module.outputs) for p in graph.modules}
+        modules = [p.module for p in graph.modules]
 
-    def forward(self, x: Tensor) -> Tensor:
+        def place(end: tuple[int, str] | str) -> tuple[int, int]:
+            return (
+                (-1 - names.index(end), 0) if isinstance(end, str) else (end[0], where[modules[end[0]]].index(end[1]))
+            )
+
+        self._sources = [tuple(map(place, placed.sources)) for placed in graph.modules]
+        self._several = [len(module.outputs) > 1 for module in modules]
+        self._outputs = [place(end) for end in graph.outputs.values()]
+        self.train()
+
+    def forward(self, *inputs: Tensor) -> Any:
         results: list[Any] = []
+
+        def value(module: int, output: int) -> Any:
+            if module < 0:
+                return inputs[-1 - module]
+            return results[module][output] if self._several[module] else results[module]
+
         for key, sources in zip(self._order, self._sources, strict=True):
-            results.append(self.layers[key](*(x if source is None else results[source] for source in sources)))
-        found: Tensor = results[self._output]
-        return found
+            results.append(self.layers[key](*(value(*source) for source in sources)))
+        found = [value(*end) for end in self._outputs]
+        return found[0] if len(found) == 1 else tuple(found)
 
 
 class Concat(nn.Module):

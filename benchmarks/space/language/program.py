@@ -14,7 +14,7 @@ from numpy.random import Generator
 from benchmarks.errors import UsageError, unknown
 from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
 from benchmarks.space.flat import Flat
-from benchmarks.space.hyperparameters import Float, Integer, belongs, draw, has_many
+from benchmarks.space.hyperparameters import Float, Integer, belongs, binned, draw, has_many
 from benchmarks.space.language.graph import (
     Basic,
     Dependent,
@@ -58,12 +58,18 @@ class Program(Space):
         self.scope, (self.inputs, self.outputs) = build(self._write)
         self.root = Step(self.outputs, {}, frozenset())
         self._flat: Flat | None = None
+        self._checked = False
+
+    def _first(self) -> Step:
+        """Where every walk begins; what was kept of earlier ones is given up where it has grown too large."""
+        if len(self.scope.kept) > _MOST_KEPT:
+            self._begin()
+        return self.root
 
     def sample(self, rng: Generator) -> Choices:
         """Every choice drawn uniformly as it comes up (algorithm 3); architectures need not be equally likely."""
-        if len(self.scope.kept) > _MOST_KEPT:
-            self._begin()
-        step, choices = self.root, []
+        step, choices = self._first(), []
+        made: dict[Independent, Value] = {}
         while True:
             if step.finite is None:
                 values = [_value(h, draw(h.domain, rng)) for h in step.order]
@@ -77,12 +83,14 @@ class Program(Space):
                 return tuple(choices)
             if len(choices) > _MOST_CHOICES:
                 raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
-            step = step.after(values)
+            made.update(zip(step.order, values, strict=True))
+            step = step.after(made)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
         """One choice, drawn uniformly, takes another value; the rest is replayed by name.
 
-        A choice that no longer exists is dropped, a new one is drawn. Raises ProgramError where nothing can change.
+        A choice that no longer exists is dropped; a new one is drawn, and so is one whose place now has other values.
+        Raises ProgramError where nothing can change.
         """
         known: dict[str, Value] = dict(configuration)
         domains = dict(self.choices(configuration))
@@ -102,16 +110,15 @@ class Program(Space):
 
     def walked(self, choose: Callable[[Independent], Value]) -> Choices:
         """The architecture that results from choosing a value for each hyper-parameter as it is due."""
-        choices: list[tuple[str, Value]] = []
-        step = self.root
+        made: dict[Independent, Value] = {}
+        step = self._first()
         while True:
-            values = [choose(h) for h in step.order]
-            choices += [(h.name, value) for h, value in zip(step.order, values, strict=True)]
+            made.update({h: choose(h) for h in step.order})
             if step.is_last:
-                return tuple(choices)
-            if len(choices) > _MOST_CHOICES:
+                return tuple((h.name, value) for h, value in made.items())
+            if len(made) > _MOST_CHOICES:
                 raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
-            step = step.after(values)
+            step = step.after(made)
 
     def check(self, configuration: Configuration) -> None:
         if type(configuration) is not tuple:
@@ -125,18 +132,18 @@ class Program(Space):
 
     def choices(self, configuration: Choices) -> Iterator[tuple[str, Independent]]:
         """What a configuration assigns, by name. Raises ForeignConfiguration if it does not fit."""
-        pairs, step = iter(configuration), self.root
+        pairs, step = iter(configuration), self._first()
+        made: dict[Independent, Value] = {}
         while True:
-            values = []
             for h in step.order:
                 name, value = next(pairs, (None, None))
                 if name != h.name or not _has(h, value):
                     raise ForeignConfiguration(f"{name!r} = {value!r} stands where a value of {h.name} is due")
-                values.append(value)
+                made[h] = value
                 yield h.name, h
             if step.is_last:
                 break
-            step = step.after(values)
+            step = step.after(made)
         more = next(pairs, None)
         if more is not None:
             raise ForeignConfiguration(f"{more[0]!r} is no choice of this architecture")
@@ -163,12 +170,12 @@ class Program(Space):
 
     def describe(self) -> list[tuple[str, str, str]]:
         """A line a hyper-parameter, below the choice that brings it about; a tree that goes on and on is cut."""
-        lines = list(islice(_tree(self.root, "", set()), _MOST_LINES + 1))
+        lines = list(islice(_tree(self._first(), "", set(), {}), _MOST_LINES + 1))
         return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], ("…", "", "")]
 
     def __iter__(self) -> Iterator[Choices]:
         """All configurations, in the order of their choices. Raises ProgramError at a real hyper-parameter."""
-        return _all(self.root, ())
+        return _all(self._first(), {})
 
     def graph(self, configuration: Configuration) -> Architecture:
         """The network that a configuration names. Raises ForeignConfiguration if it is not of this space."""
@@ -189,39 +196,61 @@ class Program(Space):
 
     def as_sequence(self) -> Walk:
         """The view for methods that choose step by step."""
-        return ProgramWalk(self.root, (), ())
+        if not self._checked:
+            self._checked = True
+            self._check_finite()
+        return ProgramWalk(self._first(), {}, 0)
+
+    def _check_finite(self) -> None:
+        """Raises ProgramError if a real number is among the choices; an endless space is looked at no further."""
+        from benchmarks.space.language.counting import Unfolded  # which reads programs itself
+
+        try:
+            scopes = [self.scope, *(scope for _, _, scope in Unfolded(self, every=False).contexts)]
+        except ProgramError:
+            scopes = [self.scope]
+        for h in (h for scope in scopes for h in scope.independents):
+            len(h.values)
 
     def tokens(self, configuration: Configuration) -> list[str]:
         """What a linear model may know of an architecture: choices, modules with values, and pairs in sequence."""
         graph = self.graph(configuration)
-        names = [f"{p.module.kind}({','.join(map(str, p.values.values()))})" for p in graph.modules]
+        names = [
+            f"{p.module.kind}({','.join(f'{v:.1g}' if isinstance(v, float) else str(v) for v in p.values.values())})"
+            for p in graph.modules
+        ]
         pairs = [
             f"{source if isinstance(source, str) else names[source[0]]}>{name}"
             for placed, name in zip(graph.modules, names, strict=True)
             for source in placed.sources
         ]
-        return [f"{name}={value}" for name, value in configuration] + names + pairs
+        domains = dict(self.choices(configuration))
+        return [f"{name}={binned(domains[name].domain, value)}" for name, value in configuration] + names + pairs
 
 
 class ProgramWalk:
     """A program, partly decided (see `benchmarks.space.sequence.Walk`)."""
 
-    def __init__(self, step: Step, values: tuple[Value, ...], before: Choices) -> None:
-        while len(values) == len(step.order) and not step.is_last:
-            step, values = step.after(values), ()
-        self._step, self._values, self.configuration = step, values, before
+    def __init__(self, step: Step, made: dict[Independent, Value], position: int) -> None:
+        while position == len(step.order) and not step.is_last:
+            step, position = step.after(made), 0
+        self._step, self._made, self._position = step, made, position
+
+    @property
+    def configuration(self) -> Choices:
+        """The choices made so far."""
+        return tuple((h.name, value) for h, value in self._made.items())
 
     @property
     def options(self) -> int:
         """How many values the next choice has; 0 where all is decided. Raises ProgramError for a real number."""
-        due = self._step.order[len(self._values) :]
+        due = self._step.order[self._position :]
         return len(due[0].values) if due else 0
 
     def take(self, option: int) -> ProgramWalk:
         """One choice further."""
-        h = self._step.order[len(self._values)]
-        value = h.values[option]
-        return ProgramWalk(self._step, (*self._values, value), (*self.configuration, (h.name, value)))
+        h = self._step.order[self._position]
+        return ProgramWalk(self._step, {**self._made, h: h.values[option]}, self._position + 1)
 
 
 class Step:
@@ -243,12 +272,16 @@ class Step:
         self.rest = tuple(due[cut:])
         """What else is due on the graph as it is, in its order, for the steps that follow."""
         self.is_last = not waiting
-        if waiting and not self.order:
+        roots = dict.fromkeys(h for m in waiting for h in m.roots)
+        self.late = tuple(h for h in roots if h in done and h not in assigned)
+        """Choices made before anything waited for them, whose values now decide: this step stands for several."""
+        if waiting and not self.order and not self.late:
             raise ProgramError(f"{waiting[0].name} waits for a hyper-parameter that no module has")
         self.done = done | set(self.order)
         asked = {h for m in waiting for h in m.roots}
         self.deciding = tuple(i for i, h in enumerate(self.order) if h in asked)
         self._after: dict[tuple[Value, ...], Step] = {}
+        self._resolved: dict[tuple[Value, ...], Step] = {}
         names = [h.name for h in self.order]
         if len({*names, *(h.name for h in done)}) < len(names) + len(done):
             twice = next(n for n in names if names.count(n) > 1 or n in {h.name for h in done})
@@ -268,13 +301,25 @@ class Step:
             for module in ordered_modules(self._outputs, self.assigned)
         )
 
-    def after(self, values: Sequence[Value]) -> Step:
-        """The step that follows when `order` takes these values (algorithm 1)."""
-        key = tuple([values[i] for i in self.deciding])
-        found = self._after.get(key)
+    def after(self, made: dict[Independent, Value]) -> Step:
+        """The step that follows all choices made so far, those of `order` among them (algorithm 1)."""
+        found = self._following(self._after, tuple(self.order[i] for i in self.deciding), made, self.done)
+        while found.late:
+            found = found._following(found._resolved, found.late, made, self.done)
+        return found
+
+    def _following(
+        self,
+        known: dict[tuple[Value, ...], Step],
+        deciding: tuple[Independent, ...],
+        made: dict[Independent, Value],
+        done: frozenset[Independent],
+    ) -> Step:
+        key = tuple([made[h] for h in deciding])
+        found = known.get(key)
         if found is None:
-            assigned = self.assigned | {self.order[i]: values[i] for i in self.deciding}
-            found = self._after[key] = Step(self._outputs, assigned, self.done)
+            assigned = self.assigned | dict(zip(deciding, key, strict=True))
+            found = known[key] = Step(self._outputs, assigned, done)
         return found
 
 
@@ -451,7 +496,7 @@ def _named(module: Basic, result: Any) -> dict[str, Any]:
     return {names[0]: result} if len(names) == 1 else dict(zip(names, result, strict=True))
 
 
-def _finite(order: tuple[Independent, ...]) -> list[tuple[str, tuple[Value, ...], int]] | None:
+def _finite(order: tuple[Independent, ...]) -> list[tuple[str, Sequence[Value], int]] | None:
     """(name, values, their number) of each; None if one of them is a real number or an integer."""
     if any(isinstance(h.domain, Float | Integer) for h in order):
         return None
@@ -478,32 +523,43 @@ def _domain_text(h: Independent) -> str:
 _MOST_LINES = 60
 
 
-def _tree(step: Step, indent: str, seen: set[Step]) -> Iterator[tuple[str, str, str]]:
+def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Value]) -> Iterator[tuple[str, str, str]]:
     """The choices due, and below each combination of values that changes the graph what follows."""
     for h in step.order:
         yield f"{indent}{h.name}", h.domain.kind, _domain_text(h)
     if step.is_last:
         return
     deciding = [step.order[i] for i in step.deciding]
-    for values in _combinations([h.values for h in deciding]):
+    others = {h: _example(h) for h in step.order}
+    for values in _combinations([h.values if has_end(h) else [_example(h)] for h in deciding]):
         chosen = dict(zip(deciding, values, strict=True))
-        following = step.after([chosen.get(h) for h in step.order])
+        now = {**made, **others, **chosen}
+        following = step.after(now)
         if following.order and following not in seen:
             seen.add(following)
             yield f"{indent}  " + ", ".join(f"{h.name} = {v}" for h, v in chosen.items()), "", ""
-            yield from _tree(following, f"{indent}    ", seen)
+            yield from _tree(following, f"{indent}    ", seen, now)
 
 
-def _all(step: Step, before: Choices) -> Iterator[Choices]:
+def has_end(h: Independent) -> bool:
+    """Whether all values of a hyper-parameter can be listed."""
+    return not isinstance(h.domain, Float)
+
+
+def _example(h: Independent) -> Value:
+    return h.domain.low if isinstance(h.domain, Float | Integer) else h.domain.values[0]
+
+
+def _all(step: Step, before: dict[Independent, Value]) -> Iterator[Choices]:
     for values in _combinations([h.values for h in step.order]):
-        choices = (*before, *((h.name, value) for h, value in zip(step.order, values, strict=True)))
+        made = {**before, **dict(zip(step.order, values, strict=True))}
         if step.is_last:
-            yield choices
+            yield tuple((h.name, value) for h, value in made.items())
         else:
-            yield from _all(step.after(values), choices)
+            yield from _all(step.after(made), made)
 
 
-def _combinations(domains: list[tuple[Value, ...]]) -> Iterator[tuple[Value, ...]]:
+def _combinations(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
     """Like `itertools.product`, which would hold all domains' products' ends; lazily, the last the fastest."""
     if not domains:
         yield ()
