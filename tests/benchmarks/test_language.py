@@ -37,7 +37,8 @@ from benchmarks.space.language.combinators import (
 )
 from benchmarks.space.language.counting import count
 from benchmarks.space.language.graph import Basic, D, Dependent, Part, ProgramError, constant, integer, real
-from benchmarks.space.language.program import Program, ordered_hyperparameters, ordered_modules
+from benchmarks.space.language.program import Program
+from benchmarks.space.language.traversal import ordered_hyperparameters, ordered_modules
 
 COUNTS = {
     figures.figure_1: 6,

@@ -17,7 +17,8 @@ from benchmarks.space.language.graph import (
     Substitution,
     Value,
 )
-from benchmarks.space.language.program import Program, Step, ordered_modules
+from benchmarks.space.language.steps import Step, Steps
+from benchmarks.space.language.traversal import ordered_modules
 
 _MOST_EXPANSIONS = 30_000
 _MOST_STATES = 20_000
@@ -38,7 +39,7 @@ class Unfolded:
     Raises ProgramError if there is no end of them: the space is infinite, or too large to unfold.
     """
 
-    def __init__(self, program: Program, every: bool = True) -> None:
+    def __init__(self, scope: Scope, every: bool = True) -> None:
         self._every = every
         self.foreign: dict[Substitution, frozenset[Independent]] = {}
         """What each module, or anything it turns into, has from outside: shared hyper-parameters."""
@@ -46,7 +47,7 @@ class Unfolded:
         """Whether something can stand in for a module without using all of its inputs."""
         self.contexts: list[tuple[Substitution, Assigned, Scope]] = []
         """(module, what its roots are assigned, what it then turns into), parents before what they contain."""
-        self._visit(program.scope, {}, 0)
+        self._visit(scope, {}, 0)
 
     def _visit(self, scope: Scope, given: Assigned, depth: int) -> frozenset[Independent]:
         """Unfolds what a scope contains; returns what it uses from outside."""
@@ -92,14 +93,14 @@ def _some(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
     yield from found
 
 
-def count(program: Program) -> int:
+def count(program: Steps) -> int:
     """The number of configurations. Raises ProgramError if there is no end of them.
 
     Choices that no substitution module waits for, or shares, are factors as soon as they are due. What remains decides
     how the graph goes on, and steps that go on alike are counted once: that depends on the modules that wait, on the
     choices they share, and on the values of those made already.
     """
-    unfolded = Unfolded(program)
+    unfolded = Unfolded(program.scope)
     known: dict[object, int] = {}
 
     def shared_by(step: Step) -> frozenset[Independent]:

@@ -9,7 +9,7 @@ from benchmarks.space.flat import Condition, Coordinate
 from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, Ordinal
 from benchmarks.space.language.counting import Unfolded
 from benchmarks.space.language.graph import Independent, Scope, Value
-from benchmarks.space.language.program import Choices, Program
+from benchmarks.space.language.steps import Choices, Steps
 
 
 class FlatProgram:
@@ -21,14 +21,14 @@ class FlatProgram:
     place that none of it has would stay at its first value. Raises ProgramError if the space is infinite.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Steps) -> None:
         self._program = program
         self._position: dict[Hyperparameter, int] = {}
         self._found: list[Hyperparameter] = []
         self._parents: list[list[Condition | None]] = []
         inherited: dict[Scope, Condition | None] = {program.scope: None}
         self._add(program.scope, None)
-        for module, assigned, scope in Unfolded(program, every=False).contexts:
+        for module, assigned, scope in Unfolded(program.scope, every=False).contexts:
             if len(module.roots) == 1 and (condition := self._condition(module.roots[0], assigned)) is not None:
                 inherited[scope] = condition
             else:
