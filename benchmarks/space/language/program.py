@@ -26,7 +26,7 @@ from benchmarks.space.language.steps import Choices, ProgramWalk, Step
 from benchmarks.space.layers import LayerGraph
 from benchmarks.space.sequence import Walk
 
-_MOST_KEPT = 100_000  # expansions and steps; then the program is run anew
+_MOST_KEPT = 15_000  # expansions and steps, some 150 MB; then the program is run anew
 _MOST_CHOICES = 10_000  # of one architecture
 
 
