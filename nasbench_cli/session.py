@@ -115,14 +115,9 @@ def report(
     if strange:
         raise unknown("format", strange[0], FORMATS)
     stores = [Store.open(folder) for folder in folders]
-    for store in stores:
-        stale = {f.cell.bench for f in store.fragments() if not is_current(f.cell)}
-        if stale:
-            store.notices.append(
-                f"{store.folder} has stale runs on {', '.join(sorted(stale))}: made with other data, or another "
-                f"version of a method, than this installation has; `nasbench status {store.folder}` says which"
-            )
-    written = write(stores, out, None if baseline is None else _label(baseline), checkpoints, protocol, wanted)
+    written = write(
+        stores, out, None if baseline is None else _label(baseline), checkpoints, protocol, wanted, is_current
+    )
     click.echo(written.text)
     for store in stores:
         _say_notices(store)

@@ -69,6 +69,12 @@ class Curves:
         return {(int(setting[rows[0]]), int(method[rows[0]])): rows for rows in parts}
 
     @property
+    def seeds(self) -> str:
+        """How many runs each method has on each setting, for people: one number, or a range."""
+        counts = sorted(map(len, self.groups.values()))
+        return f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+
+    @property
     def complete(self) -> list[int]:
         """Settings that every method has a run on, with anything feasible in them."""
         methods = range(len(self.methods))

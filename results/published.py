@@ -65,12 +65,10 @@ def _is_meant(label: str, published: dict[str, Any]) -> bool:
 
 def differences(curves: Curves, paper: dict[str, Any]) -> str:
     """How our protocol differs from the paper's, from what the runs themselves say."""
-    counts = curves.runs.groupby(["setting", "method"]).size()
-    seeds = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
     benches = curves.settings["bench"].nunique()
     splits = ", ".join(sorted({f"{f}: {s or 'unnamed'}" for f, s in curves.settings[["family", "split"]].to_numpy()}))
     parts = [
-        f"Reproduced: {curves.protocol} a run, {seeds} seeds (published: {paper['seeds']})",
+        f"Reproduced: {curves.protocol} a run, {curves.seeds} seeds (published: {paper['seeds']})",
         f"{benches} benchmarks (published: {paper['benchmarks']})",
         f"splits of the objective: {splits}",
         "counted the same way on the settings here that the row is about",

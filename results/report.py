@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -16,12 +15,13 @@ from matplotlib.figure import Figure
 
 from results import page, panels, plots, tables
 from results.curves import Curves, load, select
-from results.errors import Interrupted, StoreError
+from results.errors import Interrupted, StoreError, nearest
 from results.fragment import Fragment, written_aside
 from results.statistics import ranking, summaries
 from results.status import status
 from results.store import Store
 from results.table import Table
+from results.trajectory import Cell
 
 Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -49,6 +49,7 @@ def write(
     checkpoints: tuple[int, ...] | None = None,
     protocol: str | None = None,
     formats: Sequence[Format] = DEFAULT_FORMATS,
+    is_current: Callable[[Cell], bool] = lambda _: True,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -57,6 +58,7 @@ def write(
         checkpoints: evaluation counts; by default those the last suite names that the runs reach.
         protocol: which runs, where the stores mix budgets or numbers of workers.
         formats: of the files.
+        is_current: whether a cell's data and method are those of this installation; the others are warned of.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
@@ -67,7 +69,7 @@ def write(
     chosen = select(stores, protocol)
     curves = load(chosen)
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
-    warnings = _warnings(stores, curves)
+    warnings = _warnings(stores, curves, is_current)
     points = _checkpoints(curves, checkpoints, wishes)
     reference = _baseline(curves, baseline, wishes)
     made = _tables(curves, reference, points)
@@ -140,15 +142,21 @@ def _by_bench(curves: Curves) -> dict[str, list[int]]:
     return found
 
 
-def _warnings(stores: Sequence[Store], curves: Curves) -> list[str]:
+def _warnings(stores: Sequence[Store], curves: Curves, is_current: Callable[[Cell], bool]) -> list[str]:
     """What keeps the report from being the whole story."""
     found = []
     for store in stores:
-        cells = [c for c in status(store, lambda _: True) if c.cell.protocol == curves.protocol]
+        cells = [c for c in status(store, is_current) if c.cell.protocol == curves.protocol]
         missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
         if missing:
             found.append(
                 f"{missing} of the {asked} runs asked for are missing: `nasbench status {store.folder}` says which"
+            )
+        stale = sorted({c.cell.bench for c in cells if c.stale})
+        if stale:
+            found.append(
+                f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, or another version of a "
+                f"method, than this installation has; `nasbench status {store.folder}` says which"
             )
     counts = curves.runs.groupby(["setting", "method"]).size()
     if counts.max() == 1:
@@ -191,8 +199,7 @@ def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str
 
 def _baseline(curves: Curves, asked: str | None, wishes: dict[str, Any]) -> int:
     if asked is not None and asked not in curves.methods:
-        nearest = difflib.get_close_matches(asked, curves.methods, n=1, cutoff=0.4)
-        suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
+        suggestion = nearest(asked, curves.methods)
         raise StoreError(f"the baseline {asked!r} has no runs here{suggestion}; allowed: {', '.join(curves.methods)}")
     candidates = [asked, wishes.get("baseline"), "random", curves.methods[0]]
     return next(curves.methods.index(name) for name in candidates if name in curves.methods)
@@ -215,7 +222,6 @@ def _page(
         }
         for f in fragments
     }
-    counts = curves.runs.groupby(["setting", "method"]).size()
     failed = curves.runs[curves.runs["failure"] != ""]
     names = curves.settings[["bench", "constraint"]].agg(", ".join, axis=1)
     return page.render(
@@ -227,7 +233,7 @@ def _page(
         families=curves.families,
         runs=len(curves.runs),
         protocol=curves.protocol,
-        seeds=f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}",
+        seeds=curves.seeds,
         linked=linked,
         has_within="within" in made,
         setting_table=made["settings"],

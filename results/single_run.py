@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 import textwrap
@@ -12,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from results.errors import StoreError
+from results.errors import StoreError, nearest
 from results.fragment import Fragment, RunRecord, Torn
 from results.store import Store
 
@@ -44,8 +43,7 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
 
 
 def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreError:
-    nearest = difflib.get_close_matches(value, allowed, n=1, cutoff=0.4)
-    suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
+    suggestion = nearest(value, allowed)
     return StoreError(f"{store.folder} has no runs of the {kind} {value!r}{suggestion}; allowed: {'; '.join(allowed)}")
 
 

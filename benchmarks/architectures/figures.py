@@ -70,18 +70,17 @@ def figure_16(nodes: int = 8) -> Part:
     def activation() -> Part:
         return siso_or([layers.relu, layers.tanh, layers.sigmoid, identity], D(range(4)))
 
-    def input_node() -> tuple[Part, Part]:
+    def input_node() -> Part:
         (x_inputs, x_outputs), (h_inputs, h_outputs) = layers.dense(h_units), layers.dense(h_units)
         a_inputs, a_outputs = layers.add(2)
         n_inputs, n_outputs = activation()
         x_outputs["out"].connect(a_inputs["in0"])
         h_outputs["out"].connect(a_inputs["in1"])
         a_outputs["out"].connect(n_inputs["in"])
-        inputs = {"x": x_inputs["in"], "ht": h_inputs["in"]}
-        return (inputs, n_outputs), (inputs, n_outputs)
+        return {"x": x_inputs["in"], "ht": h_inputs["in"]}, n_outputs
 
     def cell(dh: dict[str, Value]) -> Part:
-        inputs, first = input_node()[0]
+        inputs, first = input_node()
         outputs = [first["out"]]
         for i in range(1, nodes):
             node_inputs, node_outputs = siso_sequential([layers.dense(h_units), activation()])

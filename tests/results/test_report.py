@@ -231,6 +231,12 @@ def test_methods_on_different_data_are_never_compared(filled: Fill, tmp_path: Pa
         report.write([store], tmp_path / "out")
 
 
+def test_stale_runs_are_warned_of(compared: Store, tmp_path: Path) -> None:
+    assert "stale" not in report.write([compared], tmp_path / "out").text
+    text = report.write([compared], tmp_path / "out", is_current=lambda cell: cell.method != "random").text
+    assert "has stale runs on toy: made with other data" in " ".join(text.split())
+
+
 def test_shortened_labels_stay_distinct() -> None:
     labels = [f"evolution:population={n},tournament=5" for n in (10, 20, 40)]
     found = shortened(labels, 24)

@@ -100,7 +100,7 @@ class Architecture:
                 made.append(placed.module.make(placed.values, given))
                 results.append(_named(placed.module, made[-1](*given)))
             except Exception as error:
-                shapes = ", ".join(str(tuple(getattr(value, "shape", ()))) or repr(value) for value in given)
+                shapes = ", ".join(str(tuple(x.shape)) if hasattr(x, "shape") else repr(x) for x in given)
                 values = ", ".join(f"{name}={value}" for name, value in placed.values.items())
                 raise ProgramError(
                     f"{placed.module.name} ({values or 'no hyper-parameters'}) cannot take inputs of shape {shapes}: "

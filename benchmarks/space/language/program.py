@@ -244,7 +244,7 @@ def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Valu
         return
     deciding = [step.order[i] for i in step.deciding]
     others = {h: _example(h) for h in step.order}
-    for values in _combinations([h.values if has_end(h) else [_example(h)] for h in deciding]):
+    for values in _combinations([[_example(h)] if isinstance(h.domain, Float) else h.values for h in deciding]):
         chosen = dict(zip(deciding, values, strict=True))
         now = {**made, **others, **chosen}
         following = step.after(now)
@@ -252,11 +252,6 @@ def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Valu
             seen.add(following)
             yield f"{indent}  " + ", ".join(f"{h.name} = {v}" for h, v in chosen.items()), "", ""
             yield from _tree(following, f"{indent}    ", seen, now)
-
-
-def has_end(h: Independent) -> bool:
-    """Whether all values of a hyper-parameter can be listed."""
-    return not isinstance(h.domain, Float)
 
 
 def _example(h: Independent) -> Value:
