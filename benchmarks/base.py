@@ -61,6 +61,8 @@ class Benchmark(ABC):
     checksum: str
     fidelities: tuple[int, ...] = ()
     """The numbers of training epochs at which it can be had (`at`); empty where there is no choice."""
+    variants: tuple[str, ...] = ()
+    """What may follow its name after a slash (`variant`); empty where there is no choice."""
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
     False: costs are recorded, the clock is simulated."""
@@ -86,8 +88,15 @@ class Benchmark(ABC):
         allowed = f"allowed: {_spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"
         raise UsageError(f"{self.name} is not recorded at {epochs} epochs; {allowed}")
 
+    def variant(self, name: str) -> Benchmark:
+        """The benchmark `NAME/name`: the same data over another space, say. Raises UsageError for other names."""
+        raise unknown(f"variant of {self.name}", name, self.variants)
+
+    def make_ready(self) -> None:  # noqa: B027 (most benchmarks always are)
+        """Called before the first evaluation, off the clock. Raises UsageError where none can be: data is missing."""
+
     def known(self, column: int, configuration: Configuration) -> float:
-        """The value of a cheap metric of a configuration, without an evaluation."""
+        """The value of a cheap metric, without an evaluation; NaN for what is infeasible before training."""
         raise UsageError(f"{self.name} does not know {self.metrics[column].name} before training")
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.float64] | None:
@@ -144,15 +153,24 @@ BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "benchmark
 """Every benchmark by name: a callable that opens it."""
 
 
-def find_benchmark(name: str) -> tuple[Callable[[], Benchmark], int | None]:
-    """What opens the benchmark called `name`, and the epochs that `name@epochs` asks for (None: its own).
+def find_benchmark(name: str) -> Callable[[], Benchmark]:
+    """What opens the benchmark called `name`; `name/variant` and `name@epochs` name others made of it.
 
     Raises UsageError, with the nearest name, if there is none.
     """
-    plain, at, epochs = name.partition("@")
+    path, at, epochs = name.partition("@")
+    plain, *variants = path.split("/")
     if at and not (epochs.isascii() and epochs.isdecimal()):
-        raise UsageError(f"{name}: after @ stands a number of epochs, as in {plain}@12")
-    return BENCHMARKS.get(plain), int(epochs) if at else None
+        raise UsageError(f"{name}: after @ stands a number of epochs, as in {path}@12")
+    opener = BENCHMARKS.get(plain)
+
+    def opened() -> Benchmark:
+        benchmark = opener()
+        for variant in variants:
+            benchmark = benchmark.variant(variant)
+        return benchmark.at(int(epochs)) if at else benchmark
+
+    return opened
 
 
 def _spans(numbers: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ def matrix(as_json: bool) -> str:
 
 def show(name: str) -> str:
     """Everything about one benchmark or method. Raises UsageError if the name is neither."""
-    if name.partition("@")[0] in BENCHMARKS.names():
+    if re.split("[/@]", name)[0] in BENCHMARKS.names():
         return _show_benchmark(open_benchmark(name))
     if name in METHODS.names():
         return _show_method(name, METHODS.get(name))

@@ -109,6 +109,7 @@ def _begin_child() -> None:
 def _compute(batch: Batch, store: Store, provenance: dict[str, Any]) -> Iterator[list[RunRecord]]:
     cell = batch.planned.cell
     benchmark = open_benchmark(cell.bench)
+    benchmark.make_ready()
     done: list[Trajectory] = []
     committed = monotonic()
     for seed in batch.seeds:

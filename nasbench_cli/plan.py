@@ -70,9 +70,9 @@ def open_benchmark(name: str) -> Benchmark:
 
     Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
     """
-    opener, epochs = find_benchmark(name)
+    opener = find_benchmark(name)
     try:
-        benchmark = opener() if epochs is None else opener().at(epochs)
+        benchmark = opener()
     except UsageError:
         raise
     except Exception as error:
@@ -96,6 +96,7 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
     for grid in grids:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
+            benchmark.make_ready()
             for constraints in grid.constraints:
                 bounds = benchmark.bounds(constraints)
                 setting = _setting(benchmark, bounds)

@@ -1,12 +1,12 @@
-"""The cell of NAS-Bench-201 (Dong and Yang, ICLR 2020): four nodes, one of five operations on each of six edges."""
+"""The cell of NAS-Bench-201 (Dong and Yang, ICLR 2020): four nodes, an operation on each of six edges between them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_sequential, substitution
-from benchmarks.space.language.graph import AnyHyperparameter, D, Part, Value
+from benchmarks.space.language.combinators import identity, siso_residual, siso_sequential, substitution
+from benchmarks.space.language.graph import AnyHyperparameter, D, Part
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
@@ -14,44 +14,68 @@ EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 
 
 def nasbench201(cells: int = 1, filters: int = 16, classes: int = 10) -> Part:
-    """Three stages of so many equal cells, with reductions between: 5^6 = 15,625 architectures.
+    """Three stages of so many equal cells: 5^6 = 15,625 architectures (the benchmark has five cells a stage)."""
+    edges = [D(OPERATIONS, name=f"Op{k}") for k in range(len(EDGES))]
 
-    The cell is that of the benchmark; its convolutions have biases here, and a plain strided convolution stands between
-    stages where the benchmark has a residual block.
+    def stage(width: int) -> Part:
+        return siso_sequential([cell([_edge(width, which) for which in edges]) for _ in range(cells)])
+
+    return skeleton(stage, filters, classes)
+
+
+def skeleton(stage: Callable[[int], Part], filters: int, classes: int) -> Part:
+    """A convolution, three stages with residual reductions between them, a classifier.
+
+    Args:
+        stage: makes the stage of so many channels: `filters`, then twice, then four times as many.
     """
-    operations = [D(OPERATIONS, name=f"Op{k}") for k in range(len(EDGES))]
-    parts = [siso_sequential([layers.conv2d(filters), layers.batch_norm()])]
-    for stage in range(3):
-        width = filters * 2**stage
-        if stage:
-            parts.append(layers.conv_norm_relu(width, 3, 2))
-        parts += [_cell(width, operations) for _ in range(cells)]
+    parts = [_conv_norm(filters, 3), stage(filters)]
+    for width in (2 * filters, 4 * filters):
+        parts += [_reduction(width), stage(width)]
     return layers.classifier(siso_sequential([*parts, layers.batch_norm(), layers.relu()]), classes)
 
 
-def _cell(filters: int, operations: Sequence[AnyHyperparameter]) -> Part:
+def cell(edges: Sequence[Part]) -> Part:
+    """Four nodes, of which each but the first adds what the edges from earlier ones bring."""
     inputs, outputs = identity()
     found = [outputs["out"]]
     for node in range(1, 4):
         taken = [k for k, (_, target) in enumerate(EDGES) if target == node]
         sum_inputs, sum_outputs = layers.add(len(taken))
         for position, k in enumerate(taken):
-            part_inputs, part_outputs = _operation(filters, operations[k])
+            part_inputs, part_outputs = edges[k]
             found[EDGES[k][0]].connect(part_inputs["in"])
             part_outputs["out"].connect(sum_inputs[f"in{position}"])
         found.append(sum_outputs["out"])
     return inputs, {"out": found[-1]}
 
 
-def _operation(filters: int, which: AnyHyperparameter) -> Part:
-    def chosen(values: dict[str, Value]) -> Part:
-        if values["which"] == "none":
-            return layers.zero()
-        if values["which"] == "skip_connect":
-            return identity()
-        if values["which"] == "avg_pool_3x3":
-            return layers.avg_pool(3)
-        size = 1 if values["which"] == "nor_conv_1x1" else 3
-        return siso_sequential([layers.relu(), layers.conv2d(filters, size), layers.batch_norm()])
+def operation(name: str, filters: int, kernel_size: AnyHyperparameter | int = 3) -> Part:
+    """What stands on an edge; `kernel_size` is that of the spatial convolution."""
+    if name == "none":
+        return layers.zero()
+    if name == "skip_connect":
+        return identity()
+    if name == "avg_pool_3x3":
+        return layers.avg_pool(3)
+    size = 1 if name == "nor_conv_1x1" else kernel_size
+    return siso_sequential([layers.relu(), _conv_norm(filters, size)])
 
-    return substitution("operation", chosen, {"which": which})
+
+def _edge(filters: int, which: AnyHyperparameter) -> Part:
+    return substitution("operation", lambda values: operation(values["which"], filters), {"which": which})
+
+
+def _reduction(filters: int) -> Part:
+    """Half the size, twice the channels: two convolutions, beside a pooling and a pointwise one."""
+    return siso_residual(
+        lambda: siso_sequential(
+            [layers.relu(), _conv_norm(filters, 3, stride=2), layers.relu(), _conv_norm(filters, 3)]
+        ),
+        lambda: siso_sequential([layers.avg_pool(2, 2), layers.conv2d(filters, 1, bias=False)]),
+        layers.add,
+    )
+
+
+def _conv_norm(filters: int, kernel_size: AnyHyperparameter | int, stride: int = 1) -> Part:
+    return siso_sequential([layers.conv2d(filters, kernel_size, stride, bias=False), layers.batch_norm()])

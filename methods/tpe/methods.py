@@ -201,4 +201,7 @@ class CTPE(TPE):
                 bound = self._bounds[i]
                 value = self._problem.known(bound.column, configuration)
                 values[i] = value if bound.upper else -value
-            self._estimators().observe_known(configuration, values)
+            if any(map(math.isnan, values.values())):
+                self._estimators().observe_failure(configuration)  # infeasible before training
+            else:
+                self._estimators().observe_known(configuration, values)

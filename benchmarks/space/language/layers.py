@@ -35,12 +35,12 @@ def layer(
     return Basic(kind, hyperparameters or {}, make, inputs, layer=label).part
 
 
-def conv2d(filters: Any, kernel_size: Any = 3, stride: Any = 1, groups: Any = 1) -> Part:
-    """A convolution that keeps the image's size, stride aside."""
+def conv2d(filters: Any, kernel_size: Any = 3, stride: Any = 1, groups: Any = 1, bias: bool = True) -> Part:
+    """A convolution that keeps the image's size, stride aside; a bias is of no use before a batch normalisation."""
     return layer(
-        "conv2d",
+        "conv2d" if bias else "conv2d_without_bias",
         lambda torch, shapes, filters, kernel_size, stride, groups: torch.nn.Conv2d(
-            shapes[0][1], filters, kernel_size, stride, kernel_size // 2, groups=groups
+            shapes[0][1], filters, kernel_size, stride, kernel_size // 2, groups=groups, bias=bias
         ),
         {"filters": filters, "kernel_size": kernel_size, "stride": stride, "groups": groups},
         label="conv",

@@ -1,0 +1,6 @@
+"""Networks of NAS-Bench-201 cells (ZO-DARTS++, section III): what lives of them, how large they are, and themselves."""
+
+from benchmarks.cells.size import Size, parameters_paper, size
+from benchmarks.cells.stages import CONVOLUTIONS, Stage, dead_stages, pruned, stages_of
+
+__all__ = ["CONVOLUTIONS", "Size", "Stage", "dead_stages", "parameters_paper", "pruned", "size", "stages_of"]

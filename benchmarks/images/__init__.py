@@ -1,0 +1,9 @@
+"""Live benchmarks: networks trained on images."""
+
+from functools import partial
+
+from benchmarks.base import BENCHMARKS
+from benchmarks.images.benchmark import DATASETS, ImageBenchmark
+
+for _dataset in DATASETS.values():
+    BENCHMARKS.add(_dataset.name, partial(ImageBenchmark, _dataset))

@@ -1,0 +1,208 @@
+"""Live benchmarks: a network is trained on images, now."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import math
+from dataclasses import asdict
+from functools import cache, cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.base import Benchmark, Evaluation
+from benchmarks.errors import UsageError, unknown
+from benchmarks.images import medmnist
+from benchmarks.images.datasets import Dataset
+from benchmarks.images.digits import DIGITS
+from benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
+from benchmarks.images.spaces import SPACES, CellSpace, Frame
+from benchmarks.metrics import Metric
+from benchmarks.space import Configuration
+from benchmarks.space.language.graph import ProgramError
+
+if TYPE_CHECKING:
+    from benchmarks.images.augmentation import Resident
+
+VERSION = 1
+"""Of training and measuring: raise it when a change gives other scores."""
+
+_PLAIN = "cells"  # the space that a data set's plain name stands for
+
+DATASETS = {dataset.name: dataset for dataset in (DIGITS, *medmnist.datasets())}
+
+
+class ImageBenchmark(Benchmark):
+    """A space of networks, trained on a data set by a recipe.
+
+    Its name is `DATA[/SPACE][/RECIPE][@EPOCHS]`; what is left out is the cells, the data set's recipe, its epochs.
+    """
+
+    live = True
+
+    def __init__(
+        self, dataset: Dataset, space: str = _PLAIN, recipe: str | None = None, epochs: int | None = None
+    ) -> None:
+        self._dataset, self._space = dataset, space
+        self._recipe: Recipe = RECIPES[recipe or dataset.recipe]
+        self._epochs = epochs or self._recipe.epochs
+        self._batch = self._recipe.batch or dataset.batch[self._recipe.name]
+        parts = [space] * (space != _PLAIN) + [self._recipe.name] * (self._recipe.name != dataset.recipe)
+        self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
+        self.variants = () if epochs else self._left(space, self._recipe)
+        self.family = space
+        self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
+        self.source, self.licence = dataset.source, dataset.licence
+        frame = Frame(self._recipe.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
+        self.networks = SPACES[space](frame)
+        self.space = self.networks.program
+        self.metrics = _metrics(self._epochs, self._recipe, isinstance(self.networks, CellSpace))
+        facts = [VERSION, dataset.checksum, space, asdict(self._recipe), self._batch, self._epochs]
+        self.checksum = f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
+
+    @property
+    def training(self) -> str:
+        """How its networks are trained, in a line."""
+        r = self._recipe
+        scale = f"{self._epochs} epochs, batches of {self._batch}, {r.filters} channels in the first stage"
+        return f"{r.name} ({r.summary}); here {scale}"
+
+    def at(self, epochs: int) -> Benchmark:
+        if epochs not in self.fidelities:
+            return super().at(epochs)
+        return ImageBenchmark(self._dataset, self._space, self._recipe.name, epochs)
+
+    def variant(self, name: str) -> Benchmark:
+        if name in (self._space, self._recipe.name):
+            raise UsageError(f"{self.name} is {self.name}/{name} already: write it without")
+        if name in SPACES and self._recipe.name != self._dataset.recipe:
+            raise UsageError(f"the space comes before the recipe: {self._dataset.name}/{name}/{self._recipe.name}")
+        if name not in self.variants:
+            raise unknown(f"variant of {self.name}", name, self.variants)
+        if name in SPACES:
+            return ImageBenchmark(self._dataset, name)
+        return ImageBenchmark(self._dataset, self._space, name)
+
+    def make_ready(self) -> None:
+        if importlib.util.find_spec("torch") is None:
+            raise UsageError(f"{self.name} trains networks with PyTorch: pip install 'nasbench[live]'")
+        self._resident()
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        begin = perf_counter()
+        nothing = (math.nan,) * len(self.metrics)
+        why = self.networks.infeasible(configuration)
+        if why:
+            return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
+        from benchmarks.images import training
+
+        path = training.checkpoint_of(self.name, self.checksum, self.space.to_json(configuration), str(seed))
+        data = self._resident()
+        try:
+            trained = training.train(
+                lambda: self.networks.network(configuration),
+                data,
+                self._recipe,
+                self._epochs,
+                self._batch,
+                seed,
+                path,
+            )
+            values = {
+                f"val-error@{self._epochs}": trained.val.error,
+                "val-auc": trained.val.auc,
+                f"test-error@{self._epochs}": trained.test.error,
+                "test-auc": trained.test.auc,
+                f"test-error-optimistic@{self._epochs}": trained.optimistic,
+                "train_time": trained.seconds,
+                "latency": training.latency(trained.network, data),
+                "peak_memory": trained.memory,
+            }
+        except (training.TrainingFailed, ProgramError, RuntimeError, MemoryError) as error:
+            # A RuntimeError is PyTorch's: memory that there is not, shapes that do not fit.
+            return Evaluation(nothing, perf_counter() - begin, "failed", str(error) or type(error).__name__)
+        values |= self._cheap(configuration)
+        metrics = tuple(values[metric.name] for metric in self.metrics)
+        return Evaluation(metrics, trained.earlier + perf_counter() - begin)
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        if not self.metrics[column].cheap:
+            return super().known(column, configuration)
+        if self.networks.infeasible(configuration):
+            return math.nan
+        return self._cheap(configuration)[self.metrics[column].name]
+
+    def quantile(self, column: int, q: float) -> float:
+        """Of a cheap metric, over architectures that can be trained, drawn from the space as `sample` does."""
+        if not self.metrics[column].cheap:
+            return super().quantile(column, q)
+        return float(np.quantile(self._pool[self.metrics[column].name], q))
+
+    @cached_property
+    def _pool(self) -> dict[str, NDArray[np.float64]]:
+        """The cheap metrics of so many architectures."""
+        rng = np.random.default_rng(0)
+        rows: list[dict[str, float]] = []
+        while len(rows) < self.networks.pool:
+            configuration = self.space.sample(rng)
+            if not self.networks.infeasible(configuration):
+                rows.append(self._cheap(configuration))
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _cheap(self, configuration: Configuration) -> dict[str, float]:
+        size = self.networks.size(configuration)
+        values = {"parameters": float(size.parameters), "flops": float(size.flops)}
+        if isinstance(self.networks, CellSpace):
+            values["parameters_paper"] = float(self.networks.parameters_paper(configuration))
+        return values
+
+    def _resident(self) -> Resident:
+        return _resident(self._dataset.name)
+
+    def _left(self, space: str, recipe: Recipe) -> tuple[str, ...]:
+        """What may still follow the name."""
+        if recipe.name != self._dataset.recipe:
+            return ()
+        recipes = [name for name in RECIPES if name != recipe.name]
+        return (*(name for name in SPACES if name != _PLAIN), *recipes) if space == _PLAIN else tuple(recipes)
+
+
+@cache
+def _resident(name: str) -> Resident:
+    """A data set on the device, once a process."""
+    from benchmarks.images import training
+    from benchmarks.images.augmentation import Resident
+
+    dataset = DATASETS[name]
+    return Resident(dataset.load(), dataset.flip, training.device())
+
+
+def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:
+    """The objective first."""
+    chosen, there = "of the epoch whose validation error is smallest", "at that epoch"
+    optimistic = Metric(
+        f"test-error-optimistic@{epochs}",
+        "%",
+        description="the smallest test error of all epochs, an optimistic number: for ZO-DARTS++'s table II only",
+        split="test",
+        epoch=epochs,
+    )
+    paper = Metric("parameters_paper", "", description="parameters as ZO-DARTS++ counts them", cheap=True)
+    flops = "of convolutions and linear layers for one image; a multiply-add is two"
+    return (
+        Metric(f"val-error@{epochs}", "%", True, f"100 - validation accuracy, {chosen}", "val", epochs),
+        Metric("val-auc", "", False, f"area under the ROC curve {there}", "val", epochs),
+        Metric(f"test-error@{epochs}", "%", True, f"100 - test accuracy {there}", "test", epochs),
+        Metric("test-auc", "", False, f"area under the ROC curve {there}", "test", epochs),
+        *([optimistic] if recipe.optimistic else []),
+        Metric("parameters", "", description="number of parameters", cheap=True),
+        *([paper] if of_cells else []),
+        Metric("flops", "", description=flops, cheap=True),
+        Metric("train_time", "s", description="training alone, without validation"),
+        Metric("latency", "ms", description="of an image, in batches of up to 64, in eval mode"),
+        Metric("peak_memory", "MiB", description="parameters, gradients, momentum, and what a step keeps to go back"),
+    )

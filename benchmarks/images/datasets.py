@@ -1,0 +1,54 @@
+"""What a data set of images is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+SIDE = 28
+"""Pixels of MedMNIST's images."""
+
+
+class Split(NamedTuple):
+    """Images with what they show."""
+
+    images: NDArray[np.uint8]
+    """(images, height, width, channels)."""
+    labels: NDArray[np.int64]
+    """(images,), from 0."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set of square images, known before it is opened."""
+
+    name: str
+    side: int
+    """In pixels."""
+    channels: int
+    classes: int
+    batch: dict[str, int]
+    """Images a training step, by recipe."""
+    recipe: str
+    """The one that the plain name stands for."""
+    flip: bool
+    """Whether an image and its mirror image show the same."""
+    source: str
+    licence: str
+    checksum: str
+    load: Callable[[], dict[str, Split]]
+    """Opens the splits train, val and test, checked. Raises UsageError where one is missing or damaged."""
+
+
+def digest(splits: dict[str, Split]) -> str:
+    """The checksum of everything in a data set."""
+    found = hashlib.sha256()
+    for _, split in sorted(splits.items()):
+        found.update(split.images.tobytes())
+        found.update(split.labels.tobytes())
+    return f"sha256:{found.hexdigest()}"

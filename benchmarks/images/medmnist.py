@@ -1,0 +1,172 @@
+"""MedMNIST's official files: where they lie on this machine, how they come here, and whether they are unharmed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.errors import UsageError
+from benchmarks.folders import data_folder
+from benchmarks.images.datasets import SIDE, Dataset, Split
+
+_CHUNK = 1 << 18
+_TIMEOUT = 60.0  # seconds without a byte
+
+PACKAGE_CACHE = Path("~/.medmnist")
+"""Where the `medmnist` package keeps the same files."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """An official file."""
+
+    name: str
+    """Of the benchmark that needs it."""
+    file: str
+    url: str
+    md5: str
+
+
+def located(data: DataFile) -> Path | None:
+    """Where a file lies: in the data folder, or where the `medmnist` package keeps it; None if it is not here."""
+    places = [data_folder() / "medmnist", data_folder(), PACKAGE_CACHE.expanduser()]
+    return next((place / data.file for place in places if (place / data.file).is_file()), None)
+
+
+def check(path: Path, data: DataFile) -> None:
+    """Raises UsageError unless a file is the official one, byte for byte."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "md5").hexdigest()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    if found != data.md5:
+        raise UsageError(
+            f"{path} is not the official file of {data.name}: its MD5 is {found}, not {data.md5}; delete it and run "
+            f"`nasbench data fetch {data.name}`"
+        )
+
+
+def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
+    """Downloads a file into the data folder, and returns its path; what an interrupted download left is continued.
+
+    Args:
+        progress: called with the bytes here, and those of the whole file (0 where the server does not say).
+
+    Raises UsageError if it cannot be had or is not the official one; then nothing stands in its place.
+    """
+    folder = data_folder() / "medmnist"
+    whole, part = folder / data.file, folder / f".{data.file}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _download(data.url, part, progress)
+    except (OSError, HTTPException) as error:  # URLError is an OSError
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{data.name} cannot be fetched from {data.url}: {reason}; what has come is kept: give the command again, "
+            f"or put {data.file} into {folder} yourself"
+        ) from None
+    try:
+        check(part, data)
+    except UsageError:
+        part.unlink()
+        raise UsageError(
+            f"what came from {data.url} is not the official file of {data.name} (its MD5 is not {data.md5}), and is "
+            "deleted: try again later"
+        ) from None
+    part.replace(whole)
+    return whole
+
+
+def read(data: DataFile, counts: dict[str, int], channels: int) -> dict[str, Split]:
+    """The splits that a file holds. Raises UsageError where it is missing, damaged, or of another shape."""
+    path = located(data)
+    if path is None:
+        raise UsageError(
+            f"{data.file} is not in {data_folder()}: run `nasbench data fetch {data.name}`, or name the folder that "
+            "holds it (--data-dir, $NASBENCH_DATA)"
+        )
+    check(path, data)
+    try:
+        with np.load(path) as arrays:
+            return {
+                split: Split(
+                    arrays[f"{split}_images"].reshape(count, SIDE, SIDE, channels),
+                    arrays[f"{split}_labels"].reshape(count).astype(np.int64),
+                )
+                for split, count in counts.items()
+            }
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise UsageError(f"{path} does not hold the images of {data.name}: {type(error).__name__}: {error}") from None
+
+
+@cache
+def files() -> dict[str, DataFile]:
+    """Every official file, by the name of its benchmark."""
+    return {
+        f"medmnist-{flag}": DataFile(f"medmnist-{flag}", facts["file"], facts["url"], facts["md5"])
+        for flag, facts in _facts().items()
+    }
+
+
+def datasets() -> list[Dataset]:
+    """Every data set of MedMNIST that ZO-DARTS++ is measured on."""
+    return [_dataset(files()[f"medmnist-{flag}"], facts) for flag, facts in _facts().items()]
+
+
+def _dataset(data: DataFile, facts: dict[str, Any]) -> Dataset:
+    counts, channels = facts["counts"], facts["channels"]
+    return Dataset(
+        data.name,
+        SIDE,
+        channels,
+        facts["classes"],
+        facts["batch"],
+        recipe="search",
+        flip=True,
+        source=f"{facts['title']} of MedMNIST v2 (Yang et al., Scientific Data 2023), official splits",
+        licence=facts["licence"],
+        checksum=f"md5:{data.md5}",
+        load=lambda: read(data, counts, channels),
+    )
+
+
+@cache
+def _facts() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "medmnist.toml").read_text())
+
+
+def _download(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
+    here = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={here}-"} if here else {})
+    try:
+        answer = urllib.request.urlopen(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code != 416:  # the whole file is here already, or more than it: its checksum will tell
+            raise
+        return
+    with answer, part.open("ab") as file:
+        if answer.status != 206:  # the server begins anew
+            file.truncate(0)
+            here = 0
+        total = here + int(answer.headers.get("Content-Length", 0))
+        while chunk := answer.read(_CHUNK):
+            file.write(chunk)
+            here += len(chunk)
+            progress(here, total)
+        file.flush()
+        os.fsync(file.fileno())
+    if here < total:
+        raise OSError(f"the connection ended after {here:,} of {total:,} bytes")

@@ -1,0 +1,85 @@
+"""How networks are trained: everything that decides what a live benchmark scores, data and network aside."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+MOST_EPOCHS = 1000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """SGD with momentum, the learning rate decayed by a half cosine from epoch to epoch."""
+
+    name: str
+    summary: str
+    epochs: int
+    """Unless the benchmark's name says otherwise (`NAME@EPOCHS`)."""
+    filters: int
+    """Channels of a network's first stage."""
+    batch: int | None
+    """Images a step; None: the data set's own (table I of ZO-DARTS++)."""
+    learning_rate: float = 0.1
+    final_learning_rate: float = 0.001
+    warmup: int = 0
+    """Epochs in which the rate rises linearly to `learning_rate`, at most half of all."""
+    warmup_rate: float = 0.001
+    momentum: float = 0.9
+    nesterov: bool = True
+    weight_decay: float = 3e-4
+    clip: float | None = 5.0
+    """Largest norm of the gradient."""
+    label_smoothing: float = 0.0
+    mix: float | None = None
+    """Each batch is mixed by MixUp or CutMix, a coin decides, with a share drawn from Beta(mix, mix)."""
+    discard: int | None = None
+    """The epoch after which a hopeless network is given up (`Recipe.hopeless`)."""
+    optimistic: bool = False
+    """Whether the smallest test error over all epochs is recorded too, as ZO-DARTS++'s table II reports it."""
+
+    def rate(self, epoch: int, epochs: int) -> float:
+        """The learning rate in an epoch, from 0, of so many."""
+        warmup = min(self.warmup, epochs // 2)
+        if epoch < warmup:
+            return self.warmup_rate + (self.learning_rate - self.warmup_rate) * epoch / warmup
+        share = (epoch - warmup) / (epochs - warmup)
+        return self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * (
+            (1 + math.cos(math.pi * share)) / 2
+        )
+
+    @staticmethod
+    def hopeless(first: float, now: float) -> str:
+        """Why a network with these validation accuracies, after its first epoch and now, is given up; empty if not.
+
+        The rule of ZO-DARTS++'s scripts, which apply it to the test set.
+        """
+        if now < 0.3:
+            return f"validation accuracy {now:.3f} is below 0.3"
+        if now - first < 0.01 and now < 0.8:
+            return f"validation accuracy rose from {first:.3f} to {now:.3f} only, and is below 0.8"
+        return ""
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("smoke", "small networks, 3 epochs: seconds on a CPU", 3, filters=8, batch=64),
+        Recipe("search", "what a search can afford for each candidate: 20 epochs", 20, filters=16, batch=None),
+        Recipe(
+            "retrain",
+            "ZO-DARTS++'s training of the networks it reports: 300 epochs, warm-up, label smoothing, MixUp and CutMix",
+            300,
+            filters=16,
+            batch=None,
+            final_learning_rate=0.0,
+            warmup=10,
+            nesterov=False,
+            clip=None,
+            label_smoothing=0.1,
+            mix=0.1,
+            discard=20,
+            optimistic=True,
+        ),
+    )
+}

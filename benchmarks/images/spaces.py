@@ -1,0 +1,135 @@
+"""The spaces of networks that live benchmarks search: programs of the language, what is known of a network, itself."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.architectures.cells import cells
+from benchmarks.architectures.flat import flat
+from benchmarks.architectures.genetic import genetic
+from benchmarks.architectures.nasbench101 import MOST_EDGES, is_valid, nasbench101
+from benchmarks.architectures.nasbench201 import nasbench201
+from benchmarks.architectures.nasnet import nasnet
+from benchmarks.architectures.resnet import resnet18
+from benchmarks.cells import Size, dead_stages, parameters_paper, size, stages_of
+from benchmarks.space import Configuration
+from benchmarks.space.language.graph import Part
+from benchmarks.space.language.program import Program
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Frame(NamedTuple):
+    """What networks are made for."""
+
+    filters: int
+    """Channels of the first stage."""
+    shape: tuple[int, int, int]
+    """Of an image: channels, height, width."""
+    classes: int
+
+
+class ImageSpace(ABC):
+    """Networks that turn images (batch, channels, height, width) into scores (batch, classes)."""
+
+    pool = 200
+    """Of so many architectures quantiles are taken."""
+
+    def __init__(self, write: Callable[[], Part], frame: Frame) -> None:
+        self.program, self.frame = Program(write), frame
+
+    def infeasible(self, configuration: Configuration) -> str:
+        """Why a network cannot be trained at all; empty if it can."""
+        return ""
+
+    @abstractmethod
+    def size(self, configuration: Configuration) -> Size:
+        """Parameters and operations, exactly, without a network. Raises ProgramError if it does not fit the image."""
+
+    @abstractmethod
+    def network(self, configuration: Configuration) -> nn.Module:
+        """The network, its parameters still to be drawn. Raises ProgramError if it does not fit the image."""
+
+
+class CellSpace(ImageSpace):
+    """Networks of NAS-Bench-201 cells, built without what is dead in them, and sized by formula."""
+
+    pool = 900  # as many as the paper's
+
+    def infeasible(self, configuration: Configuration) -> str:
+        dead = dead_stages(stages_of(dict(configuration)))
+        return f"no path leads through the cell of stage {dead[0]}" if dead else ""
+
+    def size(self, configuration: Configuration) -> Size:
+        return size(stages_of(dict(configuration)), *self.frame)
+
+    def parameters_paper(self, configuration: Configuration) -> int:
+        """The number of parameters as ZO-DARTS++ counts them."""
+        return parameters_paper(stages_of(dict(configuration)), self.frame.filters, self.frame.classes)
+
+    def network(self, configuration: Configuration) -> nn.Module:
+        from benchmarks.cells.network import CellNetwork
+
+        return CellNetwork(stages_of(dict(configuration)), self.frame.filters, self.frame.shape[0], self.frame.classes)
+
+
+class WrittenSpace(ImageSpace):
+    """Networks as the language builds them."""
+
+    def __init__(
+        self, write: Callable[[], Part], frame: Frame, misfit: Callable[[Configuration], str] | None = None
+    ) -> None:
+        super().__init__(write, frame)
+        self._misfit = misfit
+        # A program of its own: methods walk the other one in their thread while networks are built in others.
+        self._builder, self._lock = Program(write), threading.Lock()
+        self._sized = lru_cache(maxsize=4096)(self._size)
+
+    def infeasible(self, configuration: Configuration) -> str:
+        return "" if self._misfit is None else self._misfit(configuration)
+
+    def size(self, configuration: Configuration) -> Size:
+        return self._sized(configuration)
+
+    def network(self, configuration: Configuration) -> nn.Module:
+        from benchmarks.space.language.network import Network
+
+        with self._lock:
+            return Network(self._builder, configuration, self.frame.shape)
+
+    def _size(self, configuration: Configuration) -> Size:
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+
+        with torch.device("meta"), torch.no_grad():  # shapes without numbers
+            network = self.network(configuration).eval()
+            with FlopCounterMode(display=False) as counter:
+                network(torch.zeros(1, *self.frame.shape))
+        return Size(sum(p.numel() for p in network.parameters()), counter.get_total_flops())
+
+
+def _nasbench101_misfit(configuration: Configuration) -> str:
+    if is_valid(configuration):
+        return ""
+    return f"no path leads through the cell, or more than {MOST_EDGES} of its edges lie on one"
+
+
+SPACES: dict[str, Callable[[Frame], ImageSpace]] = {
+    "cells": lambda frame: CellSpace(lambda: cells(frame.filters, frame.classes), frame),
+    "nasbench201": lambda frame: CellSpace(lambda: nasbench201(filters=frame.filters, classes=frame.classes), frame),
+    "genetic": lambda frame: WrittenSpace(
+        lambda: genetic(filters=[frame.filters << i for i in range(3)], classes=frame.classes), frame
+    ),
+    "flat": lambda frame: WrittenSpace(lambda: flat(filters=frame.filters, classes=frame.classes), frame),
+    "nasbench101": lambda frame: WrittenSpace(
+        lambda: nasbench101(filters=frame.filters, classes=frame.classes), frame, _nasbench101_misfit
+    ),
+    "nasnet": lambda frame: WrittenSpace(lambda: nasnet(filters=frame.filters, classes=frame.classes), frame),
+    "resnet18": lambda frame: WrittenSpace(lambda: resnet18(4 * frame.filters, frame.classes), frame),
+}
+"""By name; `cells` is what a benchmark's plain name stands for. ResNet-18 has four times the channels (64)."""

@@ -1,0 +1,309 @@
+"""One network, trained and measured: the epoch is chosen on the validation split, the test split is looked at once."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import pickle
+import statistics
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from benchmarks.folders import cache_folder
+from benchmarks.images.augmentation import Batch, Resident
+from benchmarks.images.recipes import Recipe
+
+CHECKPOINT_SECONDS = 30.0
+"""Between two checkpoints: what a kill can cost of one evaluation."""
+
+
+class TrainingFailed(Exception):
+    """A network cannot be trained to the end; the message says why."""
+
+
+class Scores(NamedTuple):
+    """How well a network does on a split."""
+
+    error: float
+    """Percent."""
+    auc: float
+    """Area under the receiver operating characteristic; with more than two classes the mean of one against the rest."""
+
+
+class Trained(NamedTuple):
+    """What training gave."""
+
+    network: nn.Module
+    """With the parameters of the chosen epoch, in eval mode."""
+    val: Scores
+    test: Scores
+    optimistic: float
+    """The smallest test error of all epochs, in percent; NaN unless the recipe asks for it."""
+    seconds: float
+    """Of training alone."""
+    memory: float
+    """MiB of parameters, gradients, momentum, and what the first step kept for its backward pass."""
+    earlier: float
+    """Seconds of an earlier attempt, which this one continued."""
+
+
+def device() -> torch.device:
+    """Where networks are trained: the GPU if there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def use_one_thread() -> None:
+    """Holds this thread's operations to one CPU core.
+
+    With more, sums are added up in an order that depends on their number, so a network's score would depend on the
+    machine; and evaluations side by side (--jobs, --workers) use the cores better than one evaluation does.
+    """
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+
+
+def train(
+    make: Callable[[], nn.Module],
+    data: Resident,
+    recipe: Recipe,
+    epochs: int,
+    batch: int,
+    seed: int,
+    checkpoint: Path | None = None,
+) -> Trained:
+    """Trains a network as the recipe says: same seed, same bits on a CPU.
+
+    Args:
+        make: makes the network; its parameters are drawn here.
+        seed: in [0, 2**63): of the parameters, the order and the augmentation of the images.
+        checkpoint: where the state is kept meanwhile; what an interrupted training left there is continued.
+
+    Raises TrainingFailed if the loss is no longer a number, or the recipe gives the network up.
+    """
+    on_gpu = data.device.type == "cuda"
+    if not on_gpu:
+        use_one_thread()
+    with torch.device("meta"):
+        network = make()
+    network = channels_last(network.to_empty(device=data.device))
+    draw_parameters(network, torch.Generator().manual_seed(seed))
+    progress = _Progress(network, recipe, checkpoint)
+    while progress.epoch < epochs:
+        begin = perf_counter()
+        for group in progress.optimizer.param_groups:
+            group["lr"] = recipe.rate(progress.epoch, epochs)
+        network.train()
+        rng = np.random.default_rng([seed, progress.epoch])
+        total = torch.zeros((), device=data.device)
+        for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
+            with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
+                if number == 0 and math.isnan(progress.memory):
+                    loss, progress.memory = _measured(network, images, recipe)
+                else:
+                    loss = _loss(network, images, recipe)
+            progress.optimizer.zero_grad()
+            torch.autograd.backward(loss)
+            if recipe.clip is not None:
+                nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
+            progress.optimizer.step()
+            total += loss.detach()
+        if not math.isfinite(total.item()):  # waits for the GPU, too
+            raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
+        progress.seconds += perf_counter() - begin
+        progress.finish_epoch(data)
+    trained = progress.chosen(data)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    return trained
+
+
+class _Progress:
+    """A training between two epochs."""
+
+    def __init__(self, network: nn.Module, recipe: Recipe, checkpoint: Path | None) -> None:
+        self._network, self._recipe, self._checkpoint = network, recipe, checkpoint
+        self.optimizer = torch.optim.SGD(
+            network.parameters(),
+            recipe.learning_rate,
+            momentum=recipe.momentum,
+            nesterov=recipe.nesterov,
+            weight_decay=recipe.weight_decay,
+        )
+        self.epoch, self.seconds, self.memory = 0, 0.0, math.nan
+        self._begun, self._earlier = perf_counter(), 0.0
+        self._first, self._optimistic = math.nan, math.nan
+        self._best: tuple[float, float] = (math.inf, math.inf)
+        self._best_state: dict[str, Tensor] = {}
+        self._saved = self._begun
+        if checkpoint is not None:
+            self._resume(checkpoint)
+
+    def finish_epoch(self, data: Resident) -> None:
+        """Looks at the validation split. Raises TrainingFailed if the recipe gives the network up."""
+        outputs, labels = outputs_of(self._network, data.plain("val")), data.labels["val"].cpu()
+        error, loss = error_of(outputs, labels), float(cross_entropy(outputs, labels))
+        self.epoch += 1
+        if self.epoch == 1:
+            self._first = 1 - error / 100
+        if self.epoch == self._recipe.discard:
+            why = self._recipe.hopeless(self._first, 1 - error / 100)
+            if why:
+                raise TrainingFailed(f"given up after {self.epoch} epochs: {why}")
+        if (error, loss) < self._best:  # of epochs with equal errors the one with the smallest loss
+            self._best = error, loss
+            self._best_state = {name: value.clone() for name, value in self._network.state_dict().items()}
+        if self._recipe.optimistic:
+            tested = error_of(outputs_of(self._network, data.plain("test")), data.labels["test"].cpu())
+            self._optimistic = float(np.fmin(self._optimistic, tested))
+        if self._checkpoint is not None and perf_counter() - self._saved >= CHECKPOINT_SECONDS:
+            self._save(self._checkpoint)
+
+    def chosen(self, data: Resident) -> Trained:
+        """The network of the epoch that is best on the validation split, and its scores."""
+        self._network.load_state_dict(self._best_state)
+        val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
+        return Trained(self._network, val, test, self._optimistic, self.seconds, self.memory, self._earlier)
+
+    def _save(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
+        torch.save(self._state(), aside)
+        aside.replace(path)
+        self._saved = perf_counter()
+
+    def _state(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "epoch": self.epoch,
+            "seconds": self.seconds,
+            "memory": self.memory,
+            "first": self._first,
+        }
+        facts |= {"optimistic": self._optimistic, "best": self._best, "best_state": self._best_state}
+        facts |= {"earlier": self._earlier + perf_counter() - self._begun}
+        return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def _resume(self, path: Path) -> None:
+        if not path.exists():
+            return
+        try:
+            state = torch.load(path, weights_only=True)
+            self._network.load_state_dict(state["network"])
+            self.optimizer.load_state_dict(state["optimizer"])
+        except (OSError, RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError):
+            path.unlink()  # torn, or of another version: the training begins anew
+            return
+        self.epoch, self.seconds, self.memory = state["epoch"], state["seconds"], state["memory"]
+        self._first, self._optimistic = state["first"], state["optimistic"]
+        self._best, self._best_state, self._earlier = state["best"], state["best_state"], state["earlier"]
+
+
+def channels_last(network: nn.Module) -> nn.Module:
+    """The network, its convolutions' weights laid out as its images are: steps are shorter, on a CPU too."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
+    return network
+
+
+def draw_parameters(network: nn.Module, generator: torch.Generator) -> None:
+    """Draws all parameters as PyTorch's layers do on their own, but from a generator: nothing global is touched.
+
+    Drawn on the CPU, so that a GPU begins with the same ones. Raises TypeError for a layer whose way is not known.
+    """
+    for module in network.modules():
+        own = dict(module.named_parameters(recurse=False))
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            fan_in = module.weight[0].numel()
+            for parameter in own.values():  # kaiming_uniform_(a = sqrt 5) of a weight has the bound of its bias
+                drawn = torch.empty(parameter.shape).uniform_(-1, 1, generator=generator) / math.sqrt(fan_in)
+                parameter.data.copy_(drawn)
+        elif isinstance(module, nn.BatchNorm2d):
+            module.reset_parameters()
+        elif own:
+            raise TypeError(f"no way to draw the parameters of {type(module).__name__} is known")
+
+
+def outputs_of(network: nn.Module, images: Iterable[Tensor]) -> Tensor:
+    """A network's scores in eval mode, on the CPU, shape (images, classes)."""
+    network.eval()
+    with torch.no_grad():
+        return torch.cat([network(part).float() for part in images]).cpu()
+
+
+def error_of(outputs: Tensor, labels: Tensor) -> float:
+    """The share of images whose highest score is not their label's, in percent."""
+    return 100 * float((outputs.argmax(1) != labels).double().mean())
+
+
+def scores(outputs: Tensor, labels: Tensor) -> Scores:
+    """Error and area under the curve, as MedMNIST evaluates: a class without images leaves the area unknown (NaN)."""
+    shares = outputs.double().softmax(1).numpy()
+    truth, classes = labels.numpy(), outputs.shape[1]
+    areas = [_area(shares[:, c], truth == c) for c in ((1,) if classes == 2 else range(classes))]
+    return Scores(error_of(outputs, labels), float(np.mean(areas)))
+
+
+def latency(network: nn.Module, data: Resident) -> float:
+    """Milliseconds an image, in batches of up to 64: the median of five passes after a first one."""
+    images = next(data.plain("test"))[:64]
+    network.eval()
+    times = []
+    with torch.no_grad():
+        for _ in range(6):
+            begin = perf_counter()
+            network(images)
+            if data.device.type == "cuda":
+                torch.cuda.synchronize()
+            times.append(perf_counter() - begin)
+    return 1000 * statistics.median(times[1:]) / len(images)
+
+
+def checkpoint_of(*identity: str) -> Path:
+    """Where the state of one training is kept while it lasts."""
+    digest = hashlib.sha256("\n".join(identity).encode()).hexdigest()
+    return cache_folder() / "checkpoints" / f"{digest}.pt"
+
+
+def _area(score: Any, positive: Any) -> float:
+    """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order, ties half."""
+    n = int(positive.sum())
+    if n in (0, len(positive)):
+        return math.nan
+    above = rankdata(score)[positive].sum() - n * (n + 1) / 2
+    return float(above / (n * (len(positive) - n)))
+
+
+def _loss(network: nn.Module, batch: Batch, recipe: Recipe) -> Tensor:
+    outputs = network(batch.images)
+    loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
+    if batch.others is None:
+        return loss
+    mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
+    return batch.share * loss + (1 - batch.share) * mixed_in
+
+
+def _measured(network: nn.Module, batch: Batch, recipe: Recipe) -> tuple[Tensor, float]:
+    """The loss of a step, and the MiB that the step and its update need."""
+    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = _loss(network, batch, recipe)
+    parameters = sum(p.untyped_storage().nbytes() for p in network.parameters())
+    return loss, (3 * parameters + sum(kept.values())) / 2**20
