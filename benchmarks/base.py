@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.constraints import Bound, Constraint
+from benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
 from benchmarks.errors import UsageError, unknown
 from benchmarks.metrics import Metric
 from benchmarks.registry import Registry
@@ -121,11 +121,11 @@ class Benchmark(ABC):
         """What constraints mean here, in their order. Raises UsageError for a metric or quantile there is not.
 
         `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
-        (1 - q)-quantile: either way the better q of the configurations is kept.
+        (1 - q)-quantile: either way the better q of the configurations is kept. A size class bounds from both sides.
         """
-        return tuple(self._bound(constraint) for constraint in constraints)
+        return tuple(bound for constraint in constraints for bound in self._bounds(constraint))
 
-    def _bound(self, constraint: Constraint) -> Bound:
+    def _bounds(self, constraint: Constraint) -> list[Bound]:
         column = self.column(constraint.metric)
         metric = self.metrics[column]
         if metric.held_out:
@@ -133,9 +133,15 @@ class Benchmark(ABC):
                 f"{metric.name} of {self.name} is measured on the test split, which is reported and never selected "
                 "on: constrain another metric"
             )
+        if constraint.size:
+            if not metric.minimize:
+                raise UsageError(f"{metric.name} is maximised: @{constraint.size} is for what grows with a network")
+            low, high = SIZE_CLASSES[constraint.size]
+            below = [Bound(metric, column, self.quantile(column, low), upper=False)] if low else []
+            return [*below, Bound(metric, column, self.quantile(column, high), upper=True)]
         if constraint.relation == "@":
-            return Bound(metric, column, self.quantile(column, constraint.number), upper=metric.minimize)
-        return Bound(metric, column, constraint.number, upper=constraint.relation == "<=")
+            return [Bound(metric, column, self.quantile(column, constraint.number), upper=metric.minimize)]
+        return [Bound(metric, column, constraint.number, upper=constraint.relation == "<=")]
 
     def quantile(self, column: int, q: float) -> float:
         """The q-quantile of a metric over all configurations. Raises UsageError where there is no table to ask."""

@@ -14,7 +14,10 @@ from benchmarks.metrics import Metric
 _BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
 _QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")
 _JOIN = re.compile(r"(?<![0-9.][eE])\+")  # "+" joins constraints, but not inside a number like 1e+6
-_FORMS = "allowed: METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE"
+_FORMS = "allowed: METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE, METRIC@S, METRIC@M, METRIC@L"
+
+SIZE_CLASSES = {"S": (0.0, 0.2), "M": (0.4, 0.6), "L": (0.8, 0.95)}
+"""Between which quantiles a metric must lie (ZO-DARTS++, section IV-C: small, medium and large networks)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -24,14 +27,20 @@ class Constraint:
     metric: str
     relation: Literal["<=", ">=", "@"]
     number: float
+    """A value, or after @ a quantile: of a size class the upper one."""
+    size: str = ""
+    """A key of SIZE_CLASSES; empty for a value or a plain quantile."""
 
     @classmethod
     def parse(cls, text: str) -> Constraint:
-        """Reads `METRIC<=VALUE`, `METRIC>=VALUE` or `METRIC@QUANTILE`. Raises UsageError if malformed."""
+        """Reads METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE or METRIC@SIZE. Raises UsageError if malformed."""
         bound = _BOUND.fullmatch(text.strip())
         match = bound or _QUANTILE.fullmatch(text.strip())
         if match is None:
             raise UsageError(f"constraint {text!r} is malformed; {_FORMS}")
+        if bound is None and match["number"].strip() in SIZE_CLASSES:
+            size = match["number"].strip()
+            return cls(match["metric"].strip(), "@", SIZE_CLASSES[size][1], size)
         try:
             number = float(match["number"])
         except ValueError:
@@ -47,7 +56,7 @@ class Constraint:
     @property
     def label(self) -> str:
         """The canonical text: what `parse` reads back as this constraint."""
-        number = repr(self.number).removesuffix(".0").replace("e+", "e")
+        number = self.size or repr(self.number).removesuffix(".0").replace("e+", "e")
         return f"{self.metric}{self.relation}{number}"
 
 

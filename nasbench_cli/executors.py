@@ -64,7 +64,7 @@ def execute(
     while waiting or suspects:
         # Suspects go one at a time, so that whoever kills its process is known.
         queue_, count = (waiting, jobs) if waiting else (deque([suspects.popleft()]), 1)
-        pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin_child)
+        pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), begin_child)
         running: dict[Future[tuple[list[RunRecord], list[str]]], Batch] = {}
         try:
             while queue_ or running:
@@ -97,7 +97,7 @@ def _compute_in_child(batch: Batch, folder: Path, provenance: dict[str, Any]) ->
     return [record for part in _compute(batch, store, provenance) for record in part], store.notices
 
 
-def _begin_child() -> None:
+def begin_child() -> None:
     """Leaves Ctrl-C to the parent, and dies with it: a killed parent must not leave computing orphans."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

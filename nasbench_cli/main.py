@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +16,24 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _DONE, _SOME_FAILED, _BAD_USAGE, _INTERRUPTED, _READER_GONE = 0, 1, 2, 130, 141
+
+
+def _takes_data_dir(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --data-dir, which stands in for $NASBENCH_DATA, also for the processes that the command starts."""
+
+    def use(context: click.Context, option: click.Parameter, folder: Path | None) -> None:
+        if folder is not None:
+            os.environ["NASBENCH_DATA"] = str(folder.resolve())
+
+    return click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        expose_value=False,
+        is_eager=True,
+        callback=use,
+        help="Where data sets and imported tables are, in place of $NASBENCH_DATA.",
+    )(command)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -45,6 +65,7 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
 @cli.command(short_help="Show a benchmark, a method, or a stored run.")
 @click.argument("what", nargs=-1, required=True, metavar="NAME | STORE METHOD BENCH SEED")
 @click.option("--constrain", metavar="CONSTRAINT", help="Which run, where the store has several constraints.")
+@_takes_data_dir
 def show(what: tuple[str, ...], constrain: str | None) -> None:
     """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options), or one run of a store.
 
@@ -69,7 +90,8 @@ def show(what: tuple[str, ...], constrain: str | None) -> None:
     "constraints",
     multiple=True,
     metavar="CONSTRAINT",
-    help="metric<=value, metric>=value, or metric@q (the q-quantile); repeated ones hold together.",
+    help="metric<=value, metric>=value, metric@q (the q-quantile), or metric@S, @M, @L (size classes: quantiles 0 to "
+    "0.2, 0.4 to 0.6, 0.8 to 0.95); repeated ones hold together.",
 )
 @click.option("--seeds", metavar="N|A:B", help="Seeds 0 … N-1, or A … B-1.  [default: 10]")
 @click.option(
@@ -94,6 +116,7 @@ def show(what: tuple[str, ...], constrain: str | None) -> None:
 @click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Runs computed at the same time.")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
+@_takes_data_dir
 def run(
     methods: tuple[str, ...],
     benchmarks: tuple[str, ...],
@@ -230,6 +253,83 @@ def import_nasbench201(file: Path, trust: bool) -> None:
     importing.import_nasbench201(file, trust)
 
 
+@cli.command(short_help="Make a table of a live benchmark.")
+@click.argument("bench", metavar="BENCH")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="E", help="Train each so long.  [default: BENCH's own]")
+@click.option("--sample", default="all", show_default=True, metavar="N|all", help="How many configurations.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 255),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Training seeds of each configuration.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="TABLE", help="Write TABLE.csv, .toml.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Evaluations at a time.",
+)
+@_takes_data_dir
+def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out: Path, jobs: int) -> None:
+    """Evaluate many configurations of a live benchmark into a table that `nasbench import table` understands.
+
+    What is evaluated is kept in TABLE.jsonl: the same command continues, and so does one for a larger sample.
+    """
+    from benchmarks import UsageError
+    from nasbench_cli import tabulate as tables
+
+    if sample != "all" and not sample.isdecimal():
+        raise UsageError(f"sample must be a number of configurations, or all, not {sample!r}")
+    tables.tabulate(bench, epochs, None if sample == "all" else int(sample), repetitions, out, jobs)
+
+
+@cli.group(short_help="Fetch and check the images of live benchmarks.")
+def data() -> None:
+    """Fetch and check the images that live benchmarks train on; nothing else here uses the network."""
+
+
+@data.command("list")
+@_takes_data_dir
+def data_list() -> None:
+    """List the data sets, and where their files are."""
+    from nasbench_cli import data as files
+
+    files.listing()
+
+
+@data.command("fetch")
+@click.argument("names", nargs=-1, metavar="NAME…")
+@click.option("--all", "everything", is_flag=True, help="All of MedMNIST.")
+@_takes_data_dir
+def data_fetch(names: tuple[str, ...], everything: bool) -> None:
+    """Download MedMNIST's official files into $NASBENCH_DATA, or your data directory, and check them.
+
+    An interrupted download is continued by the same command.
+    """
+    from benchmarks import UsageError
+    from benchmarks.images import medmnist
+    from nasbench_cli import data as files
+
+    if bool(names) == everything:
+        raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join(medmnist.files())}")
+    files.fetch(names or list(medmnist.files()))
+
+
+@data.command("verify")
+@click.argument("names", nargs=-1, metavar="[NAME…]")
+@_takes_data_dir
+def data_verify(names: tuple[str, ...]) -> int:
+    """Compare the files that are here, or those named, with the official MD5s."""
+    from nasbench_cli import data as files
+
+    return _DONE if files.verify(names) else _SOME_FAILED
+
+
 @cli.command()
 def bench() -> None:
     """Measure our speed beside a peer's, in one process."""
@@ -264,10 +364,9 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "stopped; what is stored is kept: give the same command again to continue", _INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return (
-            "give a command: list, show, run, status, report, import or bench (nasbench --help says more)",
-            _BAD_USAGE,
-        )
+        group = error.ctx.command if error.ctx is not None and isinstance(error.ctx.command, click.Group) else cli
+        path = error.ctx.command_path if error.ctx is not None else "nasbench"
+        return f"give a command: {', '.join(group.commands)} ({path} --help says more)", _BAD_USAGE
     if isinstance(error, click.UsageError) and error.ctx is not None and error.ctx.command is cli:
         return f"{error.format_message()} Allowed: {', '.join(cli.commands)}", _BAD_USAGE
     if isinstance(error, click.ClickException):

@@ -228,7 +228,8 @@ def _command() -> str:
     for before, word in zip(["", *words], words, strict=False):
         if before == "--store" or word == "--store" or word.startswith("--store="):
             continue
-        kept.append(str(Path(word).resolve()) if before == "--suite" and Path(word).exists() else word)
+        is_path = before in ("--suite", "--data-dir") and Path(word).exists()
+        kept.append(str(Path(word).resolve()) if is_path else word)
     return shlex.join(kept)
 
 

@@ -5,5 +5,7 @@ from functools import partial
 from benchmarks.base import BENCHMARKS
 from benchmarks.images.benchmark import DATASETS, ImageBenchmark
 
+__all__ = ["DATASETS", "ImageBenchmark"]
+
 for _dataset in DATASETS.values():
     BENCHMARKS.add(_dataset.name, partial(ImageBenchmark, _dataset))

@@ -178,6 +178,7 @@ def _resident(name: str) -> Resident:
     from benchmarks.images.augmentation import Resident
 
     dataset = DATASETS[name]
+    training.warm_up()
     return Resident(dataset.load(), dataset.flip, training.device())
 
 

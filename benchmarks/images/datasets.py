@@ -32,6 +32,8 @@ class Dataset:
     """In pixels."""
     channels: int
     classes: int
+    counts: dict[str, int]
+    """Images by split."""
     batch: dict[str, int]
     """Images a training step, by recipe."""
     recipe: str

@@ -133,6 +133,7 @@ def _dataset(data: DataFile, facts: dict[str, Any]) -> Dataset:
         SIDE,
         channels,
         facts["classes"],
+        counts,
         facts["batch"],
         recipe="search",
         flip=True,

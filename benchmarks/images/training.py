@@ -62,6 +62,11 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def warm_up() -> None:
+    """Loads what PyTorch loads on the first use of an optimiser: a second that belongs to no evaluation."""
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)
+
+
 def use_one_thread() -> None:
     """Holds this thread's operations to one CPU core.
 

@@ -11,6 +11,7 @@ from benchmarks import Bound, Constraint, Metric, UsageError, label, parse_const
 names = st.sampled_from(["model_size", "train_time", "x-valid-error@200", "latency"])
 constraints = st.one_of(
     st.builds(Constraint, names, st.just("@"), st.floats(0, 1, exclude_min=True)),
+    st.builds(Constraint.parse, st.sampled_from(["model_size@S", "model_size@M", "latency@L"])),
     st.builds(Constraint, names, st.sampled_from(["<=", ">="]), st.floats(allow_nan=False, allow_infinity=False)),
 )
 
@@ -34,6 +35,8 @@ def test_canonical_labels() -> None:
     assert label(parse_constraints(["train_time@0.10", "model_size@1e-1"])) == "model_size@0.1+train_time@0.1"
     assert label(parse_constraints(["parameters<=1e+6+latency>=0.50"])) == "latency>=0.5+parameters<=1000000"
     assert label(parse_constraints(["x-valid-error@200@0.5"])) == "x-valid-error@200@0.5"
+    assert label(parse_constraints(["parameters@M+latency<=3"])) == "latency<=3+parameters@M"
+    assert label(parse_constraints(["parameters@S"])) != label(parse_constraints(["parameters@0.2"]))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,8 @@ def test_canonical_labels() -> None:
         "model_size@1.01",
         "model_size@-0.1",
         "model_size@nan",
+        "model_size@XL",
+        "model_size@s",
         "model_size<=nan",
         "model_size<=inf",
         "model_size<=1<=2",

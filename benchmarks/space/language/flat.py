@@ -16,9 +16,10 @@ class FlatProgram:
     """A program as coordinates.
 
     Places of the same name and the same values are one hyper-parameter, wherever they come up. It is conditional where
-    one choice decides whether it exists; where several together do, it always has a coordinate, which counts when the
-    program asks for it. Where a module waits for many choices together, some of what it can turn into is looked at; a
-    place that none of it has would stay at its first value. Raises ProgramError if the space is infinite.
+    one choice decides whether there is a module that has it; where several together do, it always has a coordinate,
+    which counts when the program asks for it. Where a module waits for many choices together, some of what it can turn
+    into is looked at; a place that none of it has would stay at its first value. Raises ProgramError if the space is
+    infinite.
     """
 
     def __init__(self, program: Steps) -> None:
@@ -35,7 +36,12 @@ class FlatProgram:
                 inherited[scope] = inherited[module.scope]
             self._add(scope, inherited[scope])
         self.hyperparameters = tuple(self._found)
-        self.conditions = tuple(map(_merged, self._parents))
+        conditions: list[Condition | None] = []
+        for several in self._parents:
+            condition = _merged(several)
+            always = condition is not None and all(condition.permitted)  # whenever its parent is present
+            conditions.append(conditions[condition.parent] if condition is not None and always else condition)
+        self.conditions = tuple(conditions)
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
         """A configuration as coordinates, None where it does not have the hyper-parameter."""
@@ -60,7 +66,8 @@ class FlatProgram:
         return self._program.walked(choose)
 
     def _add(self, scope: Scope, condition: Condition | None) -> None:
-        for h in scope.independents:
+        used = dict.fromkeys(h for module in scope.modules for h in module.roots)
+        for h in used:
             position = self._position.get(h.domain)
             if position is None:
                 position = self._position[h.domain] = len(self._found)

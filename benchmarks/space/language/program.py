@@ -10,8 +10,8 @@ from numpy.random import Generator
 
 from benchmarks.errors import UsageError, unknown
 from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
-from benchmarks.space.flat import Flat
-from benchmarks.space.hyperparameters import Float, Integer, belongs, binned, draw, has_many
+from benchmarks.space.flat import Condition, Flat
+from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, belongs, binned, draw, has_many
 from benchmarks.space.language.architecture import Architecture
 from benchmarks.space.language.counting import Unfolded
 from benchmarks.space.language.flat import FlatProgram
@@ -161,9 +161,20 @@ class Program(Space):
         return json.dumps(dict(configuration))
 
     def describe(self) -> list[tuple[str, str, str]]:
-        """A line a hyper-parameter, below the choice that brings it about; a tree that goes on and on is cut."""
+        """A line a hyper-parameter, below the choice that brings it about.
+
+        Where that tree goes on and on, all that can ever be asked for, with the choice that brings it about; where
+        there is no end to that either, the tree is cut.
+        """
         lines = list(islice(_tree(self._first(), "", set(), {}), _MOST_LINES + 1))
-        return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], ("…", "", "")]
+        if len(lines) <= _MOST_LINES:
+            return lines
+        try:
+            flat = self.as_flat()
+        except ProgramError:
+            return [*lines[:_MOST_LINES], ("…", "", "")]
+        pairs = zip(flat.hyperparameters, flat.conditions, strict=True)
+        return [(h.name, h.kind, _text(h) + _when(condition, flat)) for h, condition in pairs]
 
     def __iter__(self) -> Iterator[Choices]:
         """All configurations, in the order of their choices. Raises ProgramError at a real hyper-parameter."""
@@ -227,10 +238,22 @@ def _has(h: Independent, value: Value) -> bool:
 
 
 def _domain_text(h: Independent) -> str:
-    d = h.domain
-    if isinstance(d, Float | Integer):
-        return f"[{d.low}, {d.high}]"
-    return ", ".join(map(str, d.values))
+    return _text(h.domain)
+
+
+def _text(domain: Hyperparameter) -> str:
+    if isinstance(domain, Float | Integer):
+        return f"[{domain.low}, {domain.high}]"
+    return ", ".join(map(str, domain.values))
+
+
+def _when(condition: Condition | None, flat: Flat) -> str:
+    if condition is None:
+        return ""
+    parent = flat.hyperparameters[condition.parent]
+    assert not isinstance(parent, Float | Integer)
+    allowed = [str(value) for value, permitted in zip(parent.values, condition.permitted, strict=True) if permitted]
+    return f"   if {parent.name} = {' or '.join(allowed)}"
 
 
 _MOST_LINES = 60
