@@ -63,9 +63,16 @@ class Benchmark(ABC):
     """The numbers of training epochs at which it can be had (`at`); empty where there is no choice."""
     variants: tuple[str, ...] = ()
     """What may follow its name after a slash (`variant`); empty where there is no choice."""
+    procedure: str = ""
+    """How a configuration is evaluated, in a line, where there is more to say than looking it up."""
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
     False: costs are recorded, the clock is simulated."""
+
+    @property
+    def seconds(self) -> float:
+        """Of one evaluation on one CPU core, roughly: a suite's time is estimated from it. 0 where it is not known."""
+        return 0.0
 
     @property
     def objective(self) -> Metric:

@@ -145,6 +145,8 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         "Space\n" + table(benchmark.space.describe()),
         "Metrics\n" + table(metrics),
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
+        f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
+        f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in benchmark.variants)}" if benchmark.variants else "",
         *(_table_facts(benchmark) if isinstance(benchmark, TabularBenchmark) else []),
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
     ]

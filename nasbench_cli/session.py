@@ -19,7 +19,7 @@ from benchmarks.errors import unknown
 from methods import MethodSpec
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
-from nasbench_cli.plan import PlannedCell, expand, is_current, provenance
+from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
 from nasbench_cli.progress import Progress
 from nasbench_cli.suites import Suite
 from results import Store
@@ -171,21 +171,27 @@ def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
 
 
 def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
-    """An estimate of the time, where it is worth a coffee: from what each method says an evaluation costs it."""
+    """An estimate of the time, where it is worth a coffee: a method's own, and that of its evaluations."""
     seconds: dict[str, float] = {}
     for p, seeds in missing:
-        own = len(seeds) * (p.cell.evals or 200) * p.spec.method.seconds / jobs
+        each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
+        own = len(seeds) * (p.cell.evals or 200) * each / jobs
         seconds[p.spec.name] = seconds.get(p.spec.name, 0.0) + own
     total = sum(seconds.values())
     if total > _WORTH_SAYING:
         longest_first = sorted(seconds.items(), key=lambda item: -item[1])
         parts = ", ".join(f"{name} {_span(own)}" for name, own in longest_first if own > 1)
-        click.echo(f"estimated: {_span(total)} with --jobs {jobs} ({parts}); --without NAME leaves a method out")
+        cores = f"--jobs {jobs}, a CPU core each" if any(map(_is_live, missing)) else f"--jobs {jobs}"
+        click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
+
+
+def _is_live(missing: tuple[PlannedCell, list[int]]) -> bool:
+    return open_benchmark(missing[0].cell.bench).live
 
 
 def _span(seconds: float) -> str:
     """Seconds as people say them."""
-    for unit, size in (("h", 3600), ("min", 60)):
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.0f} s"

@@ -28,7 +28,7 @@ from nasbench_cli.progress import Progress
 from nasbench_cli.workers import attempt
 from results.journal import Journal, Record
 
-_MOST = 1_000_000  # of the configurations that "all" may mean
+_MOST = 100_000  # of the configurations that "all" may mean
 _AHEAD = 4  # tasks a process has waiting
 
 _COST = Metric("evaluation_time", "s", description="wall time of the whole evaluation")
@@ -155,6 +155,7 @@ def _write(benchmark: Benchmark, flat: Flat, records: list[Record], out: Path) -
         "licence": benchmark.licence,
         "cost": _COST.name,
         "repetition": "repetition",
+        "missing": "invalid",  # what was not drawn, or could not be trained
     }
     lines = _lines(facts)
     for h in flat.hyperparameters:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import pickle
 import statistics
 import threading
 from collections.abc import Callable, Iterable
@@ -204,8 +203,8 @@ class _Progress:
             state = torch.load(path, weights_only=True)
             self._network.load_state_dict(state["network"])
             self.optimizer.load_state_dict(state["optimizer"])
-        except (OSError, RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError):
-            path.unlink()  # torn, or of another version: the training begins anew
+        except Exception:  # PyTorch has many, for a file that is torn or of another version
+            path.unlink()  # the training begins anew
             return
         self.epoch, self.seconds, self.memory = state["epoch"], state["seconds"], state["memory"]
         self._first, self._optimistic = state["first"], state["optimistic"]

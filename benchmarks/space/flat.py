@@ -21,6 +21,11 @@ class Condition(NamedTuple):
     permitted: tuple[bool, ...]
     """One a value of the parent."""
 
+    def holds(self, coordinates: Sequence[Coordinate]) -> bool:
+        """Whether it is present where the ones before it have these coordinates."""
+        parent = coordinates[self.parent]
+        return parent is not None and self.permitted[int(parent)]
+
 
 class Flat(Protocol):
     """What `Space.as_flat()` returns, for methods that see a configuration as coordinates (TPE)."""

@@ -121,10 +121,7 @@ class ParameterSpace(Space):
 
     def _is_present(self, d: int, coordinates: Sequence[Coordinate]) -> bool:
         condition = self.conditions[d]
-        if condition is None:
-            return True
-        choice = coordinates[condition.parent]
-        return choice is not None and condition.permitted[int(choice)]
+        return condition is None or condition.holds(coordinates)
 
     def _completed(self, coordinates: list[Coordinate], rng: Generator) -> Point:
         """The configuration with what its choices call for drawn, and what they do not permit dropped."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from numpy.random import Generator
 
 from benchmarks.errors import UsageError
 from benchmarks.space import Configuration, Float, Hyperparameter, Integer, Ordinal
+from benchmarks.space.flat import Coordinate
 from methods.base import METHODS, Method, Observation, Problem
 from methods.external.requirements import require
 
@@ -21,7 +23,8 @@ class AxNEI(Method):
     """Ax's service interface: Sobol points, then a GP with (constrained) noisy expected improvement.
 
     Constraints are Ax's outcome constraints, a failed evaluation is a failed trial, pending ones are trials that Ax
-    waits for. Seconds a suggestion: plan for it.
+    waits for. Ax sees conditional hyper-parameters as if they were always there: where one is not, its value does
+    nothing. Seconds a suggestion: plan for it.
     """
 
     needs = ("as_flat",)
@@ -34,8 +37,6 @@ class AxNEI(Method):
         self._problem, self._rng, self._initial = problem, rng, initial
         self._seed = int(rng.integers(2**31))
         self._flat = problem.flat
-        if any(self._flat.conditions):
-            raise UsageError("ax-nei does not search spaces with conditional hyper-parameters")
         self._client: Client | None = None
         self._pending: dict[Configuration, deque[int]] = {}
 
@@ -46,12 +47,13 @@ class AxNEI(Method):
         names = [h.name for h in self._flat.hyperparameters]
         try:
             ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
-            configuration = self._flat.at([_number(parameters[name]) for name in names])
+            configuration = self._flat.at(self._present([_number(parameters[name]) for name in names]))
         except (DataRequiredError, SearchSpaceExhausted):
             # It waits for initial trials that are pending, or has proposed all there is: a random one meanwhile.
             configuration = self._problem.space.sample(self._rng)
-            coordinates = map(_number, self._flat.coordinates(configuration))
-            trial = client.attach_trial(dict(zip(names, coordinates, strict=True)))
+            pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
+            coordinates = {h.name: _any_value(h) if x is None else _number(x) for h, x in pairs}
+            trial = client.attach_trial(coordinates)
         self._pending.setdefault(configuration, deque()).append(trial)
         return configuration
 
@@ -64,13 +66,22 @@ class AxNEI(Method):
         data = {f"c{i}": metrics[b.column] for i, b in enumerate(self._problem.constraints)}
         self._begun().complete_trial(trial, raw_data={"objective": metrics[0], **data})
 
+    def _present(self, proposed: list[float | int]) -> list[Coordinate]:
+        """What Ax proposes, without the hyper-parameters that such a configuration does not have."""
+        kept: list[Coordinate] = []
+        for x, condition in zip(proposed, self._flat.conditions, strict=True):
+            kept.append(x if condition is None or condition.holds(kept) else None)
+        return kept
+
     def _begun(self) -> Client:
         if self._client is None:
-            import logging
-
-            from ax.api.client import Client
-
-            logging.getLogger("ax").setLevel(logging.ERROR)
+            logging.disable(logging.INFO)  # it says that it has been imported
+            try:
+                from ax.api.client import Client
+            finally:
+                logging.disable(logging.NOTSET)
+            for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "ax"]:
+                logging.getLogger(name).setLevel(logging.ERROR)  # each has a level of its own
             client = Client(random_seed=self._seed)
             client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
             relations = enumerate(self._problem.constraints)
@@ -90,6 +101,11 @@ def _number(value: object) -> float | int:
     if isinstance(value, float | int):
         return value
     raise TypeError(f"Ax proposed {value!r}, not a number")
+
+
+def _any_value(h: Hyperparameter) -> float | int:
+    """Of a hyper-parameter that a configuration does not have."""
+    return h.low if isinstance(h, Float | Integer) else 0
 
 
 def _parameter(h: Hyperparameter) -> Any:

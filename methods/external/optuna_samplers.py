@@ -41,8 +41,7 @@ class OptunaMethod(Method):
         trial = self._begun().ask()
         coordinates: list[Coordinate] = []
         for h, condition in zip(self._flat.hyperparameters, self._flat.conditions, strict=True):
-            parent = None if condition is None else coordinates[condition.parent]
-            present = condition is None or (parent is not None and condition.permitted[int(parent)])
+            present = condition is None or condition.holds(coordinates)
             coordinates.append(_suggested(trial, h) if present else None)
         configuration = self._flat.at(coordinates)
         self._pending.setdefault(configuration, deque()).append(trial)

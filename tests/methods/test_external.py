@@ -92,9 +92,13 @@ def test_ax_proposes_something_when_it_must_wait_or_has_proposed_all() -> None:
         tiny.tell(Observation(configuration, Evaluation((float(configuration[0]),), 1.0), True))
 
 
-def test_ax_says_that_it_does_not_search_conditions() -> None:
-    with pytest.raises(UsageError, match="conditional"):
-        built("ax-nei", Problem(SPACE, Metric("loss", "")))
+def test_ax_proposes_members_of_spaces_with_conditions() -> None:
+    pytest.importorskip("ax")
+    method = METHODS.get("ax-nei")(Problem(SPACE, Metric("loss", "")), np.random.default_rng(0), initial=3)
+    for number in range(6):
+        configuration = method.ask()
+        SPACE.check(configuration)
+        method.tell(Observation(configuration, Evaluation((float(number % 3),), 1.0), True))
 
 
 def test_a_peer_that_is_not_installed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

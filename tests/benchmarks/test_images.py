@@ -1,0 +1,187 @@
+"""Live benchmarks: their names, their spaces, what an evaluation answers, and how it fails."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import Evaluation, UsageError, find_benchmark, parse_constraints
+from benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
+from benchmarks.images.datasets import Dataset, Split
+from benchmarks.images.spaces import SPACES
+from benchmarks.space import Configuration
+from methods import METHODS, Problem
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+
+def opened(name: str) -> ImageBenchmark:
+    found = find_benchmark(name)()
+    assert isinstance(found, ImageBenchmark)
+    assert found.name == name
+    return found
+
+
+def named(found: ImageBenchmark, evaluation: Evaluation) -> dict[str, float]:
+    return {m.name: value for m, value in zip(found.metrics, evaluation.metrics, strict=True)}
+
+
+def drawn(found: ImageBenchmark, dead: bool = False, seed: int = 0) -> Configuration:
+    rng = np.random.default_rng(seed)
+    while True:
+        configuration = found.space.sample(rng)
+        if bool(found.networks.infeasible(configuration)) is dead:
+            return configuration
+
+
+@pytest.mark.parametrize("space", [space for space in SPACES if space != "resnet18"])
+def test_a_network_of_every_space_is_trained_and_measured(space: str) -> None:
+    found = opened("digits@1" if space == "cells" else f"digits/{space}@1")
+    configuration = drawn(found)
+    evaluation = found.evaluate(configuration, 5)
+    assert (evaluation.status, evaluation.reason) == ("ok", "")
+    values = named(found, evaluation)
+    assert all(math.isfinite(value) for value in values.values())
+    assert 0 <= values["val-error@1"] <= 100
+    assert evaluation.cost >= values["train_time"] > 0
+    for column, metric in enumerate(found.metrics):
+        if metric.cheap:
+            assert found.known(column, configuration) == values[metric.name]
+    network = found.networks.network(configuration)
+    assert values["parameters"] == sum(p.numel() for p in network.parameters())
+    with pytest.raises(UsageError, match="does not know val-error@1 before training"):
+        found.known(0, configuration)
+
+
+def test_resnet_18_is_one_point_of_the_published_size() -> None:
+    found = opened("medmnist-path/resnet18")
+    configuration = found.space.sample(np.random.default_rng(0))
+    assert configuration == ()
+    with torch.device("meta"):
+        network = found.networks.network(configuration)
+    # torchvision's has 11,689,512 parameters: its stem is 7 x 7 on 3 channels, and it has 1000 classes.
+    stem, head = 64 * 3 * (7 * 7 - 3 * 3), 513 * (1000 - 9)
+    assert sum(p.numel() for p in network.parameters()) == 11_689_512 - stem - head
+
+
+def test_what_cannot_be_trained_is_infeasible_at_once() -> None:
+    found = opened("digits@1")
+    configuration = drawn(found, dead=True)
+    evaluation = found.evaluate(configuration, 0)
+    assert evaluation.status == "infeasible"
+    assert "no path leads through the cell of stage" in evaluation.reason
+    assert math.isnan(found.known(found.column("parameters"), configuration))
+
+
+def test_knowledge_of_dead_architectures_is_of_the_hard_constraint() -> None:
+    found = opened("digits@1")
+    problem = Problem.of(found, found.bounds(parse_constraints(["parameters@S"])))
+    method = METHODS.get("c-tpe")(problem, np.random.default_rng(0), knowledge=150)
+    method.ask()
+    samples = [found.space.sample(np.random.default_rng(0)) for _ in range(1)]
+    assert samples
+    assert method._estimators()._failures > 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("digits/cells", "digits is digits/cells already: write it without"),
+        ("digits/smoke", "digits is digits/smoke already: write it without"),
+        ("digits/genetc", "did you mean genetic"),
+        ("digits/retrain/genetic", "the space comes before the recipe: digits/genetic/retrain"),
+        ("digits/genetic/flat", "unknown variant of digits/genetic 'flat'"),
+        ("digits@0", "allowed: 1 to 1000"),
+        ("digits@x", "after @ stands a number of epochs, as in digits@12"),
+        ("nb201-cifar10/genetic", "unknown variant of nb201-cifar10"),
+        ("medmnist-brest", "did you mean medmnist-breast"),
+    ],
+)
+def test_names_that_mean_nothing_are_one_sentence(name: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        find_benchmark(name)()
+    assert sentence in str(raised.value)
+
+
+def test_names_and_identities_tell_what_differs() -> None:
+    names = ["digits", "digits@3", "digits@4", "digits/search", "digits/genetic", "digits/genetic/retrain@9"]
+    found = [opened(name) for name in [*names, "medmnist-breast/smoke", "medmnist-breast"]]
+    assert len({f.checksum for f in found}) == len(found) - 1  # digits is digits@3
+    assert found[0].checksum == found[1].checksum
+    assert "test-error-optimistic@9" in [m.name for m in found[5].metrics]
+    assert all(not m.held_out for f in found for m in f.metrics if not m.name.startswith("test-"))
+    assert all(m.held_out for f in found for m in f.metrics if m.name.startswith("test-"))
+
+
+def test_size_classes_are_quantiles_of_what_can_be_trained() -> None:
+    found = opened("medmnist-breast/nasbench201")
+    every = [c for c in found.space if not found.networks.infeasible(c)]  # type: ignore[attr-defined]
+    assert len(every) == 15_284
+    counts = [found.networks.size(c).parameters for c in every]
+    low, high = (bound.limit for bound in found.bounds(parse_constraints(["parameters@M"])))
+    assert np.quantile(counts, 0.36) <= low <= np.quantile(counts, 0.44)
+    assert np.quantile(counts, 0.56) <= high <= np.quantile(counts, 0.64)
+    (small,) = found.bounds(parse_constraints(["parameters@S"]))
+    assert small.upper
+    assert len(found.bounds(parse_constraints(["parameters@L"]))) == 2
+    with pytest.raises(UsageError, match="no table of val-error@20"):
+        found.bounds(parse_constraints(["val-error@20@M"]))
+    with pytest.raises(UsageError, match="maximised"):
+        found.bounds(parse_constraints(["val-auc@M"]))
+    with pytest.raises(UsageError, match="measured on the test split"):
+        found.bounds(parse_constraints(["test-error@20<=9"]))
+
+
+def tiny(side: int) -> Dataset:
+    """A data set of images too small for most networks."""
+    rng = np.random.default_rng(0)
+
+    def load() -> dict[str, Split]:
+        return {
+            split: Split(rng.integers(256, size=(20, side, side, 1), dtype=np.uint8), rng.integers(2, size=20))
+            for split in ("train", "val", "test")
+        }
+
+    facts = replace(DATASETS["digits"], name=f"tiny-{side}", side=side, classes=2, load=load)
+    return facts
+
+
+def test_a_network_too_deep_for_its_image_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = tiny(4)
+    monkeypatch.setitem(benchmark.DATASETS, dataset.name, dataset)
+    found = ImageBenchmark(dataset, "genetic", epochs=1)
+    evaluation = found.evaluate(drawn(found), 0)
+    assert evaluation.status == "failed"
+    assert "cannot take inputs of shape" in evaluation.reason
+    assert evaluation.cost > 0
+
+
+def test_no_memory_is_a_failed_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = opened("digits@1")
+
+    def too_large(configuration: Configuration) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr(found.networks, "network", too_large)
+    evaluation = found.evaluate(drawn(found), 0)
+    assert (evaluation.status, evaluation.reason) == ("failed", "CUDA out of memory. Tried to allocate 20.00 GiB")
+
+
+def test_digits_are_whole_and_the_same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = digits.read()
+    assert sum(len(split.labels) for split in splits.values()) == 1797
+    rows = {split.images[i].tobytes() for split in splits.values() for i in range(len(split.labels))}
+    assert len(rows) == 1797  # no image is in two splits
+    monkeypatch.setattr(digits, "digest", lambda splits: "sha256:other")
+    with pytest.raises(UsageError, match="not those that scores here are about"):
+        digits.read()
+
+
+def test_without_pytorch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"digits trains networks with PyTorch: pip install 'nasbench\[live\]'"):
+        opened("digits").make_ready()

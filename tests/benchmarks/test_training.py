@@ -1,0 +1,272 @@
+"""Training: recipes, augmentation, what is measured, and that same seeds give same bits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.images.datasets import Split
+from benchmarks.images.recipes import RECIPES, Recipe
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from benchmarks.cells import Stage  # noqa: E402
+from benchmarks.cells.network import CellNetwork  # noqa: E402
+from benchmarks.images import training  # noqa: E402
+from benchmarks.images.augmentation import Resident  # noqa: E402
+
+STAGES = (Stage(("nor_conv_3x3", "skip_connect", "none", "nor_conv_5x5", "avg_pool_3x3", "none"), 1),) * 3
+QUICK = replace(RECIPES["smoke"], filters=4)
+
+
+def made_up(count: int = 60, side: int = 8, channels: int = 1, seed: int = 0) -> Split:
+    """Images whose brightness says which of three classes they are of."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=count)
+    images = rng.integers(0, 90, (count, side, side, channels)) + 80 * labels[:, None, None, None]
+    return Split(images.astype(np.uint8), labels)
+
+
+def resident(flip: bool = True, **changes: Split) -> Resident:
+    splits = {"train": made_up(60), "val": made_up(30, seed=1), "test": made_up(30, seed=2)} | changes
+    return Resident(splits, flip, torch.device("cpu"))
+
+
+def trained(data: Resident, seed: int = 3, epochs: int = 3, recipe: Recipe = QUICK, **options: Any) -> training.Trained:
+    return training.train(lambda: CellNetwork(STAGES, 4, 1, 3), data, recipe, epochs, 16, seed, **options)
+
+
+def bits(found: training.Trained) -> list[bytes]:
+    return [value.numpy().tobytes() for value in found.network.state_dict().values()]
+
+
+def test_the_rate_warms_up_and_then_follows_pytorchs_cosine() -> None:
+    recipe = RECIPES["retrain"]
+    assert [recipe.rate(epoch, 300) for epoch in (0, 5, 10)] == pytest.approx([0.001, 0.0505, 0.1])
+    optimizer = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 290, eta_min=0.0)
+    for epoch in range(10, 300):
+        assert recipe.rate(epoch, 300) == pytest.approx(schedule.get_last_lr()[0], abs=1e-12)
+        optimizer.step()
+        schedule.step()
+    assert RECIPES["search"].rate(0, 1) == 0.1
+    assert max(recipe.rate(epoch, 6) for epoch in range(6)) == 0.1  # at most half of all epochs warm up
+
+
+@pytest.mark.parametrize(
+    ("first", "now", "hopeless"),
+    [
+        (0.1, 0.29, True),
+        (0.1, 0.3, False),
+        (0.5, 0.505, True),
+        (0.5, 0.52, False),
+        (0.8, 0.801, False),
+        (0.9, 0.2, True),
+    ],
+)
+def test_hopeless_networks_are_those_of_the_papers_rule(first: float, now: float, hopeless: bool) -> None:
+    assert bool(Recipe.hopeless(first, now)) is hopeless
+
+
+def test_every_training_image_comes_once_an_epoch_as_a_crop_perhaps_mirrored() -> None:
+    split = made_up(17, side=8, channels=3)
+    data = resident(train=split)
+    normalised = torch.cat([batch.images for batch in data.batches(5, None, np.random.default_rng(0))])
+    assert normalised.shape == (17, 3, 8, 8)
+    labels = torch.cat([batch.labels for batch in data.batches(5, None, np.random.default_rng(0))])
+    assert sorted(labels.tolist()) == sorted(split.labels.tolist())
+    mean, spread = split.images.mean((0, 1, 2)), split.images.std((0, 1, 2))
+    padded = np.pad(split.images.astype(float), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    crops: dict[bytes, int] = {}
+    for i, image in enumerate(padded):
+        for top in range(3):
+            for left in range(3):
+                crop = image[top : top + 8, left : left + 8]
+                for view in (crop, crop[:, ::-1]):
+                    crops[np.ascontiguousarray(view.astype(np.uint8)).tobytes()] = i
+    seen = []
+    for image in normalised.permute(0, 2, 3, 1).numpy():
+        pixels = np.rint(image * spread + mean).astype(np.uint8)
+        seen.append(crops[pixels.tobytes()])
+    assert sorted(seen) == list(range(17))
+
+
+def test_digits_are_never_mirrored() -> None:
+    ramp = np.tile(np.arange(8, dtype=np.uint8) * 20, (12, 8, 1))[..., None]
+    data = resident(flip=False, train=Split(ramp, np.zeros(12, np.int64)))
+    images = torch.cat([batch.images for batch in data.batches(4, None, np.random.default_rng(0))])
+    assert (images[:, 0, 3, 5] > images[:, 0, 3, 2]).all()
+    flipping = resident(flip=True, train=Split(ramp, np.zeros(12, np.int64)))
+    images = torch.cat([batch.images for batch in flipping.batches(4, None, np.random.default_rng(0))])
+    assert 0 < int((images[:, 0, 3, 5] < images[:, 0, 3, 2]).sum()) < 12
+
+
+def test_mixed_batches_hold_the_shares_they_say() -> None:
+    """With images that are all one value, a pixel tells how much of whom it holds."""
+    values = np.arange(1, 13, dtype=np.uint8) * 20
+    flat = Split(np.broadcast_to(values[:, None, None, None], (12, 8, 8, 1)).copy(), np.arange(12))
+    data = resident(flip=False, train=flat)
+    data._padded[:] = torch.from_numpy(values)[:, None, None, None]  # no black margin
+    mean, spread = flat.images.mean(), flat.images.std()
+    kinds = set()
+    for seed in range(40):
+        for batch in data.batches(12, 1.0, np.random.default_rng(seed)):
+            assert batch.others is not None
+            assert 0 <= batch.share <= 1
+            pixels = batch.images.numpy()[:, 0] * spread + mean
+            own, other = values[batch.labels.numpy()], values[batch.others.numpy()]
+            expected = batch.share * own + (1 - batch.share) * other
+            assert pixels.mean((1, 2)) == pytest.approx(expected, abs=1e-3)
+            kinds.add(bool((pixels.std((1, 2)) > 1e-3).any()))
+    assert kinds == {True, False}  # CutMix and MixUp
+
+
+def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
+    from benchmarks.images.augmentation import Batch
+
+    outputs = torch.randn(6, 3, dtype=torch.float64)
+    labels, others, share = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 2, 1, 0, 0, 1]), 0.3
+    batch = Batch(outputs, labels, others, share)
+    found = training._loss(torch.nn.Identity(), batch, RECIPES["retrain"])
+    one_hot = torch.nn.functional.one_hot
+    mixed = share * one_hot(labels, 3) + (1 - share) * one_hot(others, 3)
+    smooth = 0.9 * mixed + 0.1 / 3
+    assert float(found) == pytest.approx(float(-(smooth * outputs.log_softmax(1)).sum(1).mean()))
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_areas_equal_scikit_learns(classes: int) -> None:
+    from sklearn.metrics import accuracy_score, roc_auc_score
+
+    rng = np.random.default_rng(classes)
+    outputs = torch.from_numpy(np.round(rng.normal(size=(200, classes)), 1))  # with ties
+    labels = rng.integers(classes, size=200)
+    shares = outputs.softmax(1).numpy()
+    truth = {"multi_class": "ovr"} if classes > 2 else {}
+    expected = roc_auc_score(labels, shares if classes > 2 else shares[:, 1], **truth)
+    found = training.scores(outputs, torch.from_numpy(labels))
+    assert found.auc == pytest.approx(expected)
+    assert found.error == pytest.approx(100 * (1 - accuracy_score(labels, outputs.argmax(1))))
+    assert math.isnan(training.scores(outputs, torch.zeros(200, dtype=torch.long)).auc)
+
+
+def test_parameters_are_drawn_as_pytorch_draws_them_without_touching_its_state() -> None:
+    before = torch.get_rng_state()
+    layers = [torch.nn.Conv2d(8, 64, 3), torch.nn.Linear(50, 200), torch.nn.BatchNorm2d(4)]
+    with torch.device("meta"):
+        network = torch.nn.Sequential(torch.nn.Conv2d(8, 64, 3), torch.nn.Linear(50, 200), torch.nn.BatchNorm2d(4))
+    torch.set_rng_state(before)
+    network = network.to_empty(device="cpu")
+    training.draw_parameters(network, torch.Generator().manual_seed(1))
+    assert torch.equal(torch.get_rng_state(), before)
+    for own, theirs in zip(network, layers, strict=True):
+        for name, parameter in theirs.named_parameters():
+            drawn = own.get_parameter(name)
+            assert drawn.shape == parameter.shape
+            if parameter.numel() > 100:
+                one, two = drawn.detach(), parameter.detach()
+                assert float(one.std()) == pytest.approx(float(two.std()), rel=0.05)
+                assert float(one.abs().max()) == pytest.approx(float(two.abs().max()), rel=0.02)
+    assert torch.equal(network[2].running_var, torch.ones(4))
+    with pytest.raises(TypeError, match="Embedding"):
+        training.draw_parameters(torch.nn.Embedding(2, 2), torch.Generator())
+
+
+def test_same_seeds_give_same_bits_whatever_the_threads_and_the_global_state() -> None:
+    data = resident()
+    one = trained(data)
+    torch.manual_seed(99)
+    np.random.seed(1)
+    torch.set_num_threads(2)
+    state = torch.get_rng_state()
+    assert bits(trained(data)) == bits(one)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert bits(trained(data, seed=4)) != bits(one)
+    assert one.val.error < 40  # it has learnt something: guessing errs in two of three
+
+
+def test_nothing_is_chosen_by_the_test_split() -> None:
+    data = resident()
+    other = resident(test=made_up(30, seed=2)._replace(labels=np.zeros(30, np.int64)))
+    one, two = trained(data), trained(other)
+    assert bits(one) == bits(two)
+    assert one.val == two.val
+    assert one.test != two.test
+
+
+def test_the_epoch_is_the_best_on_the_validation_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, seen = resident(), []
+    plain = training.error_of
+    monkeypatch.setattr(training, "error_of", lambda *arguments: seen.append(plain(*arguments)) or seen[-1])
+    found = trained(data, epochs=5, recipe=replace(QUICK, optimistic=True))
+    per_epoch = seen[:10]
+    assert found.val.error == min(per_epoch[0::2])
+    assert found.optimistic == min(per_epoch[1::2])
+
+
+class _Killed(Exception):
+    pass
+
+
+def test_an_interrupted_training_continues_to_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    data, path = resident(), tmp_path / "state.pt"
+    recipe = replace(RECIPES["retrain"], filters=4, discard=None)
+    whole = trained(data, epochs=4, recipe=recipe)
+    begun = training._Progress.finish_epoch
+
+    def killed(progress: Any, splits: Resident) -> None:
+        begun(progress, splits)
+        if progress.epoch == 2:
+            raise _Killed
+
+    monkeypatch.setattr(training._Progress, "finish_epoch", killed)
+    with pytest.raises(_Killed):
+        trained(data, epochs=4, recipe=recipe, checkpoint=path)
+    assert path.exists()
+    monkeypatch.setattr(training._Progress, "finish_epoch", begun)
+    epochs = []
+    batches = data.batches
+    monkeypatch.setattr(data, "batches", lambda *arguments: epochs.append(1) or batches(*arguments))
+    resumed = trained(data, epochs=4, recipe=recipe, checkpoint=path)
+    assert len(epochs) == 2  # not four: it went on
+    assert bits(resumed) == bits(whole)
+    assert (resumed.val, resumed.test, resumed.optimistic) == (whole.val, whole.test, whole.optimistic)
+    assert resumed.earlier > 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"torn", None])
+def test_a_damaged_checkpoint_is_as_none(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "state.pt"
+    if content is None:
+        torch.save({"epoch": 1, "network": {}}, path)
+    else:
+        path.write_bytes(content)
+    data = resident()
+    assert bits(trained(data, checkpoint=path)) == bits(trained(data))
+
+
+def test_a_loss_that_is_no_number_and_a_hopeless_network_end_the_training() -> None:
+    data = resident()
+    with pytest.raises(training.TrainingFailed, match=r"the loss is (nan|inf) in epoch"):
+        trained(data, recipe=replace(QUICK, learning_rate=1e30, clip=None))
+    hopeless = replace(QUICK, learning_rate=0.0, final_learning_rate=0.0, discard=2)
+    with pytest.raises(training.TrainingFailed, match="given up after 2 epochs: validation accuracy"):
+        trained(data, recipe=hopeless)
+
+
+def test_memory_counts_parameters_thrice_and_what_a_step_keeps() -> None:
+    data = resident()
+    found = trained(data, epochs=1)
+    parameters = sum(p.numel() for p in found.network.parameters()) * 4 / 2**20
+    assert found.memory > 3 * parameters
+    images = 16 * 8 * 8 * 4 * 4 / 2**20  # one feature map of the first stage
+    assert 10 * images < found.memory - 3 * parameters < 100 * images
+    assert training.latency(found.network, data) > 0

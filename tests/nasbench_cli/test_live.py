@@ -1,0 +1,166 @@
+"""Live benchmarks from the command line: every method that fits, kill and resume, tables of one's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import Printed
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+BENCH = "digits/nasbench201@1"
+
+
+def rows(store: Path) -> pd.DataFrame:
+    files = sorted(path for path in store.glob("*.parquet") if path.name != "0-schema.parquet")
+    return pd.concat([pd.read_parquet(path) for path in files]).sort_values(["run", "evaluation"])
+
+
+@pytest.mark.parametrize(
+    ("method", "library"),
+    [
+        ("random", ""),
+        ("evolution:population=3,tournament=2", ""),
+        ("tpe:initial=3", ""),
+        ("c-tpe:initial=3,knowledge=20", ""),
+        ("smbo:initial=3", ""),
+        ("mcts", ""),
+        ("cnsga2:population=2", "optuna"),
+        ("optuna-tpe", "optuna"),
+        ("ax-nei:initial=3", "ax"),
+    ],
+)
+def test_every_method_that_fits_searches_cells_under_a_size(
+    method: str, library: str, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    if library and importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    asked = ["run", "--method", method, "--bench", "digits@1", "--constrain", "parameters@S"]
+    done = nasbench(*asked, "--seeds", 1, "--evals", 5, "--store", tmp_path / "store")
+    assert done.code == 0, done.err
+    found = rows(tmp_path / "store")
+    assert len(found) == 5
+    assert set(found["status"]) <= {"ok", "infeasible"}
+    assert (found["finished"] > found["started"]).all()
+
+
+def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp_path: Path) -> None:
+    def start(store: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "nasbench_cli", "run", "--bench", BENCH, "--method"]
+        command += ["evolution:population=3,tournament=2", "--seeds", "1", "--evals", "12", "--store"]
+        return subprocess.Popen([*command, tmp_path / store], stderr=subprocess.PIPE, start_new_session=True)
+
+    assert start("whole").wait() == 0
+    killed = 0
+    while True:
+        process = start("killed")
+        journal = tmp_path / "killed" / "_journals"
+        begun = sum(len(path.read_bytes().splitlines()) for path in journal.glob("*.jsonl"))
+        while process.poll() is None:
+            lines = sum(len(path.read_bytes().splitlines()) for path in journal.glob("*.jsonl"))
+            if killed < 3 and lines > begun + 2:  # the header, and an evaluation or two more than before
+                os.killpg(process.pid, signal.SIGKILL)
+                killed += 1
+                break
+            time.sleep(0.02)
+        if process.wait() == 0:
+            break
+    assert killed == 3
+    whole, resumed = rows(tmp_path / "whole"), rows(tmp_path / "killed")
+    for column in ("configuration", "status", "objective", "incumbent"):
+        assert whole[column].tolist() == resumed[column].tolist()
+    assert resumed["started"].is_monotonic_increasing
+
+
+def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 4]
+    objectives = []
+    for name, options in {"one": [], "two": ["--workers", 2], "jobs": ["--jobs", 2]}.items():
+        assert nasbench(*asked, *options, "--store", tmp_path / name).code == 0
+        found = rows(tmp_path / name)
+        objectives.append(sorted(zip(found["configuration"], found["objective"].fillna(-1), strict=True)))
+    assert objectives[0] == objectives[1] == objectives[2]
+
+
+def test_a_table_is_made_continued_and_imported(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "made" / "digits"
+    asked = ["tabulate", "digits/nasbench201", "--epochs", 1, "--out", out]
+    assert "4 evaluations, 0 (cached), 4 to run" in nasbench(*asked, "--sample", 2, "--repetitions", 2).out
+    done = nasbench(*asked, "--sample", 158, "--jobs", 2)
+    assert "158 evaluations, 2 (cached), 156 to run" in done.out
+    assert f"nasbench import table {out}.csv --spec {out}.toml" in done.out
+    journal = out.with_suffix(".jsonl").read_text().splitlines()
+    known = {(r["configuration"], r["ask"]): r for r in map(json.loads, journal[1:])}
+    table = pd.read_csv(out.with_suffix(".csv"))
+    assert len(known) == 160
+    assert len(table) == 158 - sum(r["status"] != "ok" for (_, ask), r in known.items() if ask == 0)
+    first = json.loads(journal[1])
+    values = json.loads(first["configuration"])
+    row = table.loc[(table[list(values)] == pd.Series(values)).all(axis=1)].iloc[0]
+    assert row["val-error@1"] == first["metrics"][0]
+    assert row["evaluation_time"] == first["cost"]
+    with out.with_suffix(".jsonl").open("a") as file:
+        file.write('{"ask": 0, "configura')  # killed in mid-write
+    again = nasbench(*asked, "--sample", 158)
+    assert "158 evaluations, 158 (cached), 0 to run" in again.out
+    assert pd.read_csv(out.with_suffix(".csv")).equals(table)
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+    imported = subprocess.run(
+        [sys.executable, "-m", "nasbench_cli", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert imported.returncode == 0, imported.stderr
+    assert "digits-nasbench201-1: " in imported.stdout
+    assert f"{len(table)} of 15,625 configurations" in imported.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["digits"], "is no grid"),
+        (["nb201-cifar10"], "is a table already"),
+        (["digits/nasbench201", "--sample", "20000"], "sample must lie in [1, 15,625]"),
+        (["digits/genetic"], "has 524,288 configurations"),
+        (["digits/nasbench201", "--sample", "some"], "must be a number of configurations, or all"),
+        (["digits/nasbench201", "--epochs", "0"], "--epochs"),
+    ],
+)
+def test_tables_that_cannot_be_made_are_one_sentence(
+    arguments: list[str], sentence: str, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    done = nasbench("tabulate", *arguments, "--out", tmp_path / "x")
+    assert done.code == 2
+    assert sentence in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_data_dir_stands_in_for_the_data_folder(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", os.environ["NASBENCH_DATA"])  # so that it is put back
+    listed = nasbench("data", "list", "--data-dir", tmp_path)
+    assert listed.code == 0
+    assert "not here" in listed.out
+    assert os.environ["NASBENCH_DATA"] == str(tmp_path)
+
+
+def test_a_store_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Printed]) -> None:
+    shown = nasbench("show", "digits/genetic").out
+    assert "3 epochs, batches of 64, 8 channels in the first stage" in shown
+    assert "digits/genetic/retrain" in shown
