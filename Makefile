@@ -1,8 +1,9 @@
 # Each target works from a fresh clone. PYTHON is a Python 3.11. EXTRAS are what tests and checks install
-# beside the core: dev,peers by default; gp (Ax, PyTorch) adds the Gaussian processes, whose tests are skipped without.
+# beside the core: dev,peers,live by default; gp (Ax) adds the Gaussian processes, nb201 the official readers of
+# NAS-Bench-201, whose tests are skipped without.
 PYTHON ?= python3
 JOBS ?= 2
-EXTRAS ?= dev,peers
+EXTRAS ?= dev,peers,live
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 

@@ -21,7 +21,7 @@ from benchmarks.architectures.figures import figure_4
 from benchmarks.space.language.counting import count
 from benchmarks.space.language.program import Program
 from methods import MethodSpec, Observation, Problem
-from nasbench_cli import executors
+from nasbench_cli import executors, training_speed
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark, provenance
 from results import Store
@@ -54,6 +54,10 @@ def main() -> None:
         click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
     _suggestion_speed()
     _language_speed()
+    if importlib.util.find_spec("torch"):
+        training_speed.main()
+    else:
+        click.echo("No training: PyTorch is not installed (pip install 'nasbench[live]').")
     _report_speed()
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench_cli", *arguments]

@@ -53,20 +53,20 @@ class ImageBenchmark(Benchmark):
         self._dataset, self._space = dataset, space
         self._recipe: Recipe = RECIPES[recipe or dataset.recipe]
         self._epochs = epochs or self._recipe.epochs
-        self._batch = self._recipe.batch or dataset.batch[self._recipe.name]
+        self.batch = self._recipe.batch or dataset.batch[self._recipe.name]
         parts = [space] * (space != _PLAIN) + [self._recipe.name] * (self._recipe.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
         self.variants = () if epochs else self._left(space, self._recipe)
         self.family = space
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.source, self.licence = dataset.source, dataset.licence
-        r, scale = self._recipe, f"{self._epochs} epochs, batches of {self._batch}"
+        r, scale = self._recipe, f"{self._epochs} epochs, batches of {self.batch}"
         self.procedure = f"recipe {r.name}: {r.summary}; here {scale}, {r.filters} channels in the first stage"
         frame = Frame(self._recipe.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES[space](frame)
         self.space = self.networks.program
         self.metrics = _metrics(self._epochs, self._recipe, isinstance(self.networks, CellSpace))
-        facts = [VERSION, dataset.checksum, space, asdict(self._recipe), self._batch, self._epochs]
+        facts = [VERSION, dataset.checksum, space, asdict(self._recipe), self.batch, self._epochs]
         self.checksum = f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
 
     @cached_property
@@ -95,7 +95,7 @@ class ImageBenchmark(Benchmark):
     def make_ready(self) -> None:
         if importlib.util.find_spec("torch") is None:
             raise UsageError(f"{self.name} trains networks with PyTorch: pip install 'nasbench[live]'")
-        self._resident()
+        self.resident()
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
         begin = perf_counter()
@@ -106,14 +106,14 @@ class ImageBenchmark(Benchmark):
         from benchmarks.images import training
 
         path = training.checkpoint_of(self.name, self.checksum, self.space.to_json(configuration), str(seed))
-        data = self._resident()
+        data = self.resident()
         try:
             trained = training.train(
                 lambda: self.networks.network(configuration),
                 data,
                 self._recipe,
                 self._epochs,
-                self._batch,
+                self.batch,
                 seed,
                 path,
             )
@@ -165,7 +165,8 @@ class ImageBenchmark(Benchmark):
             values["parameters_paper"] = float(self.networks.parameters_paper(configuration))
         return values
 
-    def _resident(self) -> Resident:
+    def resident(self) -> Resident:
+        """Its images on the device. Raises UsageError where they are missing or damaged."""
         return _resident(self._dataset.name)
 
     def _left(self, space: str, recipe: Recipe) -> tuple[str, ...]:

@@ -1,0 +1,126 @@
+"""How fast networks are trained, beside the plainest way to train them: ratios measured in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import mean, median
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks import UsageError
+from benchmarks.images import DATASETS, ImageBenchmark
+from benchmarks.space import Configuration
+from nasbench_cli.catalogue import table
+from nasbench_cli.plan import provenance
+
+_EPOCHS = 3
+_ARCHITECTURES = 6
+_REPEATED = 3
+
+
+def main() -> None:
+    """Prints seconds an epoch of our training and of a bare loop, and of our layout of cells and of the plain one."""
+    try:
+        benchmark, rest = _opened("medmnist-breast"), ""
+    except UsageError:
+        benchmark, rest = _opened("digits"), " (medmnist-breast is not here)"
+    machine = provenance()["machine"]
+    from benchmarks.images import training
+
+    training.use_one_thread()
+    where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
+    rng, chosen = np.random.default_rng(0), []
+    while len(chosen) < _ARCHITECTURES:
+        configuration = benchmark.space.sample(rng)
+        if not benchmark.networks.infeasible(configuration):
+            chosen.append(configuration)
+    rows = [("ms a step, or seconds an epoch", "ours", "plain", "ratio")]
+    rows.append(
+        _row("s an epoch: whole evaluations, beside a bare loop over the same tensors", _epochs, benchmark, chosen)
+    )
+    rows.append(_row("ms a step: fused cells, beside one operation an edge", _steps, benchmark, chosen))
+    click.echo(f"{benchmark.name}{rest}, {_ARCHITECTURES} random architectures, {where}, median of {_REPEATED}")
+    click.echo(table(rows) + "\n")
+
+
+Pair = tuple[float, float]
+
+
+def _row(
+    what: str, measure: Callable[[Any, Any], Pair], benchmark: ImageBenchmark, chosen: list[Any]
+) -> tuple[str, ...]:
+    pairs = [measure(benchmark, configuration) for configuration in chosen for _ in range(_REPEATED)]
+    per = [pairs[i : i + _REPEATED] for i in range(0, len(pairs), _REPEATED)]
+    ours, plain = (mean(median(pair[side] for pair in group) for group in per) for side in (0, 1))
+    return what, f"{ours:.3g}", f"{plain:.3g}", f"{plain / ours:.2f}x"
+
+
+def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
+    """Seconds an epoch of a whole evaluation (augmentation, validation, choice, test), and of training steps alone."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from benchmarks.images import training
+
+    short = benchmark.at(_EPOCHS)
+    assert isinstance(short, ImageBenchmark)
+    begin = perf_counter()
+    evaluation = short.evaluate(configuration, 0)
+    ours = (perf_counter() - begin) / _EPOCHS
+    assert evaluation.status == "ok", evaluation.reason
+    data, size = short.resident(), short.batch
+    network = training.channels_last(short.networks.network(configuration)).to(data.device)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9, nesterov=True, weight_decay=3e-4)
+    batches = [(b.images.clone(), b.labels) for b in data.batches(size, None, np.random.default_rng(0))]
+    begin = perf_counter()
+    for images, labels in batches:
+        optimizer.zero_grad()
+        torch.autograd.backward(cross_entropy(network(images), labels))
+        optimizer.step()
+    _wait(data.device)
+    return ours, perf_counter() - begin
+
+
+def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
+    """Milliseconds of a step, forth and back, of our network and of the one that the language builds."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from benchmarks.images import training
+    from benchmarks.space.language.network import Network
+
+    data = benchmark.resident()
+    batch = next(data.batches(benchmark.batch, None, np.random.default_rng(0)))
+    ours = benchmark.networks.network(configuration)
+    plain = Network(benchmark.networks.program, configuration, benchmark.networks.frame.shape)
+    times = []
+    for network in (ours, plain):
+        network = training.channels_last(network).to(data.device)
+
+        def step(network: torch.nn.Module = network) -> None:
+            torch.autograd.backward(cross_entropy(network(batch.images), batch.labels))
+
+        step()
+        _wait(data.device)
+        begin = perf_counter()
+        for _ in range(5):
+            step()
+        _wait(data.device)
+        times.append(200 * (perf_counter() - begin))
+    return times[0], times[1]
+
+
+def _wait(device: Any) -> None:
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _opened(name: str) -> ImageBenchmark:
+    benchmark = ImageBenchmark(DATASETS[name])
+    benchmark.make_ready()
+    return benchmark
