@@ -65,6 +65,8 @@ class Benchmark(ABC):
     """What may follow its name after a slash (`variant`); empty where there is no choice."""
     procedure: str = ""
     """How a configuration is evaluated, in a line, where there is more to say than looking it up."""
+    reference: bool = False
+    """A single network, for orientation: reports list its runs apart from the searches."""
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
     False: costs are recorded, the clock is simulated."""

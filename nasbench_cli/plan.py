@@ -163,6 +163,7 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         median=oracle.median if oracle else None,
         noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
         held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
+        reference=benchmark.reference,
     )
 
 

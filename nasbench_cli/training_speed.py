@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import mean, median
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 import numpy as np
@@ -32,30 +31,31 @@ def main() -> None:
 
     training.use_one_thread()
     where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
-    rng, chosen = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    chosen: list[Configuration] = []
     while len(chosen) < _ARCHITECTURES:
         configuration = benchmark.space.sample(rng)
         if not benchmark.networks.infeasible(configuration):
             chosen.append(configuration)
-    rows = [("ms a step, or seconds an epoch", "ours", "plain", "ratio")]
-    rows.append(
-        _row("s an epoch: whole evaluations, beside a bare loop over the same tensors", _epochs, benchmark, chosen)
-    )
-    rows.append(_row("ms a step: fused cells, beside one operation an edge", _steps, benchmark, chosen))
+    rows: list[tuple[str, ...]] = [
+        ("training", "ours", "plain", "plain / ours"),
+        ("s an epoch: whole evaluations, beside a bare loop over the same tensors", *_pair(_epochs, benchmark, chosen)),
+        ("ms a step: fused cells, beside an operation an edge", *_pair(_steps, benchmark, chosen)),
+    ]
     click.echo(f"{benchmark.name}{rest}, {_ARCHITECTURES} random architectures, {where}, median of {_REPEATED}")
     click.echo(table(rows) + "\n")
 
 
-Pair = tuple[float, float]
+Pair: TypeAlias = tuple[float, float]
 
 
-def _row(
-    what: str, measure: Callable[[Any, Any], Pair], benchmark: ImageBenchmark, chosen: list[Any]
+def _pair(
+    measure: Callable[[ImageBenchmark, Configuration], Pair], benchmark: ImageBenchmark, chosen: list[Configuration]
 ) -> tuple[str, ...]:
-    pairs = [measure(benchmark, configuration) for configuration in chosen for _ in range(_REPEATED)]
-    per = [pairs[i : i + _REPEATED] for i in range(0, len(pairs), _REPEATED)]
-    ours, plain = (mean(median(pair[side] for pair in group) for group in per) for side in (0, 1))
-    return what, f"{ours:.3g}", f"{plain:.3g}", f"{plain / ours:.2f}x"
+    """Ours, the plain one, and their ratio: medians of repeated measurements, averaged over architectures."""
+    found = np.array([[measure(benchmark, configuration) for _ in range(_REPEATED)] for configuration in chosen])
+    ours, plain = np.median(found, axis=1).mean(axis=0).tolist()
+    return f"{ours:.3g}", f"{plain:.3g}", f"{plain / ours:.2f}x"
 
 
 def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
@@ -97,8 +97,8 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
     ours = benchmark.networks.network(configuration)
     plain = Network(benchmark.networks.program, configuration, benchmark.networks.frame.shape)
     times = []
-    for network in (ours, plain):
-        network = training.channels_last(network).to(data.device)
+    for layout in (ours, plain):
+        network = training.channels_last(layout).to(data.device)
 
         def step(network: torch.nn.Module = network) -> None:
             torch.autograd.backward(cross_entropy(network(batch.images), batch.labels))

@@ -104,12 +104,13 @@ class Curves:
 
 
 def select(stores: Sequence[Store], protocol: str | None = None) -> list[tuple[Store, Fragment]]:
-    """The fragments of some stores whose runs follow one protocol, and the store of each.
+    """The fragments of some stores whose runs follow one protocol, and the store of each; references are left out.
 
     Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
     """
     names = " and ".join(str(store.folder) for store in stores)
-    found = [(store, f) for store in stores for f in store.fragments()]
+    every = [(store, f) for store in stores for f in store.fragments()]
+    found = [(store, f) for store, f in every if not f.cell.setting.reference] or every
     protocols = sorted({f.cell.protocol for _, f in found})
     if not protocols:
         raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing")
@@ -121,6 +122,16 @@ def select(stores: Sequence[Store], protocol: str | None = None) -> list[tuple[S
     chosen = [(store, f) for store, f in found if f.cell.protocol == (protocol or protocols[0])]
     _check_versions([f.cell for _, f in chosen])
     return chosen
+
+
+def references(stores: Sequence[Store]) -> list[Curves]:
+    """The runs of single networks, which stand beside searches for orientation: one entry a protocol."""
+    found: dict[str, list[tuple[Store, Fragment]]] = {}
+    for store in stores:
+        for f in store.fragments():
+            if f.cell.setting.reference:
+                found.setdefault(f.cell.protocol, []).append((store, f))
+    return [load(fragments) for _, fragments in sorted(found.items())]
 
 
 def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:

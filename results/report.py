@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from results import page, panels, plots, tables
-from results.curves import Curves, load, select
+from results.curves import Curves, load, references, select
 from results.errors import Interrupted, StoreError, nearest
 from results.fragment import Fragment, written_aside
 from results.statistics import ranking, summaries
@@ -28,7 +28,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
-_TERMINAL = ("ranks", "comparison", "practical", "published", "performance", "held-out", "feasibility")
+_TERMINAL = ("ranks", "comparison", "practical", "published", "performance", "held-out", "references", "feasibility")
 _TERMINAL_ROWS = 40
 _PAGE_POINTS, _FILE_POINTS = 41, 101  # of a line: more cannot be seen
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
@@ -72,7 +72,7 @@ def write(
     warnings = _warnings(stores, curves, is_current)
     points = _checkpoints(curves, checkpoints, wishes)
     reference = _baseline(curves, baseline, wishes)
-    made = _tables(curves, reference, points)
+    made = _tables(curves, reference, points) | {t.name: t for t in tables.references(references(stores))}
     made["settings"] = _settings(curves)
     contents: dict[str, bytes] = {}
     for form in sorted(set(plots.FORMATS) & set(formats)):
@@ -263,6 +263,8 @@ def _sections(curves: Curves, made: dict[str, Table], baseline: int, checkpoint:
     yield page.Section("medians", "Medians of every setting", [made["medians"]])
     if "held-out" in made:
         yield page.Section("held-out", "Test metrics of the incumbents", [made["held-out"]])
+    if "references" in made:
+        yield page.Section("references", "Reference networks", [made["references"]])
     own = [panels.performance(curves, s, _PAGE_POINTS, named=True) for s in range(len(curves.settings))]
     yield page.Section("curves", "Curves of every setting", (), own, small=True)
     yield page.Section("feasibility", "Feasible proposals", [made["feasibility"]], [panels.found(curves, _PAGE_POINTS)])

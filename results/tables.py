@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -333,6 +334,32 @@ def held_out(curves: Curves) -> list[Table]:
         "left out."
     )
     return [Table("held-out", "Test metrics of the incumbents", note, data, shown)]
+
+
+def references(parts: Sequence[Curves]) -> list[Table]:
+    """Single networks for orientation, where the stores have any."""
+    rows = []
+    for curves in parts:
+        for (setting, _), runs in curves.groups.items():
+            known = curves.settings.iloc[setting]
+            values = [(known["objective"], curves.incumbent[runs, -1])]
+            tested = pd.DataFrame([facts for facts in curves.runs["held_out"].iloc[runs] if facts])
+            values += [(metric, tested[metric].to_numpy(float)) for metric in tested.columns]
+            for metric, found in values:
+                kept = found[np.isfinite(found)]
+                if len(kept):
+                    rows.append((known["bench"], metric, len(kept), np.median(kept), kept.min(), kept.max()))
+    if not rows:
+        return []
+    data = pd.DataFrame(rows, columns=["benchmark", "metric", "runs", "median", "smallest", "largest"])
+    shown = data.astype({"runs": str})
+    for column in ("median", "smallest", "largest"):
+        shown[column] = data[column].map(_number)
+    note = (
+        "Single networks, for orientation: nothing is searched, so they take no part in ranks and tests. Each run is "
+        "one training; the epoch is chosen on the validation split."
+    )
+    return [Table("references", "Reference networks", note, data, shown)]
 
 
 def _column(method: str) -> str:

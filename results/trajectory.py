@@ -103,6 +103,8 @@ class Setting:
     """Standard deviation of the objective between repetitions of one good configuration; None where unknown."""
     held_out: tuple[str, ...] = ()
     """Metrics measured on a test split: reported at the incumbent, never selected on."""
+    reference: bool = False
+    """The benchmark is a single network, for orientation: listed apart from the searches."""
 
 
 @dataclass(frozen=True)

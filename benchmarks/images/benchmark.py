@@ -58,6 +58,7 @@ class ImageBenchmark(Benchmark):
         self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
         self.variants = () if epochs else self._left(space, self._recipe)
         self.family = space
+        self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.source, self.licence = dataset.source, dataset.licence
         r, scale = self._recipe, f"{self._epochs} epochs, batches of {self.batch}"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.images import ImageBenchmark
 from nasbench_cli import main
 from results import Store
 from tests.conftest import SMALL, Printed
@@ -71,10 +72,11 @@ def test_a_suite_runs_every_grid(nasbench: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
-def test_every_suite_of_ours_is_readable_and_fits(path: Path) -> None:
+def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nasbench_cli.plan import expand
     from nasbench_cli.suites import load_suite
 
+    monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: None)  # the images may be absent
     suite = load_suite(path)
     assert suite.title
     # Peers whose library is not installed cannot be built here; everything else must fit.
@@ -86,7 +88,7 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["runn"], r"Did you mean 'run'\? Allowed: list, show, run, status, report, import, bench"),
+        (["runn"], r"Did you mean 'run'\? Allowed: list, show, run, status, report, import, tabulate, data, bench"),
         ([], "give a command: list, show, run"),
         (["run"], "give a --method and a --bench"),
         ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),

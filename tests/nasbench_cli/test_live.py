@@ -164,3 +164,24 @@ def test_a_store_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Pr
     shown = nasbench("show", "digits/genetic").out
     assert "3 epochs, batches of 64, 8 channels in the first stage" in shown
     assert "digits/genetic/retrain" in shown
+
+
+def test_a_reference_network_stands_beside_the_searches(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    assert (
+        nasbench("run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 3, "--store", store).code == 0
+    )
+    alone = ["run", "--method", "random", "--bench", "digits/resnet18@1", "--seeds", 1, "--evals", 1, "--store", store]
+    assert nasbench(*alone).code == 0
+    done = nasbench("report", store, "--out", tmp_path / "report", "--format", "csv,html")
+    assert done.code == 0, done.err  # the two budgets are not mixed
+    assert "Reference networks" in done.out
+    table = pd.read_csv(tmp_path / "report" / "references.csv")
+    assert set(table["benchmark"]) == {"digits/resnet18@1"}
+    assert set(table["metric"]) == {"val-error@1", "test-error@1", "test-auc"}
+    found = rows(store)
+    objective = found.loc[found["bench"] == "digits/resnet18@1", "objective"].iloc[0]
+    assert table.set_index("metric").loc["val-error@1", "median"] == objective
+    ranks = pd.read_csv(tmp_path / "report" / "settings.csv")
+    assert set(ranks["bench"]) == {BENCH}
+    assert "Reference networks" in (tmp_path / "report" / "index.html").read_text()
