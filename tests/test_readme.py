@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import BENCHMARKS
+from benchmarks.images import spaces
 from methods import METHODS
 from tests.conftest import Printed
 
@@ -43,7 +44,8 @@ def test_the_suite_of_the_readme_is_one(nasbench: Callable[..., Printed], tmp_pa
 
 
 def test_every_option_the_readme_names_exists(nasbench: Callable[..., Printed]) -> None:
-    commands = ["list", "show", "run", "status", "report", "bench", "import table", "import nas-bench-201", ""]
+    commands = ["list", "show", "run", "status", "report", "bench", "tabulate", "data fetch"]
+    commands += ["import table", "import nas-bench-201", ""]
     known = " ".join(nasbench(*command.split(), "--help").out for command in commands)
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
     assert named
@@ -72,3 +74,20 @@ def test_published_numbers_in_the_readme_are_those_of_the_file() -> None:
     names = {"random": "random", "mcts": "MCTS", "smbo": "SMBO", "evolution": "evolution"}
     for name, (mean, _) in table.items():
         assert re.search(rf"{names[name]}\s{mean:.2f}", README)
+
+
+def test_the_trained_space_of_the_readme_is_one(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    monkeypatch.delitem(spaces.SPACES, "small", raising=False)
+    (source,) = (block for block in blocks("python") if "SPACES[" in block)
+    exec(compile(source, "README.md", "exec"), {"__name__": "readme"})
+    try:
+        asked = ["run", "--method", "smbo", "--bench", "digits/small@1", "--seeds", 1, "--evals", 3]
+        done = nasbench(*asked, "--store", tmp_path / "s")
+    finally:
+        del spaces.SPACES["small"]
+    assert done.code == 0, done.err
+    assert set(pd.read_parquet(tmp_path / "s")["status"]) == {"ok"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,9 @@ class AxNEI(Method):
 
         names = [h.name for h in self._flat.hyperparameters]
         try:
-            ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of jitter on the diagonal of a matrix, again and again
+                ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
             configuration = self._flat.at(self._present([_number(parameters[name]) for name in names]))
         except (DataRequiredError, SearchSpaceExhausted):
             # It waits for initial trials that are pending, or has proposed all there is: a random one meanwhile.
