@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections import Counter
@@ -45,6 +46,7 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
     _say_plan(missing)
     _say_cost(missing, jobs)
+    _say_crowd([p for p, seeds in missing if seeds], jobs)
     work = executors.batches([(p, seeds) for p, seeds in missing if seeds], jobs)
     begin, evaluations, computed = perf_counter(), 0, 0
     runs = executors.execute(work, store, provenance(), jobs)
@@ -183,6 +185,18 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
         parts = ", ".join(f"{name} {_span(own)}" for name, own in longest_first if own > 1)
         cores = f"--jobs {jobs}, a CPU core each" if any(map(_is_live, missing)) else f"--jobs {jobs}"
         click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
+
+
+def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
+    """Warns of more evaluations at a time than cores: each takes longer, on a clock that is the wall's."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    at_a_time = jobs * max((p.cell.workers for p in planned if open_benchmark(p.cell.bench).live), default=0)
+    if at_a_time > cores:
+        click.echo(
+            f"notice: {at_a_time} evaluations at a time (--jobs x --workers) on {cores} cores: on a CPU each takes "
+            "longer, and their clock is the wall's",
+            err=True,
+        )
 
 
 def _is_live(missing: tuple[PlannedCell, list[int]]) -> bool:
