@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,6 +93,14 @@ class Benchmark(ABC):
         as many threads at a time as the run has workers.
         """
 
+    def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+        """As `evaluate`, for evaluations that take long: what they have done so far is kept in the file `state`.
+
+        What an interrupted call left there is continued, and the cost includes it. The caller owns the file: it is
+        this evaluation's alone, and deleted afterwards.
+        """
+        return self.evaluate(configuration, seed)
+
     def at(self, epochs: int) -> Benchmark:
         """The benchmark `name@epochs`: the same, trained for so many epochs. Raises UsageError for other fidelities."""
         allowed = f"allowed: {_spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"
@@ -177,6 +186,8 @@ def find_benchmark(name: str) -> Callable[[], Benchmark]:
     plain, *variants = path.split("/")
     if at and not (epochs.isascii() and epochs.isdecimal()):
         raise UsageError(f"{name}: after @ stands a number of epochs, as in {path}@12")
+    if at and str(int(epochs)) != epochs:
+        raise UsageError(f"{name}: write {path}@{int(epochs)}")
     opener = BENCHMARKS.get(plain)
 
     def opened() -> Benchmark:

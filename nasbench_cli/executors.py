@@ -7,15 +7,16 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from nasbench_cli.plan import PlannedCell, open_benchmark
 from nasbench_cli.runner import died, run
@@ -23,6 +24,11 @@ from nasbench_cli.workers import Diverged
 from results import Store, StoreError, Trajectory
 from results.fragment import RunRecord
 from results.journal import Journal
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+PROCESS_DIED = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
 
 _BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
 _COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
@@ -60,33 +66,49 @@ def execute(
         for batch in work:
             yield from _compute(batch, store, provenance)
         return
-    waiting, suspects = deque(work), deque[Batch]()
+    task = partial(_compute_in_child, folder=store.folder, provenance=provenance)
+    for batch, result in in_processes(task, work, jobs, lambda b: [Batch(b.planned, (seed,)) for seed in b.seeds]):
+        if result is not None:
+            stored, notices = result
+            store.notices += notices
+            yield stored
+            continue
+        cell, (seed,) = batch.planned.cell, batch.seeds
+        yield store.commit(cell, [died(cell, seed, PROCESS_DIED)], provenance)
+
+
+def in_processes(
+    function: Callable[[T], R], tasks: Sequence[T], jobs: int, parts: Callable[[T], list[T]]
+) -> Generator[tuple[T, R | None], None, None]:
+    """Each task with its result, as they come from so many processes; None for one that took its process down.
+
+    Closing the iterator stops the processes at once: they hold nothing that a rerun would not compute.
+
+    Args:
+        parts: cuts a task that may have killed its process into the smallest ones, to find out which did.
+    """
+    waiting, suspects = deque(tasks), deque[T]()
     while waiting or suspects:
         # Suspects go one at a time, so that whoever kills its process is known.
         queue_, count = (waiting, jobs) if waiting else (deque([suspects.popleft()]), 1)
-        pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), begin_child)
-        running: dict[Future[tuple[list[RunRecord], list[str]]], Batch] = {}
+        pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _begin_child)
+        running: dict[Future[R], T] = {}
         try:
             while queue_ or running:
                 while queue_ and len(running) < count:
-                    batch = queue_.popleft()
-                    running[pool.submit(_compute_in_child, batch, store.folder, provenance)] = batch
+                    task = queue_.popleft()
+                    running[pool.submit(function, task)] = task
                 done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
                 for future in done:
-                    stored, notices = future.result()
-                    del running[future]
-                    store.notices += notices
-                    yield stored
+                    result = future.result()
+                    yield running.pop(future), result
         except BrokenProcessPool:
             if count > 1:
-                suspects += [Batch(b.planned, (seed,)) for b in running.values() for seed in b.seeds]
+                suspects += [part for task in running.values() for part in parts(task)]
             else:
-                (batch,) = running.values()
-                (seed,) = batch.seeds
-                reason = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
-                yield store.commit(batch.planned.cell, [died(batch.planned.cell, seed, reason)], provenance)
+                yield next(iter(running.values())), None
         finally:
-            # Python 3.11 has no public way to stop a busy pool. Its processes hold nothing a rerun would not compute.
+            # Python 3.11 has no public way to stop a busy pool.
             for process in list((pool._processes or {}).values()):
                 process.kill()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -97,7 +119,7 @@ def _compute_in_child(batch: Batch, folder: Path, provenance: dict[str, Any]) ->
     return [record for part in _compute(batch, store, provenance) for record in part], store.notices
 
 
-def begin_child() -> None:
+def _begin_child() -> None:
     """Leaves Ctrl-C to the parent, and dies with it: a killed parent must not leave computing orphans."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -136,7 +158,8 @@ def _compute_live(planned: PlannedCell, seed: int, store: Store, provenance: dic
     try:
         trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
         stored = store.commit(cell, [trajectory], provenance)
-        finished = not trajectory.failure  # a failed run's journal serves --retry-failed
+        # The journal of a run with a failure serves --retry-failed.
+        finished = not trajectory.failure and "failed" not in trajectory.columns["status"]
     except Diverged as error:
         store.notices.append(
             f"{cell.method} on {cell.bench}, seed {seed}, cannot be resumed: {error}; {journal.advice}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,7 @@ def cli(debug: bool) -> None:
 @click.argument("kind", required=False, type=click.Choice(["methods", "benchmarks", "suites"]))
 @click.option("--matrix", is_flag=True, help="Which method runs on which benchmark, and why not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_takes_data_dir
 def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     """List methods, benchmarks and suites."""
     from nasbench_cli import catalogue
@@ -175,6 +177,7 @@ def run(
 @cli.command(short_help="Say what a store holds, and how to finish it.")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_takes_data_dir
 def status(store: Path, as_json: bool) -> None:
     """Say what a store holds, what is missing, torn, stale or failed, and how to finish it.
 
@@ -206,6 +209,7 @@ def status(store: Path, as_json: bool) -> None:
     metavar="F,F,…",
     help="Of html, md, csv, latex, png, svg, pdf.",
 )
+@_takes_data_dir
 def report(
     stores: tuple[Path, ...],
     baseline: str | None,
@@ -275,7 +279,7 @@ def import_nasbench201(file: Path, trust: bool) -> None:
     help="Evaluations at a time.",
 )
 @_takes_data_dir
-def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out: Path, jobs: int) -> None:
+def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out: Path, jobs: int) -> int:
     """Evaluate many configurations of a live benchmark into a table that `nasbench import table` understands.
 
     What is evaluated is kept in TABLE.jsonl: the same command continues, and so does one for a larger sample.
@@ -285,7 +289,8 @@ def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out:
 
     if sample != "all" and not sample.isdecimal():
         raise UsageError(f"sample must be a number of configurations, or all, not {sample!r}")
-    tables.tabulate(bench, epochs, None if sample == "all" else int(sample), repetitions, out, jobs)
+    count = None if sample == "all" else int(sample)
+    return _SOME_FAILED if tables.tabulate(bench, epochs, count, repetitions, out, jobs) else _DONE
 
 
 @cli.group(short_help="Fetch and check the images of live benchmarks.")
@@ -340,7 +345,13 @@ def bench() -> None:
 
 def main() -> None:
     """The entry point: one sentence and an exit code for everything that can go wrong."""
-    sys.exit(run_command(sys.argv[1:]))
+    code = run_command(sys.argv[1:])
+    if threading.active_count() > 1:
+        # Evaluations that nobody waits for any more: Python's own end would tear PyTorch away beneath them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run_command(arguments: list[str]) -> int:

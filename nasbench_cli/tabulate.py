@@ -6,12 +6,9 @@ import csv
 import hashlib
 import json
 import math
-import multiprocessing
 from collections.abc import Generator, Iterable
-from concurrent import futures
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,14 +19,15 @@ from benchmarks import Benchmark, Evaluation, Metric, UsageError
 from benchmarks.space import Configuration
 from benchmarks.space.flat import Flat
 from benchmarks.space.hyperparameters import Float, Integer, Ordinal
-from nasbench_cli.executors import begin_child
+from benchmarks.tabular.own import MOST_ABSENT
+from nasbench_cli.executors import PROCESS_DIED, in_processes
 from nasbench_cli.plan import open_benchmark
 from nasbench_cli.progress import Progress
 from nasbench_cli.workers import attempt
 from results.journal import Journal, Record
 
+_FEWEST = int(0.9 * MOST_ABSENT)  # times fewer than the grid has: some cannot be trained, and are no rows
 _MOST = 100_000  # of the configurations that "all" may mean
-_AHEAD = 4  # tasks a process has waiting
 
 _COST = Metric("evaluation_time", "s", description="wall time of the whole evaluation")
 
@@ -41,10 +39,11 @@ class Task(NamedTuple):
     repetition: int
 
 
-def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int, out: Path, jobs: int) -> None:
+def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int, out: Path, jobs: int) -> bool:
     """Evaluates configurations, and writes OUT.csv with its specification OUT.toml, as `import table` takes them.
 
-    What is evaluated is kept in OUT.jsonl: the same command continues there, and so does one for a larger sample.
+    What is evaluated is kept in OUT.jsonl: the same command continues there, and so does one for a larger sample; what
+    failed is tried again. Returns whether anything failed.
 
     Args:
         epochs: to train each; None for the benchmark's own.
@@ -61,7 +60,7 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
     out.parent.mkdir(parents=True, exist_ok=True)
     with closing(Journal(Path(f"{out}.jsonl"), f"{benchmark.name} {benchmark.checksum}")) as journal:
         to_json = benchmark.space.to_json
-        known = {(record.configuration, record.ask): record for record in journal.records}
+        known = {(r.configuration, r.ask): r for r in journal.records if r.status != "failed"}
         missing = [t for t in tasks if (to_json(t.configuration), t.repetition) not in known]
         click.echo(
             f"{name}: {len(tasks):,} evaluations, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
@@ -76,6 +75,7 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
     records = [known[to_json(t.configuration), t.repetition] for t in tasks]
     _write(benchmark, flat, records, out)
     _say(records, out)
+    return any(record.status == "failed" for record in records)
 
 
 def _grid(benchmark: Benchmark) -> Flat:
@@ -83,6 +83,8 @@ def _grid(benchmark: Benchmark) -> Flat:
     if not benchmark.live:
         raise UsageError(f"{benchmark.name} is a table already")
     found: Flat = benchmark.space.as_flat()  # type: ignore[attr-defined]
+    if not found.hyperparameters:
+        raise UsageError(f"there is nothing to choose in {benchmark.name}: no table")
     if any(found.conditions) or any(isinstance(h, Float | Integer) for h in found.hyperparameters):
         raise UsageError(
             f"the space of {benchmark.name} is no grid (what can be chosen depends on other choices, or has no end of "
@@ -98,8 +100,12 @@ def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> lis
             raise UsageError(f"{benchmark.name} has {size:,} configurations: give --sample N instead of all")
         space: Iterable[Configuration] = benchmark.space  # type: ignore[assignment]
         return list(space)
-    if not 1 <= sample <= size:
-        raise UsageError(f"sample must lie in [1, {size:,}] on {benchmark.name}, or be all, not {sample:,}")
+    least = -(-size // _FEWEST)
+    if not least <= sample <= size:
+        raise UsageError(
+            f"sample must lie in [{least:,}, {size:,}] on {benchmark.name}, or be all, not {sample:,}: of a smaller part "
+            "of its grid no table is made"
+        )
     rng, found = np.random.default_rng(0), dict[Configuration, None]()
     while len(found) < sample:
         found[benchmark.space.sample(rng)] = None
@@ -111,20 +117,10 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
     if jobs == 1 or len(tasks) < 2:
         yield from ((task, _evaluate(name, task)) for task in tasks)
         return
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), begin_child)
-    waiting = iter(tasks)
-    running = {pool.submit(_evaluate, name, task): task for task in islice(waiting, _AHEAD * jobs)}
-    try:
-        while running:
-            done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
-            for future in done:
-                yield running.pop(future), future.result()
-                for task in islice(waiting, 1):
-                    running[pool.submit(_evaluate, name, task)] = task
-    finally:
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        pool.shutdown(wait=True, cancel_futures=True)
+    nothing = (math.nan,) * len(open_benchmark(name).metrics)
+    with closing(in_processes(partial(_evaluate, name), tasks, jobs, lambda task: [task])) as results:
+        for task, evaluation in results:
+            yield task, evaluation or Evaluation(nothing, 0.0, "failed", PROCESS_DIED)
 
 
 def _evaluate(name: str, task: Task) -> Evaluation:
@@ -155,7 +151,7 @@ def _write(benchmark: Benchmark, flat: Flat, records: list[Record], out: Path) -
         "licence": benchmark.licence,
         "cost": _COST.name,
         "repetition": "repetition",
-        "missing": "invalid",  # what was not drawn, or could not be trained
+        "missing": "infeasible",  # what was not drawn, or cannot be trained
     }
     lines = _lines(facts)
     for h in flat.hyperparameters:
@@ -187,6 +183,7 @@ def _say(records: list[Record], out: Path) -> None:
         if record.status != "ok":
             lost.setdefault(record.status, []).append(record.reason)
     for status, reasons in lost.items():
-        click.echo(f"{len(reasons)} evaluations {status}, and left out; the first: {reasons[0]}", err=True)
+        again = "; the same command tries them again" if status == "failed" else ""
+        click.echo(f"{len(reasons)} evaluations {status}, and left out; the first: {reasons[0]}{again}", err=True)
     command = f"nasbench import table {out}.csv --spec {out}.toml"
     click.echo(f"{len(rows):,} rows in {out}.csv; `{command}` makes a benchmark of them")

@@ -8,6 +8,7 @@ import queue
 import threading
 import time
 from collections import deque
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -100,7 +101,7 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
         self._waiting: list[Pending] = []
-        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float]] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._told = 0.0
         self._origin: float | None = None if self._replay else time.monotonic()
@@ -125,10 +126,13 @@ class LiveWorkers:
             for pending in self._waiting:
                 if pending.ask not in self._recorded:
                     self._launch(pending)
-        ask, evaluation, finished = self._answers.get()
+        ask, evaluation, finished, unpaid = self._answers.get()
+        self._origin -= unpaid
+        finished = self._told = max(finished + unpaid, self._told)
         pending = self._pending.pop(ask)
         configuration = self._benchmark.space.to_json(pending.configuration)
         self._journal.append(Record(ask, configuration, *evaluation, started=pending.started, finished=finished))
+        self._journal.state(ask).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
 
     def close(self) -> None:
@@ -147,14 +151,17 @@ class LiveWorkers:
         return Finished(pending, evaluation, record.started, record.finished)
 
     def _launch(self, pending: Pending) -> None:
-        arguments = (pending, self._seeds[pending.ask])
+        arguments = (pending, self._seeds[pending.ask], self._journal.state(pending.ask))
         thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _evaluate(self, pending: Pending, seed: int) -> None:
-        evaluation = attempt(self._benchmark, pending.configuration, seed)
-        self._answers.put((pending.ask, evaluation, self.now()))
+    def _evaluate(self, pending: Pending, seed: int, state: Path) -> None:
+        resumed = state.exists()
+        evaluation = attempt(self._benchmark, pending.configuration, seed, state)
+        # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
+        unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
+        self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))
 
 
 class Diverged(Exception):
@@ -181,12 +188,19 @@ class EvaluationSeeds:
         return self._stream.random_raw(n) >> np.uint64(1)
 
 
-def attempt(benchmark: Benchmark, configuration: Configuration, seed: int) -> Evaluation:
-    """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation."""
+def attempt(benchmark: Benchmark, configuration: Configuration, seed: int, state: Path | None = None) -> Evaluation:
+    """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation.
+
+    Args:
+        state: where the evaluation may keep what it has done so far; None where it is not to.
+    """
     cost = 0.0
     status: Status = "failed"
     try:
-        answer = benchmark.evaluate(configuration, seed)
+        if state is None:
+            answer = benchmark.evaluate(configuration, seed)
+        else:
+            answer = benchmark.evaluate_resumably(configuration, seed, state)
         metrics, cost = tuple(map(float, answer.metrics)), float(answer.cost)
         if len(metrics) != len(benchmark.metrics) or not 0 <= cost < math.inf:
             reason = f"{len(metrics)} metrics at a cost of {cost} s, not {len(benchmark.metrics)} at a finite cost"
@@ -197,7 +211,7 @@ def attempt(benchmark: Benchmark, configuration: Configuration, seed: int) -> Ev
         elif not math.isfinite(metrics[0]):
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
-            return Evaluation(metrics, cost)
+            return Evaluation(metrics, cost, reason=one_line(answer.reason))
     except (Exception, SystemExit) as error:
         reason = explained(error)
     return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)

@@ -64,6 +64,10 @@ class Journal:
         """What to do with a journal that no longer fits its run."""
         return f"move {self._path} away to begin anew"
 
+    def state(self, ask: int) -> Path:
+        """Where the evaluation of an ask may keep what it has done so far."""
+        return self._path.with_suffix(f".{ask}.state")
+
     def append(self, record: Record) -> None:
         """Returns only when the record is on the disk."""
         self._write(record._asdict())
@@ -75,8 +79,8 @@ class Journal:
 
     def remove(self) -> None:
         """Deletes the journal: its run is stored."""
-        self._path.unlink()
-        self._path.with_suffix(".lock").unlink(missing_ok=True)
+        for path in self._path.parent.glob(f"{self._path.stem}.*"):  # states of evaluations that the run did not need
+            path.unlink(missing_ok=True)
         self.close()
 
     def _write(self, facts: dict[str, object]) -> None:
@@ -88,6 +92,17 @@ class Journal:
                 f"cannot write the journal {self._path}: {error.strerror}; what it holds is intact, "
                 "so once that is mended, run the same command again"
             ) from None
+
+
+def drop_failed(path: Path) -> None:
+    """Takes back the first failed evaluation of a journal, and all after it: what came before stays done."""
+    lines = _whole_lines(path)
+    failed = (number for number, line in enumerate(lines[1:], 1) if _parse(line).status == "failed")
+    kept = lines[: next(failed, len(lines))]
+    if len(kept) < len(lines):
+        aside = path.with_suffix(".tmp")
+        aside.write_bytes(b"".join(kept))
+        aside.replace(path)
 
 
 def _whole_lines(path: Path) -> list[bytes]:

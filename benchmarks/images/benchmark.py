@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import asdict
 from functools import cache, cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -67,8 +68,16 @@ class ImageBenchmark(Benchmark):
         self.networks = SPACES[space](frame)
         self.space = self.networks.program
         self.metrics = _metrics(self._epochs, self._recipe, isinstance(self.networks, CellSpace))
-        facts = [VERSION, dataset.checksum, space, asdict(self._recipe), self.batch, self._epochs]
-        self.checksum = f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
+
+    @cached_property
+    def checksum(self) -> str:  # type: ignore[override]
+        """Of the images, the training, and the space: of three of its networks, in case it is written anew."""
+        rng = np.random.default_rng(0)
+        program = self.networks.program
+        samples = [program.graph(program.sample(rng)).hash for _ in range(3)]
+        facts = [VERSION, self._dataset.checksum, self._space, samples]
+        facts += [asdict(self._recipe), self.batch, self._epochs]
+        return f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
 
     @cached_property
     def seconds(self) -> float:
@@ -99,6 +108,12 @@ class ImageBenchmark(Benchmark):
         self.resident()
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return self._evaluated(configuration, seed, None)
+
+    def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+        return self._evaluated(configuration, seed, state)
+
+    def _evaluated(self, configuration: Configuration, seed: int, state: Path | None) -> Evaluation:
         begin = perf_counter()
         nothing = (math.nan,) * len(self.metrics)
         why = self.networks.infeasible(configuration)
@@ -106,7 +121,6 @@ class ImageBenchmark(Benchmark):
             return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
         from benchmarks.images import training
 
-        path = training.checkpoint_of(self.name, self.checksum, self.space.to_json(configuration), str(seed))
         data = self.resident()
         try:
             trained = training.train(
@@ -116,7 +130,7 @@ class ImageBenchmark(Benchmark):
                 self._epochs,
                 self.batch,
                 seed,
-                path,
+                state,
             )
             values = {
                 f"val-error@{self._epochs}": trained.val.error,
@@ -133,7 +147,7 @@ class ImageBenchmark(Benchmark):
             return Evaluation(nothing, perf_counter() - begin, "failed", str(error) or type(error).__name__)
         values |= self._cheap(configuration)
         metrics = tuple(values[metric.name] for metric in self.metrics)
-        return Evaluation(metrics, trained.earlier + perf_counter() - begin)
+        return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up)
 
     def known(self, column: int, configuration: Configuration) -> float:
         if not self.metrics[column].cheap:

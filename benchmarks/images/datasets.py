@@ -39,7 +39,7 @@ class Dataset:
     recipe: str
     """The one that the plain name stands for."""
     flip: bool
-    """Whether an image and its mirror image show the same."""
+    """Whether training mirrors images at random, as ZO-DARTS++ does even with left and right organs."""
     source: str
     licence: str
     checksum: str

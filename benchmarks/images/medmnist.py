@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from benchmarks.errors import UsageError
 from benchmarks.folders import data_folder
@@ -71,22 +72,16 @@ def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
     whole, part = folder / data.file, folder / f".{data.file}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _download(data.url, part, progress)
+        with FileLock(folder / f".{data.file}.lock"):
+            if not whole.exists():  # another process may have brought it meanwhile
+                _download(data.url, part, progress)
+                _keep(part, whole, data)
     except (OSError, HTTPException) as error:  # URLError is an OSError
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise UsageError(
             f"{data.name} cannot be fetched from {data.url}: {reason}; what has come is kept: give the command again, "
             f"or put {data.file} into {folder} yourself"
         ) from None
-    try:
-        check(part, data)
-    except UsageError:
-        part.unlink()
-        raise UsageError(
-            f"what came from {data.url} is not the official file of {data.name} (its MD5 is not {data.md5}), and is "
-            "deleted: try again later"
-        ) from None
-    part.replace(whole)
     return whole
 
 
@@ -147,6 +142,18 @@ def _dataset(data: DataFile, facts: dict[str, Any]) -> Dataset:
 @cache
 def _facts() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "medmnist.toml").read_text())
+
+
+def _keep(part: Path, whole: Path, data: DataFile) -> None:
+    try:
+        check(part, data)
+    except UsageError:
+        part.unlink()
+        raise UsageError(
+            f"what came from {data.url} is not the official file of {data.name} (its MD5 is not {data.md5}), and is "
+            "deleted: try again later"
+        ) from None
+    part.replace(whole)
 
 
 def _download(url: str, part: Path, progress: Callable[[int, int], None]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+import logging
 import math
-import os
 import statistics
-import threading
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -18,9 +17,11 @@ from scipy.stats import rankdata
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.folders import cache_folder
 from benchmarks.images.augmentation import Batch, Resident
 from benchmarks.images.recipes import Recipe
+from benchmarks.space.language.network import Dropout
+
+_LOG = logging.getLogger("nasbench")
 
 CHECKPOINT_SECONDS = 30.0
 """Between two checkpoints: what a kill can cost of one evaluation."""
@@ -53,7 +54,9 @@ class Trained(NamedTuple):
     memory: float
     """MiB of parameters, gradients, momentum, and what the first step kept for its backward pass."""
     earlier: float
-    """Seconds of an earlier attempt, which this one continued."""
+    """Seconds of earlier attempts, which this one continued."""
+    given_up: str
+    """Why the recipe ended the training early; empty if it did not."""
 
 
 def device() -> torch.device:
@@ -83,16 +86,16 @@ def train(
     epochs: int,
     batch: int,
     seed: int,
-    checkpoint: Path | None = None,
+    state: Path | None = None,
 ) -> Trained:
     """Trains a network as the recipe says: same seed, same bits on a CPU.
 
     Args:
         make: makes the network; its parameters are drawn here.
         seed: in [0, 2**63): of the parameters, the order and the augmentation of the images.
-        checkpoint: where the state is kept meanwhile; what an interrupted training left there is continued.
+        state: the file where the state is kept meanwhile; what an interrupted training left there is continued.
 
-    Raises TrainingFailed if the loss is no longer a number, or the recipe gives the network up.
+    Raises TrainingFailed if a loss is no longer a number.
     """
     on_gpu = data.device.type == "cuda"
     if not on_gpu:
@@ -101,13 +104,16 @@ def train(
         network = make()
     network = channels_last(network.to_empty(device=data.device))
     draw_parameters(network, torch.Generator().manual_seed(seed))
-    progress = _Progress(network, recipe, checkpoint)
-    while progress.epoch < epochs:
+    progress = _Progress(network, recipe, state)
+    while progress.epoch < epochs and not progress.given_up:
         begin = perf_counter()
         for group in progress.optimizer.param_groups:
             group["lr"] = recipe.rate(progress.epoch, epochs)
         network.train()
         rng = np.random.default_rng([seed, progress.epoch])
+        for module in network.modules():
+            if isinstance(module, Dropout):
+                module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
         total = torch.zeros((), device=data.device)
         for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
             with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
@@ -125,17 +131,14 @@ def train(
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += perf_counter() - begin
         progress.finish_epoch(data)
-    trained = progress.chosen(data)
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
-    return trained
+    return progress.chosen(data)
 
 
 class _Progress:
     """A training between two epochs."""
 
-    def __init__(self, network: nn.Module, recipe: Recipe, checkpoint: Path | None) -> None:
-        self._network, self._recipe, self._checkpoint = network, recipe, checkpoint
+    def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None) -> None:
+        self._network, self._recipe, self._path = network, recipe, state
         self.optimizer = torch.optim.SGD(
             network.parameters(),
             recipe.learning_rate,
@@ -149,66 +152,73 @@ class _Progress:
         self._best: tuple[float, float] = (math.inf, math.inf)
         self._best_state: dict[str, Tensor] = {}
         self._saved = self._begun
-        if checkpoint is not None:
-            self._resume(checkpoint)
+        self.given_up = ""
+        if state is not None:
+            self._resume(state)
 
     def finish_epoch(self, data: Resident) -> None:
-        """Looks at the validation split. Raises TrainingFailed if the recipe gives the network up."""
+        """Looks at the validation split, and whether to go on. Raises TrainingFailed if its loss is no number."""
         outputs, labels = outputs_of(self._network, data.plain("val")), data.labels["val"].cpu()
         error, loss = error_of(outputs, labels), float(cross_entropy(outputs, labels))
         self.epoch += 1
+        if not math.isfinite(loss):  # of parameters that the last step has spoilt
+            raise TrainingFailed(f"the validation loss is {loss} after epoch {self.epoch}")
         if self.epoch == 1:
             self._first = 1 - error / 100
         if self.epoch == self._recipe.discard:
             why = self._recipe.hopeless(self._first, 1 - error / 100)
-            if why:
-                raise TrainingFailed(f"given up after {self.epoch} epochs: {why}")
+            self.given_up = f"given up after {self.epoch} epochs: {why}" if why else ""
         if (error, loss) < self._best:  # of epochs with equal errors the one with the smallest loss
             self._best = error, loss
             self._best_state = {name: value.clone() for name, value in self._network.state_dict().items()}
         if self._recipe.optimistic:
             tested = error_of(outputs_of(self._network, data.plain("test")), data.labels["test"].cpu())
             self._optimistic = float(np.fmin(self._optimistic, tested))
-        if self._checkpoint is not None and perf_counter() - self._saved >= CHECKPOINT_SECONDS:
-            self._save(self._checkpoint)
+        if self._path is not None and perf_counter() - self._saved >= CHECKPOINT_SECONDS:
+            self._save(self._path)
 
     def chosen(self, data: Resident) -> Trained:
         """The network of the epoch that is best on the validation split, and its scores."""
         self._network.load_state_dict(self._best_state)
         val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
-        return Trained(self._network, val, test, self._optimistic, self.seconds, self.memory, self._earlier)
+        times = self.seconds, self.memory, self._earlier
+        return Trained(self._network, val, test, self._optimistic, *times, self.given_up)
 
     def _save(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
-        torch.save(self._state(), aside)
-        aside.replace(path)
+        aside = path.with_suffix(".tmp")
+        try:
+            torch.save(self._state(), aside)
+            aside.replace(path)
+        except (OSError, RuntimeError) as error:  # a full disk, say: the training is worth more than its state
+            _LOG.warning("the state of a training cannot be kept in %s: %s", path, error)
         self._saved = perf_counter()
 
     def _state(self) -> dict[str, Any]:
-        facts: dict[str, Any] = {
-            "epoch": self.epoch,
-            "seconds": self.seconds,
-            "memory": self.memory,
-            "first": self._first,
-        }
-        facts |= {"optimistic": self._optimistic, "best": self._best, "best_state": self._best_state}
+        facts: dict[str, Any] = {"epoch": self.epoch, "seconds": self.seconds, "memory": self.memory}
+        facts |= {"first": self._first, "optimistic": self._optimistic, "given_up": self.given_up}
+        facts |= {"best": self._best, "best_state": self._best_state}
         facts |= {"earlier": self._earlier + perf_counter() - self._begun}
         return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def _resume(self, path: Path) -> None:
+        """Takes up what a file holds; one that is not whole is as none."""
         if not path.exists():
             return
+        begun = self._state()
+        own = deepcopy((begun["network"], begun["optimizer"]))
         try:
-            state = torch.load(path, weights_only=True)
-            self._network.load_state_dict(state["network"])
-            self.optimizer.load_state_dict(state["optimizer"])
-        except Exception:  # PyTorch has many, for a file that is torn or of another version
-            path.unlink()  # the training begins anew
+            kept = torch.load(path, weights_only=True)
+            if kept.keys() != begun.keys():
+                raise ValueError(f"{path} is of another version")
+            self._network.load_state_dict(kept["network"])
+            self.optimizer.load_state_dict(kept["optimizer"])
+        except Exception:  # PyTorch has many, for a file that is torn
+            self._network.load_state_dict(own[0])
+            self.optimizer.load_state_dict(own[1])
             return
-        self.epoch, self.seconds, self.memory = state["epoch"], state["seconds"], state["memory"]
-        self._first, self._optimistic = state["first"], state["optimistic"]
-        self._best, self._best_state, self._earlier = state["best"], state["best_state"], state["earlier"]
+        self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
+        self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
+        self._best, self._best_state, self._earlier = kept["best"], kept["best_state"], kept["earlier"]
 
 
 def channels_last(network: nn.Module) -> nn.Module:
@@ -270,12 +280,6 @@ def latency(network: nn.Module, data: Resident) -> float:
                 torch.cuda.synchronize()
             times.append(perf_counter() - begin)
     return 1000 * statistics.median(times[1:]) / len(images)
-
-
-def checkpoint_of(*identity: str) -> Path:
-    """Where the state of one training is kept while it lasts."""
-    digest = hashlib.sha256("\n".join(identity).encode()).hexdigest()
-    return cache_folder() / "checkpoints" / f"{digest}.pt"
 
 
 def _area(score: Any, positive: Any) -> float:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark
+from benchmarks.base import Benchmark, Status
 from benchmarks.errors import UsageError
 from benchmarks.folders import data_folder
 from benchmarks.metrics import Metric
@@ -46,6 +46,8 @@ class Table:
     epochs: NDArray[np.float32] | None = None
     """After epochs 1, 2, … of the metrics in `recorded`, shape (configurations, repetitions, epochs, metrics)."""
     recorded: tuple[str, ...] = ()
+    absent: Status = "failed"
+    """How an evaluation of a configuration without a row ends."""
 
 
 class ImportedTable(TabularBenchmark):
@@ -66,6 +68,7 @@ class ImportedTable(TabularBenchmark):
             source=facts["source"],
             licence=facts["licence"],
             checksum=f"sha256:{hashlib.sha256(text).hexdigest()}",
+            absent=facts.get("absent", "failed"),
         )
         if metrics[0].name in facts["recorded"]:
             self.fidelities = tuple(range(1, facts["epoch_count"] + 1))
@@ -106,6 +109,7 @@ class ImportedTable(TabularBenchmark):
             source=self.source,
             licence=self.licence,
             checksum=self.checksum,
+            absent=self._absent,
         )
 
 
@@ -132,6 +136,7 @@ def save(table: Table) -> Path:
         "source": table.source,
         "licence": table.licence,
         "recorded": table.recorded,
+        "absent": table.absent,
         "epoch_count": 0 if table.epochs is None else table.epochs.shape[2],
     }
     json.dumps(facts)  # what is no plain data fails here, before anything is written

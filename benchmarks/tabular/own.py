@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
+from benchmarks.base import Status
 from benchmarks.errors import UsageError, unknown
 from benchmarks.metrics import Metric, sounds_held_out
 from benchmarks.space import Categorical, GridSpace, Ordinal
@@ -23,7 +24,9 @@ from benchmarks.tabular import embedded
 from benchmarks.tabular.imported import NAME, Table
 from benchmarks.tabular.table import Array
 
-_MOST_ABSENT = 100  # times as many configurations as rows: then some column is no hyper-parameter
+MOST_ABSENT = 100
+"""Times as many configurations as rows a grid may have; in one that has more, some column is no hyper-parameter."""
+_MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
 _MOST_REPETITIONS = 255
 _TOP = {
     "name": str,
@@ -67,7 +70,7 @@ def read_table(data: Path, spec: Path) -> Table:
     frame = _read_frame(data, wanted, facts.get("extract", {}), texts & wanted.keys(), spec)
     hyperparameters = [_hyperparameter(h, frame, spec) for h in facts["hyperparameter"]]
     space = GridSpace(hyperparameters)
-    if space.size > _MOST_ABSENT * len(frame):
+    if space.size > MOST_ABSENT * len(frame):
         raise UsageError(
             f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {len(frame):,} rows: "
             "a table has most of its grid"
@@ -93,10 +96,11 @@ def read_table(data: Path, spec: Path) -> Table:
         raise UsageError(f"the cost {cost} of {data} must be a finite number of seconds, 0 or more, in every row")
     values = _values(frame, facts.get("repetition"), rows, columns, space.size, data)
     absent = int((~np.isfinite(values[:, :, 0]).any(axis=1)).sum())
-    if absent and facts.get("missing") != "invalid":
+    if absent and "missing" not in facts:
         raise UsageError(
             f"{absent} of the {space.size} configurations of the grid have no value of {metrics[0].name} in {data}: "
-            f'if asking for them is to be a failed evaluation, put missing = "invalid" into {spec}'
+            f'put missing = "invalid" into {spec} if asking for them is to be a failed evaluation, missing = '
+            '"infeasible" if they cannot be evaluated at all'
         )
     if absent == space.size:
         raise UsageError(f"{data} has no value of {metrics[0].name} at all")
@@ -105,7 +109,15 @@ def read_table(data: Path, spec: Path) -> Table:
     source = f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{digest}"
     licence = facts.get("licence", "as its owner says")
     return Table(
-        facts["name"], facts.get("family", facts["name"]), space, tuple(metrics), cost, source, licence, values
+        facts["name"],
+        facts.get("family", facts["name"]),
+        space,
+        tuple(metrics),
+        cost,
+        source,
+        licence,
+        values,
+        absent=_MISSING[facts.get("missing", "invalid")],
     )
 
 
@@ -132,8 +144,8 @@ def _read_spec(spec: Path) -> dict[str, Any]:
         raise UsageError(
             f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
         )
-    if facts.get("missing", "invalid") != "invalid":
-        raise UsageError(f'missing = {facts["missing"]!r} in {spec} is not understood; allowed: "invalid"')
+    if facts.get("missing", "invalid") not in _MISSING:
+        raise UsageError(f"missing = {facts['missing']!r} in {spec} is not understood; allowed: {', '.join(_MISSING)}")
     return facts
 
 

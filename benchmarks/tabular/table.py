@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark, Evaluation, Oracle
+from benchmarks.base import Benchmark, Evaluation, Oracle, Status
 from benchmarks.constraints import Bound
 from benchmarks.errors import UsageError
 from benchmarks.metrics import Metric
@@ -27,9 +27,9 @@ class TabularBenchmark(Benchmark):
     Args:
         load: returns the values, shape (configurations, repetitions, metrics), rows in the order of the grid, metrics
             in the order of `metrics`; where a configuration has fewer repetitions, the rest is NaN; one that has none
-            is not in the table, and asking for it is a failed evaluation. May be memory-mapped. Called once, when a
-            value is first needed.
+            is not in the table. May be memory-mapped. Called once, when a value is first needed.
         cost: the name of the metric that is the cost of an evaluation, in seconds.
+        absent: how an evaluation of a configuration that is not in the table ends.
     """
 
     space: GridSpace
@@ -46,10 +46,11 @@ class TabularBenchmark(Benchmark):
         source: str,
         licence: str,
         checksum: str,
+        absent: Status = "failed",
     ) -> None:
         self.name, self.family, self.space, self.metrics = name, family, space, tuple(metrics)
         self.source, self.licence, self.checksum = source, licence, checksum
-        self._load = load
+        self._load, self._absent = load, absent
         self._cost = self.column(cost)
 
     @cached_property
@@ -80,7 +81,7 @@ class TabularBenchmark(Benchmark):
         try:
             repetition = seed % self.repetition_counts[row]
         except ZeroDivisionError:
-            return Evaluation((math.nan,) * len(self.metrics), 0.0, "failed", "the table has no such configuration")
+            return Evaluation((math.nan,) * len(self.metrics), 0.0, self._absent, "the table has no such configuration")
         metrics = tuple(self._rows[row * self._repetitions + repetition].tolist())
         return Evaluation(metrics, metrics[self._cost])
 

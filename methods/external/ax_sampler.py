@@ -47,9 +47,7 @@ class AxNEI(Method):
 
         names = [h.name for h in self._flat.hyperparameters]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of jitter on the diagonal of a matrix, again and again
-                ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
+            ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
             configuration = self._flat.at(self._present([_number(parameters[name]) for name in names]))
         except (DataRequiredError, SearchSpaceExhausted):
             # It waits for initial trials that are pending, or has proposed all there is: a random one meanwhile.
@@ -78,11 +76,13 @@ class AxNEI(Method):
 
     def _begun(self) -> Client:
         if self._client is None:
+            before = logging.root.manager.disable
             logging.disable(logging.INFO)  # it says that it has been imported
             try:
                 from ax.api.client import Client
             finally:
-                logging.disable(logging.NOTSET)
+                logging.disable(before)
+            warnings.filterwarnings("ignore", module="linear_operator")  # of jitter on a diagonal, again and again
             for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "ax"]:
                 logging.getLogger(name).setLevel(logging.ERROR)  # each has a level of its own
             client = Client(random_seed=self._seed)

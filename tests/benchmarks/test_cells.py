@@ -109,8 +109,6 @@ def test_the_fused_network_computes_what_the_plain_one_does(repeated: int, write
 
 def copy_parameters(plain: Any, fused: Any, stages: tuple[Stage, ...]) -> None:
     """Gives the fused network the plain one's parameters, found by the names that the language gives modules."""
-    import torch
-
     layers = dict(plain.layers.items())
 
     def of(prefix: str, kind: str) -> list[Any]:
@@ -152,7 +150,6 @@ def copy_parameters(plain: Any, fused: Any, stages: tuple[Stage, ...]) -> None:
                                 pair = cell.convolutions[f"{node}-{operation}"]
                                 load(pair, layers[f"{key}conv2d_without_bias-0"], layers[f"{key}batch_norm-0"], part)
     assert next(found, None) is None
-    assert torch.isfinite(fused.stem.conv.weight).all()
 
 
 def cell_width(cell: Any, width: int) -> int:

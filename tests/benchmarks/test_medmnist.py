@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks import UsageError
-from benchmarks.images import DATASETS, medmnist
+from benchmarks.images import DATASETS, ImageBenchmark, medmnist
 from tests.conftest import Printed
 
 NAME = "medmnist-breast"
@@ -67,7 +67,8 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
 
 
 def files(tmp_path: Path) -> list[str]:
-    return sorted(path.name for path in (tmp_path / "data").rglob("*") if path.is_file())
+    found = (path.name for path in (tmp_path / "data").rglob("*") if path.is_file())
+    return sorted(name for name in found if not name.endswith(".lock"))
 
 
 def test_a_file_is_fetched_checked_and_not_fetched_twice(
@@ -92,6 +93,20 @@ def test_an_interrupted_download_is_continued(server: Server, tmp_path: Path, na
     assert nasbench("data", "fetch", NAME).code == 0
     assert server.asked == ["", "bytes=300000-"]
     assert files(tmp_path) == ["breastmnist.npz"]
+
+
+def test_two_fetches_at_a_time_bring_one_whole_file(server: Server, tmp_path: Path) -> None:
+    data, found = medmnist.files()[NAME], []
+    threads = [
+        threading.Thread(target=lambda: found.append(medmnist.fetch(data, lambda here, total: None))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(server.asked) == 1
+    assert found[0].read_bytes() == CONTENT
 
 
 def test_a_server_without_ranges_and_a_part_that_is_whole_already_work_too(
@@ -170,6 +185,16 @@ def test_a_run_without_its_data_says_how_to_get_it(
     assert done.code == 2
     assert "nasbench data fetch medmnist-breast" in done.err
     assert not (tmp_path / "store").exists()
+
+
+def test_a_finished_store_needs_no_data(
+    tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    asked = ["run", "--method", "random", "--bench", "digits/nasbench201@1", "--seeds", 1, "--evals", 1]
+    assert nasbench(*asked, "--store", tmp_path / "store").code == 0
+    monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: pytest.fail("nothing is to run"))
+    assert "all (cached)" in nasbench(*asked, "--store", tmp_path / "store").out
 
 
 @pytest.mark.parametrize("wrong", ["shape", "key", "zip"])

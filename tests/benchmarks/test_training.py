@@ -228,38 +228,82 @@ def test_an_interrupted_training_continues_to_the_same_bits(tmp_path: Path, monk
 
     monkeypatch.setattr(training._Progress, "finish_epoch", killed)
     with pytest.raises(_Killed):
-        trained(data, epochs=4, recipe=recipe, checkpoint=path)
+        trained(data, epochs=4, recipe=recipe, state=path)
     assert path.exists()
     monkeypatch.setattr(training._Progress, "finish_epoch", begun)
     epochs = []
     batches = data.batches
     monkeypatch.setattr(data, "batches", lambda *arguments: epochs.append(1) or batches(*arguments))
-    resumed = trained(data, epochs=4, recipe=recipe, checkpoint=path)
+    resumed = trained(data, epochs=4, recipe=recipe, state=path)
     assert len(epochs) == 2  # not four: it went on
     assert bits(resumed) == bits(whole)
     assert (resumed.val, resumed.test, resumed.optimistic) == (whole.val, whole.test, whole.optimistic)
     assert resumed.earlier > 0
-    assert not path.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b"torn", None])
-def test_a_damaged_checkpoint_is_as_none(content: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / "state.pt"
-    if content is None:
-        torch.save({"epoch": 1, "network": {}}, path)
+@pytest.mark.parametrize("damage", ["empty", "torn", "half", "without a fact", "another network"])
+def test_a_damaged_state_is_as_none(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, data = tmp_path / "state.pt", resident()
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    trained(data, seed=9, epochs=2, state=path)  # another seed's: whoever takes a part of it up shows it
+    whole = torch.load(path)
+    if damage in ("empty", "torn"):
+        path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 500])
     else:
-        path.write_bytes(content)
-    data = resident()
-    assert bits(trained(data, checkpoint=path)) == bits(trained(data))
+        if damage == "half":
+            whole["optimizer"] = {}
+        elif damage == "without a fact":
+            del whole["seconds"]
+        else:
+            whole["network"] = {}
+        torch.save(whole, path)
+    assert bits(trained(data, state=path)) == bits(trained(data))
 
 
-def test_a_loss_that_is_no_number_and_a_hopeless_network_end_the_training() -> None:
+def test_a_loss_that_is_no_number_fails_and_a_hopeless_network_is_given_up() -> None:
     data = resident()
     with pytest.raises(training.TrainingFailed, match=r"the loss is (nan|inf) in epoch"):
         trained(data, recipe=replace(QUICK, learning_rate=1e30, clip=None))
     hopeless = replace(QUICK, learning_rate=0.0, final_learning_rate=0.0, discard=2)
-    with pytest.raises(training.TrainingFailed, match="given up after 2 epochs: validation accuracy"):
-        trained(data, recipe=hopeless)
+    found = trained(data, recipe=hopeless, epochs=30)
+    assert "given up after 2 epochs: validation accuracy" in found.given_up
+    assert found.seconds < 10
+    one_step = resident(train=made_up(16))
+    with pytest.raises(training.TrainingFailed, match=r"the validation loss is (nan|inf) after epoch 1"):
+        trained(one_step, recipe=replace(QUICK, learning_rate=1e38, clip=None), epochs=1)
+
+
+def test_dropout_draws_from_the_seed_of_the_evaluation() -> None:
+    from benchmarks.space.language import layers
+    from benchmarks.space.language.combinators import siso_sequential
+    from benchmarks.space.language.network import Network
+    from benchmarks.space.language.program import Program
+
+    program = Program(lambda: layers.classifier(siso_sequential([layers.conv2d(4), layers.dropout(0.5)]), 3))
+
+    def run(seed: int) -> training.Trained:
+        return training.train(lambda: Network(program, (), (1, 8, 8)), resident(), QUICK, 2, 16, seed)
+
+    torch.manual_seed(1)
+    one = bits(run(0))
+    torch.manual_seed(2)
+    assert bits(run(0)) == one
+    assert bits(run(1)) != one
+    (dropout,) = [m for m in run(0).network.modules() if type(m).__name__ == "Dropout"]
+    ones = torch.ones(100, 100)
+    assert torch.equal(dropout(ones), ones)  # in eval mode
+    dropped = dropout.train()(ones)
+    assert set(dropped.unique().tolist()) == {0.0, 2.0}
+    assert 0.45 < float((dropped == 0).float().mean()) < 0.55
+
+
+def test_a_state_that_cannot_be_kept_does_not_end_a_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    data = resident()
+    assert bits(trained(data, state=tmp_path / "no" / "folder" / "x.state")) == bits(trained(data))
+    assert "cannot be kept" in caplog.text
 
 
 def test_memory_counts_parameters_thrice_and_what_a_step_keeps() -> None:

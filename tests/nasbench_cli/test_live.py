@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from benchmarks.images import ImageBenchmark
 from tests.conftest import Printed
 
 pytest.importorskip("torch")
@@ -84,6 +86,67 @@ def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp
     assert resumed["started"].is_monotonic_increasing
 
 
+def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
+    """A training that a kill interrupts goes on from its state, and its row has the time of both attempts."""
+    program = (
+        "import sys; from benchmarks.images import training; training.CHECKPOINT_SECONDS = 0.0\n"
+        "from nasbench_cli.main import main; main()"
+    )
+    command = [sys.executable, "-c", program, "run", "--bench", "digits/nasbench201@25", "--method", "random"]
+    command += ["--seeds", "1", "--evals", "1", "--store", str(tmp_path / "store")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    states = tmp_path / "store" / "_journals"
+    while not list(states.glob("*.state")):
+        time.sleep(0.02)
+    time.sleep(1.5)
+    process.kill()
+    process.wait()
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    (row,) = rows(tmp_path / "store").to_dict("records")
+    assert row["finished"] - row["started"] > row["metric.train_time"] > 1.5
+    assert list(states.iterdir()) == []
+
+
+def test_a_failed_evaluation_is_retried_without_those_before_it(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 1, "--evals", 5, "--store", tmp_path / "store"]
+    calls = []
+    plain = ImageBenchmark._evaluated
+
+    def third_fails(benchmark: ImageBenchmark, *arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 3:
+            raise MemoryError("no memory")
+        return plain(benchmark, *arguments)
+
+    monkeypatch.setattr(ImageBenchmark, "_evaluated", third_fails)
+    assert nasbench(*asked).code == 1
+    first = rows(tmp_path / "store")
+    assert first["status"].tolist().count("failed") == 1
+    done = nasbench(*asked, "--retry-failed")
+    assert done.code == 0
+    assert len(calls) == 5 + 3  # the third and what came after it
+    again = rows(tmp_path / "store")
+    assert again["configuration"].tolist() == first["configuration"].tolist()
+    assert again["objective"].tolist()[:2] == first["objective"].tolist()[:2]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_ends_a_live_run_in_one_sentence(workers: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nasbench_cli", "run", "--bench", "digits/nasbench201@100", "--method", "random"]
+    command += ["--seeds", "1", "--evals", "9", "--workers", str(workers), "--store", str(tmp_path / "store")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not list((tmp_path / "store" / "_journals").glob("*.jsonl")):
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "give the same command again to continue" in err
+    assert "terminate called" not in err
+
+
 def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 4]
     objectives = []
@@ -94,20 +157,27 @@ def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Pri
     assert objectives[0] == objectives[1] == objectives[2]
 
 
+def first_two(asked: list[object], nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Evaluates two configurations twice: fewer than a table may have."""
+    with monkeypatch.context() as patched:
+        patched.setattr("nasbench_cli.tabulate._FEWEST", 10**6)
+        return nasbench(*asked, "--sample", 2, "--repetitions", 2).out
+
+
 def test_a_table_is_made_continued_and_imported(
     nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "made" / "digits"
     asked = ["tabulate", "digits/nasbench201", "--epochs", 1, "--out", out]
-    assert "4 evaluations, 0 (cached), 4 to run" in nasbench(*asked, "--sample", 2, "--repetitions", 2).out
-    done = nasbench(*asked, "--sample", 158, "--jobs", 2)
-    assert "158 evaluations, 2 (cached), 156 to run" in done.out
+    assert "4 evaluations, 0 (cached), 4 to run" in first_two(asked, nasbench, monkeypatch)
+    done = nasbench(*asked, "--sample", 174, "--jobs", 2)
+    assert "174 evaluations, 2 (cached), 172 to run" in done.out
     assert f"nasbench import table {out}.csv --spec {out}.toml" in done.out
     journal = out.with_suffix(".jsonl").read_text().splitlines()
     known = {(r["configuration"], r["ask"]): r for r in map(json.loads, journal[1:])}
     table = pd.read_csv(out.with_suffix(".csv"))
-    assert len(known) == 160
-    assert len(table) == 158 - sum(r["status"] != "ok" for (_, ask), r in known.items() if ask == 0)
+    assert len(known) == 176
+    assert len(table) == 174 - sum(r["status"] != "ok" for (_, ask), r in known.items() if ask == 0)
     first = json.loads(journal[1])
     values = json.loads(first["configuration"])
     row = table.loc[(table[list(values)] == pd.Series(values)).all(axis=1)].iloc[0]
@@ -115,8 +185,8 @@ def test_a_table_is_made_continued_and_imported(
     assert row["evaluation_time"] == first["cost"]
     with out.with_suffix(".jsonl").open("a") as file:
         file.write('{"ask": 0, "configura')  # killed in mid-write
-    again = nasbench(*asked, "--sample", 158)
-    assert "158 evaluations, 158 (cached), 0 to run" in again.out
+    again = nasbench(*asked, "--sample", 174)
+    assert "174 evaluations, 174 (cached), 0 to run" in again.out
     assert pd.read_csv(out.with_suffix(".csv")).equals(table)
     monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
     imported = subprocess.run(
@@ -135,7 +205,9 @@ def test_a_table_is_made_continued_and_imported(
     [
         (["digits"], "is no grid"),
         (["nb201-cifar10"], "is a table already"),
-        (["digits/nasbench201", "--sample", "20000"], "sample must lie in [1, 15,625]"),
+        (["digits/nasbench201", "--sample", "20000"], "sample must lie in [174, 15,625]"),
+        (["digits/nasbench201", "--sample", "3"], "sample must lie in [174, 15,625]"),
+        (["digits/resnet18"], "nothing to choose"),
         (["digits/genetic"], "has 524,288 configurations"),
         (["digits/nasbench201", "--sample", "some"], "must be a number of configurations, or all"),
         (["digits/nasbench201", "--epochs", "0"], "--epochs"),
@@ -161,7 +233,7 @@ def test_data_dir_stands_in_for_the_data_folder(
 
 
 def test_a_store_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Printed]) -> None:
-    shown = nasbench("show", "digits/genetic").out
+    shown = " ".join(nasbench("show", "digits/genetic").out.split())
     assert "3 epochs, batches of 64, 8 channels in the first stage" in shown
     assert "digits/genetic/retrain" in shown
 

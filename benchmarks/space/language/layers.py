@@ -94,7 +94,7 @@ def sigmoid() -> Part:
 
 def dropout(rate: Any) -> Part:
     """Zeroes a share of the values while training."""
-    return layer("dropout", lambda torch, shapes, rate: torch.nn.Dropout(rate), {"rate": rate})
+    return layer("dropout", lambda torch, shapes, rate: _own("Dropout")(rate), {"rate": rate})
 
 
 def max_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:

@@ -98,6 +98,26 @@ class Zero(nn.Module):
         return torch.zeros_like(x)
 
 
+class Dropout(nn.Module):
+    """Zeroes a share of the values while training, and scales the others up.
+
+    Draws from `generator` where one is set: PyTorch's own state is shared by all threads, so that networks trained
+    side by side would depend on each other.
+    """
+
+    generator: torch.Generator | None = None
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self._rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self._rate:
+            return x
+        kept = torch.empty_like(x).bernoulli_(1 - self._rate, generator=self.generator)
+        return x * kept / (1 - self._rate)
+
+
 class Applied(nn.Module):
     """A plain function as a module."""
 
