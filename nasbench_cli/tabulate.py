@@ -103,8 +103,8 @@ def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> lis
     least = -(-size // _FEWEST)
     if not least <= sample <= size:
         raise UsageError(
-            f"sample must lie in [{least:,}, {size:,}] on {benchmark.name}, or be all, not {sample:,}: of a smaller part "
-            "of its grid no table is made"
+            f"sample must lie in [{least:,}, {size:,}] on {benchmark.name}, or be all, not {sample:,}: of a smaller "
+            "part of its grid no table is made"
         )
     rng, found = np.random.default_rng(0), dict[Configuration, None]()
     while len(found) < sample:
