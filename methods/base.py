@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from numpy.random import Generator
@@ -26,6 +27,9 @@ class Problem:
     constraints: tuple[Bound, ...] = ()
     known: Callable[[int, Configuration], float] | None = None
     """(column, configuration) → the value of a cheap metric (`Metric.cheap`), without an evaluation."""
+    state: Path | None = None
+    """A file of the run's own, in which a method whose asks take minutes may keep what it has done; None where runs
+    leave nothing behind."""
 
     @property
     def flat(self) -> Flat:
@@ -34,9 +38,9 @@ class Problem:
         return view
 
     @classmethod
-    def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = ()) -> Problem:
+    def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = (), state: Path | None = None) -> Problem:
         """The problem that a benchmark under constraints poses."""
-        return cls(benchmark.space, benchmark.objective, constraints, benchmark.known)
+        return cls(benchmark.space, benchmark.objective, constraints, benchmark.known, state)
 
 
 Rank: TypeAlias = tuple[float, float]
@@ -86,6 +90,10 @@ class Method(ABC):
 
     seconds: ClassVar[float] = 0.0
     """CPU seconds of one ask and tell, measured over runs of 200 evaluations: a suite's cost is estimated from it."""
+
+    unpaid: float = 0.0
+    """Seconds of work that the last ask has taken over from an interrupted attempt (`Problem.state`): the harness puts
+    them on the clock."""
 
     needs: ClassVar[tuple[str, ...]] = ()
     """Views of the space that the method calls, by name (`as_graph`, `as_supernet`); it runs where all are present."""

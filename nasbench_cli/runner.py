@@ -78,7 +78,8 @@ def _run_loop(
     search = _Search(cell, benchmark, bounds, workers)
     failure = ""
     try:
-        search.loop(_built(spec, Problem.of(benchmark, bounds), rng))
+        state = None if journal is None else journal.state("method")
+        search.loop(_built(spec, Problem.of(benchmark, bounds, state), rng))
     except (_MethodFailed, _BudgetTooLarge) as error:
         failure = str(error)
         search.close(failure)
@@ -140,7 +141,9 @@ class _Search:
         begin = perf_counter()
         try:
             configuration = method.ask()
-            thinking = perf_counter() - begin
+            thinking = perf_counter() - begin + method.unpaid
+            self._workers.pay(method.unpaid)
+            method.unpaid = 0.0
             self._space.check(configuration)
         except (Exception, SystemExit) as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error

@@ -55,6 +55,9 @@ class Workers(Protocol):
     def next(self) -> Finished | None:
         """Advances to the evaluation that finishes first; None if nothing is pending."""
 
+    def pay(self, seconds: float) -> None:
+        """Puts the method's work of an interrupted attempt on the clock."""
+
     def close(self) -> None:
         """Ends the workers: the run is over."""
 
@@ -83,6 +86,9 @@ class SimulatedWorkers:
             return None
         self._now, _, pending, evaluation = heapq.heappop(self._events)
         return Finished(pending, evaluation, pending.started, self._now)
+
+    def pay(self, seconds: float) -> None:
+        """Nothing of a simulated run is kept."""
 
     def close(self) -> None:
         """Nothing runs."""
@@ -134,6 +140,11 @@ class LiveWorkers:
         self._journal.append(Record(ask, configuration, *evaluation, started=pending.started, finished=finished))
         self._journal.state(ask).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
+
+    def pay(self, seconds: float) -> None:
+        """What the journal holds has been paid already."""
+        if self._origin is not None:
+            self._origin -= seconds
 
     def close(self) -> None:
         """Waits for evaluations that the run no longer needs, so that they do not disturb the next run's."""

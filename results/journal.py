@@ -64,9 +64,9 @@ class Journal:
         """What to do with a journal that no longer fits its run."""
         return f"move {self._path} away to begin anew"
 
-    def state(self, ask: int) -> Path:
-        """Where the evaluation of an ask may keep what it has done so far."""
-        return self._path.with_suffix(f".{ask}.state")
+    def state(self, whose: int | str) -> Path:
+        """Where the evaluation of an ask (its number), or the method, may keep what it has done so far."""
+        return self._path.with_suffix(f".{whose}.state")
 
     def append(self, record: Record) -> None:
         """Returns only when the record is on the disk."""

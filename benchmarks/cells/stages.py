@@ -40,6 +40,19 @@ def stages_of(choices: Mapping[str, Value], cells: int = 1) -> tuple[Stage, ...]
     )
 
 
+def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:
+    """The configuration of `cells`, by name, that stages make: the inverse of `stages_of`."""
+    choices: dict[str, Value] = {}
+    for number, stage in enumerate(stages, 1):
+        choices[f"stage{number}-depth"] = stage.depth
+        for edge, operation in enumerate(stage.operations):
+            kernel = CONVOLUTIONS.get(operation, 1)
+            choices[f"stage{number}-op{edge}"] = "nor_conv" if kernel > 1 else operation
+            if kernel > 1:
+                choices[f"stage{number}-kernel{edge}"] = kernel
+    return choices
+
+
 def pruned(operations: Sequence[str]) -> tuple[str, ...]:
     """A cell's operations, `none` on the edges that lie on no path from its input to its output."""
     forward, backward = {0}, {LAST_NODE}

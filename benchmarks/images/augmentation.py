@@ -46,20 +46,25 @@ class Resident:
         self._images = {name: torch.from_numpy(split.images).to(device) for name, split in splits.items()}
         self.labels = {name: torch.from_numpy(split.labels).to(device) for name, split in splits.items()}
 
-    def batches(self, size: int, mix: float | None, rng: Generator) -> Iterator[Batch]:
+    def batches(
+        self, size: int, mix: float | None, rng: Generator, rows: NDArray[np.int64] | None = None
+    ) -> Iterator[Batch]:
         """One epoch: every training image once, in an order of its own, cropped and perhaps mirrored.
 
         A last batch of a single image is left out: it has no statistics.
 
         Args:
             mix: of Beta(mix, mix), from which the share of a MixUp or CutMix is drawn; None leaves images alone.
+            rows: which training images, in which order, instead.
         """
-        count, corners = len(self.labels["train"]), 2 * self._margin + 1
-        order = self._on_device(rng.permutation(count))
+        if rows is None:
+            rows = rng.permutation(len(self.labels["train"]))
+        count, corners = len(rows), 2 * self._margin + 1
+        order = self._on_device(rows)
         tops, lefts = (self._on_device(rng.integers(corners, size=count)) for _ in range(2))
         flips = self._on_device(rng.random(count) < 0.5) if self._flip else None
         pixels = torch.arange(self._side, device=self.device)
-        rows = tops[:, None] + pixels
+        heights = tops[:, None] + pixels
         columns = lefts[:, None] + (pixels if flips is None else torch.where(flips[:, None], pixels.flip(0), pixels))
         for begin in range(0, count, size):
             part = slice(begin, begin + size)
@@ -67,7 +72,7 @@ class Resident:
             if len(chosen) == 1:
                 return
             # (batch, height, width, channels), gathered in one go
-            images = self._padded[chosen[:, None, None], rows[part, :, None], columns[part, None, :]]
+            images = self._padded[chosen[:, None, None], heights[part, :, None], columns[part, None, :]]
             batch = Batch(self._normalised(images), self.labels["train"][chosen])
             yield batch if mix is None else _mixed(batch, mix, rng)
 

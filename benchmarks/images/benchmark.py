@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.base import Benchmark, Evaluation
+from benchmarks.cells import choices_of
+from benchmarks.cells.searchable import Searchable
 from benchmarks.errors import UsageError, unknown
 from benchmarks.images import medmnist
 from benchmarks.images.datasets import Dataset
 from benchmarks.images.digits import DIGITS
 from benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
-from benchmarks.images.spaces import SPACES, CellSpace, Frame
+from benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
 from benchmarks.metrics import Metric
 from benchmarks.space import Configuration
 from benchmarks.space.language.graph import ProgramError
@@ -67,6 +69,8 @@ class ImageBenchmark(Benchmark):
         frame = Frame(self._recipe.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES[space](frame)
         self.space = self.networks.program
+        if isinstance(self.space, CellProgram):
+            self.space.searchable = self._searchable
         self.metrics = _metrics(self._epochs, self._recipe, isinstance(self.networks, CellSpace))
 
     @cached_property
@@ -172,6 +176,18 @@ class ImageBenchmark(Benchmark):
             if not self.networks.infeasible(configuration):
                 rows.append(self._cheap(configuration))
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _searchable(self) -> Searchable:
+        frame, program = self.networks.frame, self.space
+        batch = self._recipe.batch or self._dataset.batch["search"]
+        return Searchable(
+            frame.filters,
+            frame.shape,
+            frame.classes,
+            batch,
+            self.resident,
+            lambda s: program.from_values(choices_of(s)),
+        )
 
     def _cheap(self, configuration: Configuration) -> dict[str, float]:
         size = self.networks.size(configuration)

@@ -16,6 +16,7 @@ from benchmarks.architectures.nasbench201 import nasbench201
 from benchmarks.architectures.nasnet import nasnet
 from benchmarks.architectures.resnet import resnet18
 from benchmarks.cells import Size, dead_stages, parameters_paper, size, stages_of
+from benchmarks.cells.searchable import Searchable
 from benchmarks.space import Configuration
 from benchmarks.space.language.graph import Part
 from benchmarks.space.language.program import Program
@@ -40,8 +41,8 @@ class ImageSpace(ABC):
     pool = 200
     """Of so many architectures quantiles are taken."""
 
-    def __init__(self, write: Callable[[], Part], frame: Frame) -> None:
-        self.program, self.frame = Program(write), frame
+    def __init__(self, program: Program, frame: Frame) -> None:
+        self.program, self.frame = program, frame
 
     def infeasible(self, configuration: Configuration) -> str:
         """Why a network cannot be trained at all; empty if it can."""
@@ -54,6 +55,17 @@ class ImageSpace(ABC):
     @abstractmethod
     def network(self, configuration: Configuration) -> nn.Module:
         """The network, its parameters still to be drawn. Raises ProgramError if it does not fit the image."""
+
+
+class CellProgram(Program):
+    """Cells of one's own in each stage, which can be searched all at once in a supernet."""
+
+    searchable: Callable[[], Searchable]
+    """Set by the benchmark, which has the images."""
+
+    def as_supernet(self) -> Searchable:
+        """The view for one-shot methods."""
+        return self.searchable()
 
 
 class CellSpace(ImageSpace):
@@ -84,7 +96,7 @@ class WrittenSpace(ImageSpace):
     def __init__(
         self, write: Callable[[], Part], frame: Frame, misfit: Callable[[Configuration], str] | None = None
     ) -> None:
-        super().__init__(write, frame)
+        super().__init__(Program(write), frame)
         self._misfit = misfit
         # A program of its own: methods walk the other one in their thread while networks are built in others.
         self._builder, self._lock = Program(write), threading.Lock()
@@ -120,8 +132,10 @@ def _nasbench101_misfit(configuration: Configuration) -> str:
 
 
 SPACES: dict[str, Callable[[Frame], ImageSpace]] = {
-    "cells": lambda frame: CellSpace(lambda: cells(frame.filters, frame.classes), frame),
-    "nasbench201": lambda frame: CellSpace(lambda: nasbench201(filters=frame.filters, classes=frame.classes), frame),
+    "cells": lambda frame: CellSpace(CellProgram(lambda: cells(frame.filters, frame.classes)), frame),
+    "nasbench201": lambda frame: CellSpace(
+        Program(lambda: nasbench201(filters=frame.filters, classes=frame.classes)), frame
+    ),
     "genetic": lambda frame: WrittenSpace(
         lambda: genetic(filters=[frame.filters << i for i in range(3)], classes=frame.classes), frame
     ),

@@ -1,0 +1,29 @@
+"""The view of a live benchmark over cells that one-shot methods need: images to train a supernet on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.cells.stages import Stage
+from benchmarks.space.base import Configuration
+
+if TYPE_CHECKING:
+    from benchmarks.images.augmentation import Resident
+
+
+@dataclass(frozen=True)
+class Searchable:
+    """What `Space.as_supernet()` returns."""
+
+    filters: int
+    shape: tuple[int, int, int]
+    """Of an image: channels, height, width."""
+    classes: int
+    batch: int
+    """Images a step of the supernet."""
+    images: Callable[[], Resident]
+    """Of which the training split alone is searched on."""
+    configuration: Callable[[Sequence[Stage]], Configuration]
+    """The configuration of a network of cells."""

@@ -1,0 +1,287 @@
+"""How weights and architecture parameters are stepped: second-order DARTS, MiLeNAS, and the zeroth-order estimate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.images.augmentation import Batch
+from benchmarks.images.recipes import Recipe
+from methods.oneshot.distributions import Logits
+
+Loss = Callable[[nn.Module, Logits, Batch], Tensor]
+"""Of a network's weights and the architecture's logits on a batch."""
+
+
+class Update(NamedTuple):
+    """One update of the architecture parameters by the zeroth-order estimate."""
+
+    direct: float
+    """⟨∇α L_val, u⟩."""
+    implicit: float
+    """⟨(w̃ - w) / μ, ∇w L_val⟩."""
+    spread: float
+    """‖w̃ - w‖ / μ: how fast the trained weights move with the architecture."""
+    mu: float
+
+
+class Weights:
+    """A network's weights with the optimiser that trains them."""
+
+    def __init__(self, network: nn.Module, recipe: Recipe, parameters: list[nn.Parameter] | None = None) -> None:
+        self.network, self._recipe = network, recipe
+        self.parameters = list(network.parameters()) if parameters is None else parameters
+        self.optimizer = torch.optim.SGD(
+            self.parameters,
+            recipe.learning_rate,
+            momentum=recipe.momentum,
+            nesterov=recipe.nesterov,
+            weight_decay=recipe.weight_decay,
+        )
+
+    @property
+    def rate(self) -> float:
+        """The learning rate."""
+        found: float = self.optimizer.param_groups[0]["lr"]
+        return found
+
+    @rate.setter
+    def rate(self, value: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = value
+
+    def step(self, loss: Tensor) -> None:
+        """One step down a loss; the gradient's norm is clipped over the weights alone."""
+        for parameter, gradient in zip(self.parameters, gradients(loss, self.parameters), strict=True):
+            parameter.grad = gradient
+        if self._recipe.clip is not None:
+            nn.utils.clip_grad_norm_(self.parameters, self._recipe.clip)
+        self.optimizer.step()
+
+    def add(self, parameters: list[nn.Parameter]) -> None:
+        """Trains more parameters from now on."""
+        self.parameters += parameters
+        self.optimizer.add_param_group({"params": parameters, "lr": self.rate})
+
+    def momentum(self) -> list[Tensor]:
+        """The momentum of each weight; zeros before its first step."""
+        states = (self.optimizer.state[p].get("momentum_buffer") for p in self.parameters)
+        return [torch.zeros_like(p) if s is None else s for p, s in zip(self.parameters, states, strict=True)]
+
+    def copied(self, with_state: bool) -> Weights:
+        """A network of its own with the same weights; with the same optimiser, or a plain one that begins anew."""
+        recipe = self._recipe if with_state else replace(self._recipe, nesterov=False)
+        copies: dict[int, Any] = {}
+        network = deepcopy(self.network, copies)
+        found = Weights(network, recipe, [copies[id(p)] for p in self.parameters])  # in the same order
+        found.rate = self.rate
+        if with_state:
+            for own, theirs in zip(found.parameters, self.parameters, strict=True):
+                state = self.optimizer.state[theirs].get("momentum_buffer")
+                if state is not None:
+                    found.optimizer.state[own]["momentum_buffer"] = state.clone()
+        return found
+
+    def values(self) -> list[Tensor]:
+        """A copy of the weights."""
+        return [parameter.detach().clone() for parameter in self.parameters]
+
+    def set(self, values: Sequence[Tensor]) -> None:
+        """Puts weights in place."""
+        with torch.no_grad():
+            for parameter, value in zip(self.parameters, values, strict=True):
+                parameter.copy_(value)
+
+
+class Rule(ABC):
+    """Steps of weights and architecture on a pair of batches.
+
+    Args:
+        loss: of training.
+        val_loss: of validation, penalties included.
+    """
+
+    def __init__(self, weights: Weights, loss: Loss, val_loss: Loss) -> None:
+        self.weights, self.loss, self.val_loss = weights, loss, val_loss
+
+    @abstractmethod
+    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+        """Steps the weights on `train`, and the architecture."""
+
+    def end_epoch(self) -> None:  # noqa: B027 (most have nothing to give up)
+        """Gives up what does not reach into the next epoch."""
+
+
+class Darts(Rule):
+    """DARTS (Liu et al., ICLR 2019): the gradient at weights one step ahead, before the weights' own step.
+
+    Args:
+        order: 2 unrolls the step (equations 7 and 8 of that paper); 1 takes the weights as they are.
+    """
+
+    epsilon = 0.01
+
+    def __init__(self, weights: Weights, loss: Loss, val_loss: Loss, order: int = 2) -> None:
+        super().__init__(weights, loss, val_loss)
+        self._order = order
+
+    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+        assign(logits, self.gradient(logits, train, val), adam)
+        self.weights.step(self.loss(self.weights.network, logits, train))
+        return None
+
+    def gradient(self, logits: Logits, train: Batch, val: Batch) -> list[Tensor]:
+        """Of the validation loss by the logits; weights and logits stay as they are."""
+        network, parts = self.weights.network, logits.present()
+        if self._order == 1:
+            return gradients(self.val_loss(network, logits, val), parts)
+        group = self.weights.optimizer.param_groups[0]
+        before, rate = self.weights.values(), self.weights.rate
+        down = gradients(self.loss(network, logits, train), self.weights.parameters)
+        momentum = self.weights.momentum()
+        ahead = [
+            w - rate * (group["momentum"] * m + g + group["weight_decay"] * w)
+            for w, m, g in zip(before, momentum, down, strict=True)
+        ]
+        self.weights.set(ahead)
+        found = gradients(self.val_loss(network, logits, val), [*parts, *self.weights.parameters])
+        direct, slope = found[: len(parts)], found[len(parts) :]
+        step = self.epsilon / norm(slope)
+        sides = []
+        for sign in (1, -1):
+            self.weights.set([w + sign * step * v for w, v in zip(before, slope, strict=True)])
+            sides.append(gradients(self.loss(network, logits, train), parts))
+        self.weights.set(before)
+        return [d - rate * (plus - minus) / (2 * step) for d, plus, minus in zip(direct, *sides, strict=True)]
+
+
+class Milenas(Rule):
+    """MiLeNAS (He et al., CVPR 2020): after the weights' step, first-order gradients of both losses (mixed level).
+
+    Args:
+        share: of the validation loss (λ of that paper).
+    """
+
+    def __init__(self, weights: Weights, loss: Loss, val_loss: Loss, share: float = 1.0) -> None:
+        super().__init__(weights, loss, val_loss)
+        self._share = share
+
+    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+        self.weights.step(self.loss(self.weights.network, logits, train))
+        assign(logits, self.gradient(logits, train, val), adam)
+        return None
+
+    def gradient(self, logits: Logits, train: Batch, val: Batch) -> list[Tensor]:
+        """∇α L_train + λ ∇α L_val."""
+        network, parts = self.weights.network, logits.present()
+        one = gradients(self.loss(network, logits, train), parts)
+        two = gradients(self.val_loss(network, logits, val), parts)
+        return [a + self._share * b for a, b in zip(one, two, strict=True)]
+
+
+class ZerothOrder(Rule):
+    """ZO-DARTS (Xie et al.): how trained weights move with the architecture, from training twice, side by side.
+
+    Windows of T training batches. At the start of one, a direction u on the unit sphere and μ = mu ‖α‖ are drawn; two
+    copies of the weights are trained on the same batches, at α and at α + μ u. Then the derivative along u is
+    s = ⟨∇α L_val, u⟩ + ⟨(w̃ - w) / μ, ∇w L_val⟩, and the estimate of the gradient s u (algorithm 1).
+
+    Args:
+        window: T.
+        mu: μ as a share of the norm of what is searched.
+        matched: both copies have the same optimiser, momentum included, as algorithm 1 has it. Otherwise the second
+            one begins each window with an empty one without Nesterov's term, as the authors' scripts do: then w̃ - w
+            is mostly what that makes of it, whatever u is.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        loss: Loss,
+        val_loss: Loss,
+        generator: torch.Generator,
+        window: int = 10,
+        mu: float = 0.005,
+        matched: bool = True,
+    ) -> None:
+        super().__init__(weights, loss, val_loss)
+        self._generator, self._window, self._share, self._matched = generator, window, mu, matched
+        self._done = 0
+        self._direction: list[Tensor] = []
+        self._mu = 0.0
+        self._moved: Logits
+        self._beside: Weights
+
+    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+        if self._done == 0:
+            self.open(logits)
+        self.train(logits, train)
+        if self._done < self._window:
+            return None
+        estimate, update = self.estimate(logits, val)
+        assign(logits, estimate, adam)
+        self.end_epoch()
+        return update
+
+    def end_epoch(self) -> None:
+        """An incomplete window is given up; the weights keep its steps."""
+        self._done = 0
+
+    def open(self, logits: Logits, direction: list[Tensor] | None = None, mu: float | None = None) -> None:
+        """Begins a window; direction and μ are drawn unless given."""
+        parts = logits.present()
+        if direction is None:
+            direction = [torch.randn(p.shape, generator=self._generator, dtype=p.dtype).to(p.device) for p in parts]
+            length = norm(direction)
+            direction = [part / length for part in direction]
+        self._direction = direction
+        self._mu = self._share * float(norm([part.detach() for part in parts])) if mu is None else mu
+        self._moved = logits.moved(direction, self._mu)
+        self._beside = self.weights.copied(self._matched)
+
+    def train(self, logits: Logits, batch: Batch) -> None:
+        """One step of both copies on the same batch."""
+        self.weights.step(self.loss(self.weights.network, logits.detached(), batch))
+        self._beside.rate = self.weights.rate
+        self._beside.step(self.loss(self._beside.network, self._moved, batch))
+        self._done += 1
+
+    def estimate(self, logits: Logits, val: Batch) -> tuple[list[Tensor], Update]:
+        """s u, and what it is made of."""
+        parts, own = logits.present(), self.weights.parameters
+        found = gradients(self.val_loss(self.weights.network, logits, val), [*parts, *own])
+        direct = dot(found[: len(parts)], self._direction)
+        pairs = zip(self._beside.parameters, own, strict=True)
+        apart = [(beside.detach() - w.detach()) / self._mu for beside, w in pairs]
+        implicit = dot(apart, found[len(parts) :])
+        s = direct + implicit
+        update = Update(float(direct), float(implicit), float(norm(apart)), self._mu)
+        return [s * part for part in self._direction], update
+
+
+def gradients(loss: Tensor, of: Sequence[Tensor]) -> list[Tensor]:
+    """Zeros for what the loss does not depend on: an operation that was skipped."""
+    return list(torch.autograd.grad(loss, list(of), materialize_grads=True, allow_unused=True))
+
+
+def assign(logits: Logits, estimate: list[Tensor], adam: torch.optim.Optimizer) -> None:
+    """One step of the architecture parameters down a gradient."""
+    for part, gradient in zip(logits.present(), estimate, strict=True):
+        part.grad = gradient.detach().clone()
+    adam.step()
+
+
+def norm(parts: Sequence[Tensor]) -> Tensor:
+    """The 2-norm of all of them together."""
+    return torch.stack([part.double().square().sum() for part in parts]).sum().sqrt()
+
+
+def dot(one: Sequence[Tensor], two: Sequence[Tensor]) -> Tensor:
+    """The inner product of all of them together."""
+    return torch.stack([(a.double() * b.double()).sum() for a, b in zip(one, two, strict=True)]).sum()

@@ -1,0 +1,94 @@
+"""Architecture parameters, and the distributions over operations, kernel sizes and depths that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+Normaliser: TypeAlias = Callable[[Tensor], Tensor]
+"""Rows of logits, shape (…, choices), to rows of probabilities."""
+
+
+class Sparsemax(torch.autograd.Function):
+    """The Euclidean projection of each row onto the simplex (Martins and Astudillo, 2016).
+
+    p = max(z - t, 0), where t makes p sum to one: exactly zero off its support (ZO-DARTS+, section III-C).
+    """
+
+    @staticmethod
+    def forward(context: Any, logits: Tensor) -> Tensor:
+        ordered = logits.sort(-1, descending=True).values
+        sums = ordered.cumsum(-1) - 1
+        ranks = torch.arange(1, logits.shape[-1] + 1, device=logits.device, dtype=logits.dtype)
+        size = (ranks * ordered > sums).sum(-1, keepdim=True)
+        probabilities = (logits - sums.gather(-1, size - 1) / size).clamp(min=0)
+        context.save_for_backward(probabilities > 0)
+        return probabilities
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        (gradient,), (support,) = gradients, context.saved_tensors
+        kept = gradient * support
+        found: Tensor = (kept - kept.sum(-1, keepdim=True) / support.sum(-1, keepdim=True)) * support
+        return found
+
+
+def softmax(logits: Tensor) -> Tensor:
+    """The normaliser of DARTS, MiLeNAS and ZO-DARTS."""
+    return logits.softmax(-1)
+
+
+def sparsemax(logits: Tensor, temperature: float = 1.0) -> Tensor:
+    """Rows of logits / temperature, projected onto the simplex: the colder, the sparser."""
+    found: Tensor = Sparsemax.apply(logits / temperature)  # type: ignore[no-untyped-call, unused-ignore]
+    return found
+
+
+def temperature(epoch: int, start: float = 1.5, factor: float = 0.75, every: int = 5) -> float:
+    """Of an epoch, from 0: start × factor^(epoch // every)."""
+    return start * factor ** (epoch // every)
+
+
+class Probabilities(NamedTuple):
+    """Of each choice of a network of three stages."""
+
+    operations: Tensor
+    """(3 stages × 6 edges, operations)."""
+    kernels: Tensor | None = None
+    """(3 stages × 6 edges, kernel sizes); None where there is one size."""
+    depths: Tensor | None = None
+    """(3 stages, depths); None where each stage has all its cells."""
+
+
+class Logits(NamedTuple):
+    """The architecture parameters α, β and γ; None where that is not searched, or not yet."""
+
+    operations: Tensor
+    """(6 edges, operations), one cell for the whole network, or (3 stages × 6 edges, operations)."""
+    kernels: Tensor | None = None
+    """(3 stages × 6 edges, kernel sizes)."""
+    depths: Tensor | None = None
+    """(3 stages, depths)."""
+
+    def present(self) -> list[Tensor]:
+        """Those that are searched."""
+        return [part for part in self if part is not None]
+
+    def moved(self, direction: list[Tensor], by: float) -> Logits:
+        """A step of length `by` along a direction, which has a part for each that is searched."""
+        moved = [(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)]
+        return Logits(*moved)
+
+    def detached(self) -> Logits:
+        """The same values, of which no gradient is asked."""
+        return Logits(*(part.detach() for part in self.present()))
+
+    def probabilities(self, normalise: Normaliser) -> Probabilities:
+        """The distributions."""
+        operations, *others = map(normalise, self.present())
+        if len(operations) == 6:
+            operations = operations.repeat(3, 1)
+        return Probabilities(operations, *others)

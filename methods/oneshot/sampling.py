@@ -1,0 +1,47 @@
+"""Architectures drawn from what a search has found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.cells import Stage
+
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
+
+Rows = Sequence[Sequence[float]]
+
+
+def stages(shares: Sequence[Rows], kernels: Sequence[int], depth: int, rng: Generator) -> tuple[Stage, ...]:
+    """One network: an operation for each edge, where that is the spatial convolution its size, and a depth.
+
+    Args:
+        shares: the distributions over operations (18 rows), and where they are searched kernel sizes and depths.
+        kernels: sizes, in the order of their columns; the only one where they are not searched.
+        depth: of each stage where depths are not searched.
+
+    Where one cell is searched for the whole network, the caller gives its rows once: (6 rows).
+    """
+    operations, sizes, depths = (*shares, None, None)[:3]
+    assert operations is not None
+    single = len(operations) == 6
+    found = []
+    for number in range(1 if single else 3):
+        rows = range(6 * number, 6 * number + 6)
+        names = []
+        for row in rows:
+            name = OPERATIONS[_drawn(operations[row], rng)]
+            if name == "nor_conv":
+                kernel = kernels[0] if sizes is None else kernels[_drawn(sizes[row], rng)]
+                name = f"nor_conv_{kernel}x{kernel}"
+            names.append(name)
+        found.append(Stage(tuple(names), depth if depths is None else 1 + _drawn(depths[number], rng)))
+    return tuple(found * 3) if single else tuple(found)
+
+
+def _drawn(shares: Sequence[float], rng: Generator) -> int:
+    p: NDArray[np.float64] = np.asarray(shares, float)
+    return int(rng.choice(len(p), p=p / p.sum()))
