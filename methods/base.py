@@ -116,6 +116,10 @@ class Method(ABC):
         """
         return None
 
+    @classmethod  # noqa: B027 (most have nothing to load)
+    def make_ready(cls) -> None:
+        """Called before a live run, off its clock: the place to load or compile what would otherwise be paid there."""
+
     @classmethod
     def misfit(cls, space: Space) -> str:
         """Why this method cannot search `space`, as the end of a sentence; empty if it can."""

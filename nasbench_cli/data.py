@@ -74,6 +74,8 @@ class _Shown:
 
 
 def _file(name: str) -> DataFile:
+    if name in DATASETS and name not in medmnist.files():
+        raise UsageError(f"{name} comes with scikit-learn: there is nothing to fetch or verify")
     if name not in medmnist.files():
         raise unknown("data set", name, medmnist.files())
     return medmnist.files()[name]

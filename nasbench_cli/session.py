@@ -59,9 +59,10 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
             progress.advance(len(records))
     seconds = perf_counter() - begin
     if work:
+        fast = evaluations > 10 * seconds
+        rate = f"{evaluations / seconds:,.0f}/s" if fast else f"{seconds / max(evaluations, 1):.1f} s each"
         click.echo(
-            f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s "
-            f"({evaluations / seconds:,.0f}/s), stored in {folder}"
+            f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s ({rate}), stored in {folder}"
         )
     _say_notices(store)
     stored = store.runs()

@@ -52,6 +52,8 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
 
     Raises UsageError if the space is no grid, or has fewer configurations than the sample.
     """
+    if epochs is not None and "@" in name:
+        raise UsageError(f"{name} says its epochs already: leave --epochs out")
     name = name if epochs is None else f"{name}@{epochs}"
     benchmark = open_benchmark(name)
     flat = _grid(benchmark)

@@ -292,18 +292,23 @@ def _settings(curves: Curves) -> Table:
             "split": settings["split"],
             "constraint": settings["constraint"],
             "means": settings["bounds"].map(", ".join),
-            "oracle": settings["oracle"].map("{:.6g}".format),
-            "median": settings["median"].map("{:.6g}".format),
-            "worst": settings["worst"].map("{:.6g}".format),
-            "noise": settings["noise"].map("{:.3g}".format),
-            "feasible %": (100 * settings["feasible_share"]).map("{:.3g}".format),
+            "oracle": settings["oracle"].map(_six),
+            "median": settings["median"].map(_six),
+            "worst": settings["worst"].map(_six),
+            "noise": settings["noise"].map(_six),
+            "feasible %": (100 * settings["feasible_share"]).map(_six),
         }
     )
     note = (
         "oracle, median, worst: of the objective over every feasible (configuration, repetition) of the table; noise: "
-        "standard deviation between the repetitions of one good configuration; feasible: share of the table's rows."
+        "standard deviation between the repetitions of one good configuration; feasible: share of the table's rows; - "
+        "where there is no table."
     )
     return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown)
+
+
+def _six(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.6g}"
 
 
 def _text(curves: Curves, warnings: list[str], made: dict[str, Table], files: Iterable[str]) -> str:

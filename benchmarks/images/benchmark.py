@@ -60,7 +60,7 @@ class ImageBenchmark(Benchmark):
         parts = [space] * (space != _PLAIN) + [self._recipe.name] * (self._recipe.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
         self.variants = () if epochs else self._left(space, self._recipe)
-        self.family = space
+        self.family = dataset.name
         self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.source, self.licence = dataset.source, dataset.licence
@@ -92,7 +92,10 @@ class ImageBenchmark(Benchmark):
 
     def at(self, epochs: int) -> Benchmark:
         if epochs not in self.fidelities:
-            return super().at(epochs)
+            allowed = f"allowed: 1 to {MOST_EPOCHS}" if self.fidelities else "its epochs are given already"
+            raise UsageError(f"{self.name} cannot be trained for {epochs} epochs; {allowed}")
+        if epochs == self._recipe.epochs:
+            raise UsageError(f"{self.name} is {self.name}@{epochs} already: write it without")
         return ImageBenchmark(self._dataset, self._space, self._recipe.name, epochs)
 
     def variant(self, name: str) -> Benchmark:

@@ -120,13 +120,18 @@ class TPE(Method):
         """The logarithm of what the next `ask` maximises, at some configurations: for figures and tests."""
         return self._estimators().acquisition(configurations, max(1, self._good(self._observed)))
 
+    @classmethod
+    def make_ready(cls) -> None:
+        from methods.tpe.sampler import compile_ahead
+
+        _say_if_compiling()
+        compile_ahead()
+
     def _estimators(self) -> Sampler:
         if self._sampler is None:
-            from methods.tpe.sampler import Rules, Sampler, is_compiled  # numba takes a while
+            from methods.tpe.sampler import Rules, Sampler  # numba takes a while
 
-            if not is_compiled():
-                _LOG.info("compiling TPE (some seconds, once on a machine)")
-
+            _say_if_compiling()
             rules = Rules(
                 candidates=self._candidates,
                 relative=self.relative,
@@ -205,3 +210,10 @@ class CTPE(TPE):
                 self._estimators().observe_failure(configuration)  # infeasible before training
             else:
                 self._estimators().observe_known(configuration, values)
+
+
+def _say_if_compiling() -> None:
+    from methods.tpe.sampler import is_compiled
+
+    if not is_compiled():
+        _LOG.info("compiling TPE (some seconds, once on a machine)")

@@ -57,7 +57,7 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> pd.DataFrame:
 
 def median_interval(values: Array) -> tuple[Array, Array]:
     """95 % percentile-bootstrap interval of the median over the first axis (Efron, 1979); a point for one run."""
-    if len(values) == 1:
+    if len(values) == 1 or np.isnan(values).all():
         return values[0], values[0]
     found = stats.bootstrap(
         (values,), np.median, axis=0, n_resamples=_RESAMPLES, method="percentile", rng=np.random.default_rng(0)

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.images import ImageBenchmark
+from methods import METHODS
 from tests.conftest import Printed
 
 pytest.importorskip("torch")
@@ -257,3 +258,16 @@ def test_a_reference_network_stands_beside_the_searches(nasbench: Callable[..., 
     ranks = pd.read_csv(tmp_path / "report" / "settings.csv")
     assert set(ranks["bench"]) == {BENCH}
     assert "Reference networks" in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_a_method_is_made_ready_before_the_clock_of_a_live_run(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = []
+    monkeypatch.setattr(METHODS.get("c-tpe"), "make_ready", classmethod(lambda cls: called.append(time.monotonic())))
+    plain = ImageBenchmark._evaluated
+    monkeypatch.setattr(ImageBenchmark, "_evaluated", lambda *a: (called.append(0), plain(*a))[1])
+    asked = ["run", "--method", "c-tpe", "--bench", BENCH, "--seeds", 1, "--evals", 1, "--store", tmp_path / "store"]
+    assert nasbench(*asked).code == 0
+    assert called[0] > 0
+    assert called[1:] == [0]
