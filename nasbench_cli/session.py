@@ -151,7 +151,7 @@ def _label(method: str) -> str:
 def _facts(status: CellStatus) -> dict[str, Any]:
     cell = status.cell
     names = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint, "protocol": cell.protocol}
-    runs = {"asked": len(status.asked), "stored": len(status.stored), "missing": status.missing}
+    runs = {"asked": len(status.asked), "stored": len(status.stored), "missing": status.missing, "begun": status.begun}
     return {**names, "state": status.state, **runs, "failed": [run.seed for run in status.failed]}
 
 

@@ -262,14 +262,17 @@ def within(curves: Curves, baseline: int, checkpoint: int) -> Table:
 def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
     """Best feasible objective of every method on every setting, and its regret."""
     data = _named(curves, summaries.performance(curves, checkpoints))
+    # Where there is no table, what stands in for nothing found is what another method saw: no result of this one's.
+    nothing = (data["found"] == 0) & data["normalised_regret"].isna()
+    low, high = data["low"].map(_number), data["high"].map(_number)
     shown = pd.DataFrame(
         {
             "benchmark": data["bench"],
             "constraint": data["constraint"],
             "method": data["method"],
             "evals": data["evaluations"].astype(str),
-            "median": data["median"].map(_number),
-            "95 %": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["low"], data["high"], strict=True)],
+            "median": data["median"].map(_number).mask(nothing, "-"),
+            "95 %": (low + "-" + high).mask(nothing, "-"),
             "n. regret": data["normalised_regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "area": data["area"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
             "found %": data["found"].map(lambda value: f"{100 * value:.0f}"),
@@ -277,8 +280,9 @@ def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
     )
     note = (
         "Best feasible objective so far, over seeds: median with its 95 % bootstrap interval. Before its first "
-        "feasible evaluation a run counts with the worst feasible value of the setting; found says how many runs have "
-        "a feasible one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle (the "
+        "feasible evaluation a run counts with the worst feasible value of the setting (of the table, or where there "
+        "is none, of all runs; a method that found nothing there has no median); found says how many runs have a "
+        "feasible one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle (the "
         "best feasible configuration and repetition of the table), 1 at the median of everything feasible; area: the "
         "mean of the regret over all evaluations so far, median over seeds; - where the oracle is unknown. The CSV has "
         "quartiles and the mean, and the regret in the objective's unit and in % of the oracle."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import logging
 import math
 from dataclasses import asdict
 from functools import cache, cached_property
@@ -15,19 +16,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark, Evaluation
+from benchmarks.base import BENCHMARKS, Benchmark, Evaluation
 from benchmarks.errors import UsageError, unknown
 from benchmarks.images import medmnist
 from benchmarks.images.datasets import Dataset
 from benchmarks.images.digits import DIGITS
 from benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
-from benchmarks.images.spaces import SPACES, CellSpace, Frame
+from benchmarks.images.spaces import SPACES, CellSpace, Frame, WrittenSpace
 from benchmarks.metrics import Metric
 from benchmarks.space import Configuration
 from benchmarks.space.language.graph import ProgramError
 
 if TYPE_CHECKING:
     from benchmarks.images.augmentation import Resident
+
+_LOG = logging.getLogger("nasbench")
 
 VERSION = 1
 """Of training and measuring: raise it when a change gives other scores."""
@@ -100,7 +103,8 @@ class ImageBenchmark(Benchmark):
         if name in SPACES and self._recipe.name != self._dataset.recipe:
             raise UsageError(f"the space comes before the recipe: {self._dataset.name}/{name}/{self._recipe.name}")
         if name not in self.variants:
-            raise unknown(f"variant of {self.name}", name, self.variants)
+            broken = "".join(f"; {module} cannot be loaded: {why}" for module, why in BENCHMARKS.broken.items())
+            raise UsageError(f"{unknown(f'variant of {self.name}', name, self.variants)}{broken}")
         if name in SPACES:
             return ImageBenchmark(self._dataset, name)
         return ImageBenchmark(self._dataset, self._space, name)
@@ -168,6 +172,8 @@ class ImageBenchmark(Benchmark):
     @cached_property
     def _pool(self) -> dict[str, NDArray[np.float64]]:
         """The cheap metrics of so many architectures."""
+        if isinstance(self.networks, WrittenSpace):
+            _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
         rows: list[dict[str, float]] = []
         while len(rows) < self.networks.pool:
