@@ -55,22 +55,22 @@ class ImageBenchmark(Benchmark):
         self, dataset: Dataset, space: str = _PLAIN, recipe: str | None = None, epochs: int | None = None
     ) -> None:
         self._dataset, self._space = dataset, space
-        self._recipe: Recipe = RECIPES[recipe or dataset.recipe]
-        self._epochs = epochs or self._recipe.epochs
-        self.batch = self._recipe.batch or dataset.batch[self._recipe.name]
-        parts = [space] * (space != _PLAIN) + [self._recipe.name] * (self._recipe.name != dataset.recipe)
+        chosen = self._recipe = RECIPES[recipe or dataset.recipe]
+        self._epochs = epochs or chosen.epochs
+        self.batch = chosen.batch or dataset.batch[chosen.name]
+        parts = [space] * (space != _PLAIN) + [chosen.name] * (chosen.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
-        self.variants = () if epochs else self._left(space, self._recipe)
+        self.variants = () if epochs else self._left()
         self.family = dataset.name
         self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.source, self.licence = dataset.source, dataset.licence
-        r, scale = self._recipe, f"{self._epochs} epochs, batches of {self.batch}"
-        self.procedure = f"recipe {r.name}: {r.summary}; here {scale}, {r.filters} channels in the first stage"
-        frame = Frame(self._recipe.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
+        scale = f"{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
+        self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
+        frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES[space](frame)
         self.space = self.networks.program
-        self.metrics = _metrics(self._epochs, self._recipe, isinstance(self.networks, CellSpace))
+        self.metrics = _metrics(self._epochs, chosen, isinstance(self.networks, CellSpace))
 
     @cached_property
     def checksum(self) -> str:  # type: ignore[override]
@@ -193,12 +193,12 @@ class ImageBenchmark(Benchmark):
         """Its images on the device. Raises UsageError where they are missing or damaged."""
         return _resident(self._dataset.name)
 
-    def _left(self, space: str, recipe: Recipe) -> tuple[str, ...]:
+    def _left(self) -> tuple[str, ...]:
         """What may still follow the name."""
-        if recipe.name != self._dataset.recipe:
+        if self._recipe.name != self._dataset.recipe:
             return ()
-        recipes = [name for name in RECIPES if name != recipe.name]
-        return (*(name for name in SPACES if name != _PLAIN), *recipes) if space == _PLAIN else tuple(recipes)
+        spaces = [name for name in SPACES if name != _PLAIN] if self._space == _PLAIN else []
+        return (*spaces, *(name for name in RECIPES if name != self._recipe.name))
 
 
 @cache

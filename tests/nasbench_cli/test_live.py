@@ -235,7 +235,7 @@ def test_data_dir_stands_in_for_the_data_folder(
     assert os.environ["NASBENCH_DATA"] == str(tmp_path)
 
 
-def test_a_store_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Printed]) -> None:
+def test_show_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Printed]) -> None:
     shown = " ".join(nasbench("show", "digits/genetic").out.split())
     assert "3 epochs, batches of 64, 8 channels in the first stage" in shown
     assert "digits/genetic/retrain" in shown
