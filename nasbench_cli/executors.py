@@ -132,11 +132,12 @@ def _compute(batch: Batch, store: Store, provenance: dict[str, Any]) -> Iterator
     cell = batch.planned.cell
     benchmark = open_benchmark(cell.bench)
     benchmark.make_ready()
+    if benchmark.live:
+        batch.planned.spec.method.make_ready()
     done: list[Trajectory] = []
     committed = monotonic()
     for seed in batch.seeds:
         if benchmark.live:
-            batch.planned.spec.method.make_ready()
             yield [] if store.has(cell, seed) else _compute_live(batch.planned, seed, store, provenance)
             continue
         done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))

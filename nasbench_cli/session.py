@@ -151,17 +151,20 @@ def _label(method: str) -> str:
 def _facts(status: CellStatus) -> dict[str, Any]:
     cell = status.cell
     names = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint, "protocol": cell.protocol}
-    runs = {"asked": len(status.asked), "stored": len(status.stored), "missing": status.missing}
+    runs = {"asked": len(status.asked), "stored": len(status.stored), "missing": status.missing, "begun": status.begun}
     return {**names, "state": status.state, **runs, "failed": [run.seed for run in status.failed]}
 
 
 def _make_ready(planned: list[PlannedCell], folder: Path, retry_failed: bool) -> None:
-    """Readies the benchmarks that are to be run, before anything is written."""
+    """Readies the live benchmarks that are to be run, before anything is written."""
+    live = [p for p in planned if _is_live(p)]
+    if not live:
+        return  # the others are made ready as their runs begin: to look for what is stored twice would not be worth it
     try:
         known = Store.open(folder).runs()
     except StoreError:
         known = {}  # there is none yet, or `Store.create` will say what is wrong
-    missing = (p for p in planned if retry_failed or set(p.seeds) - known.get(p.cell.id, {}).keys())
+    missing = (p for p in live if retry_failed or set(p.seeds) - known.get(p.cell.id, {}).keys())
     for name in dict.fromkeys(p.cell.bench for p in missing):
         open_benchmark(name).make_ready()
 
@@ -192,6 +195,8 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
     """An estimate of the time, where it is worth a coffee: a method's own, and that of its evaluations."""
     seconds: dict[str, float] = {}
     for p, seeds in missing:
+        if not seeds:
+            continue
         each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
         run = (p.cell.evals or 200) * each
         if p.cell.seconds is not None and open_benchmark(p.cell.bench).live:
@@ -202,7 +207,8 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
     if total > _WORTH_SAYING:
         longest_first = sorted(seconds.items(), key=lambda item: -item[1])
         parts = ", ".join(f"{name} {_span(own)}" for name, own in longest_first if own > 1)
-        cores = f"--jobs {jobs}, a CPU core each" if any(_is_live(p) for p, _ in missing) else f"--jobs {jobs}"
+        trained = any(_is_live(p) for p, seeds in missing if seeds)
+        cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
         click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
 
 

@@ -95,10 +95,16 @@ class Journal:
 
 
 def drop_failed(path: Path) -> None:
-    """Takes back the first failed evaluation of a journal, and all after it: what came before stays done."""
+    """Takes back the first failed evaluation of a journal, and all after it: what came before stays done.
+
+    One that is damaged is left as it is: opening it says so.
+    """
     lines = _whole_lines(path)
-    failed = (number for number, line in enumerate(lines[1:], 1) if _parse(line).status == "failed")
-    kept = lines[: next(failed, len(lines))]
+    try:
+        failed = [number for number, line in enumerate(lines[1:], 1) if _parse(line).status == "failed"]
+    except (ValueError, TypeError, KeyError):
+        return
+    kept = lines[: failed[0]] if failed else lines
     if len(kept) < len(lines):
         aside = path.with_suffix(".tmp")
         aside.write_bytes(b"".join(kept))

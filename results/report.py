@@ -292,11 +292,11 @@ def _settings(curves: Curves) -> Table:
             "split": settings["split"],
             "constraint": settings["constraint"],
             "means": settings["bounds"].map(", ".join),
-            "oracle": settings["oracle"].map(_six),
-            "median": settings["median"].map(_six),
-            "worst": settings["worst"].map(_six),
-            "noise": settings["noise"].map(_six),
-            "feasible %": (100 * settings["feasible_share"]).map(_six),
+            "oracle": settings["oracle"].map(lambda value: tables.number(value, 6)),
+            "median": settings["median"].map(lambda value: tables.number(value, 6)),
+            "worst": settings["worst"].map(lambda value: tables.number(value, 6)),
+            "noise": settings["noise"].map(lambda value: tables.number(value, 3)),
+            "feasible %": (100 * settings["feasible_share"]).map(lambda value: tables.number(value, 3)),
         }
     )
     note = (
@@ -305,10 +305,6 @@ def _settings(curves: Curves) -> Table:
         "where there is no table."
     )
     return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown)
-
-
-def _six(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.6g}"
 
 
 def _text(curves: Curves, warnings: list[str], made: dict[str, Table], files: Iterable[str]) -> str:

@@ -97,6 +97,9 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
         f"Feasible: {len(feasible)} of {len(rows)} evaluations ({100 * len(feasible) / len(rows):.0f} %), the first at "
         f"evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
     ]
+    others = [c for c in rows.columns if c.startswith("metric.") and c.removeprefix("metric.") not in setting.held_out]
+    known = [f"{c.removeprefix('metric.')} {best[c]:,.5g}" for c in others if c != f"metric.{setting.objective}"]
+    lines += [f"There: {', '.join(known)}"] if known else []
     lines += [f"{name} there (test split, reported only): {best[f'metric.{name}']:.7g}" for name in setting.held_out]
     yield "\n".join(lines)
 

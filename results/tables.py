@@ -212,11 +212,11 @@ def medians(curves: Curves, baseline: int, checkpoint: int) -> Table:
         }
         | {
             _column(name): [
-                _number(v) + ("*" if s else "") for v, s in zip(data[_column(name)], significant[:, i], strict=True)
+                number(v) + ("*" if s else "") for v, s in zip(data[_column(name)], significant[:, i], strict=True)
             ]
             for i, name in enumerate(curves.methods)
         }
-        | {"oracle": settings["oracle"].map(_number)}
+        | {"oracle": settings["oracle"].map(number)}
     )
     bold = np.zeros(shown.shape, bool)
     bold[:, 3:-1] = _lowest(data.to_numpy(float))
@@ -262,23 +262,27 @@ def within(curves: Curves, baseline: int, checkpoint: int) -> Table:
 def performance(curves: Curves, checkpoints: tuple[int, ...]) -> Table:
     """Best feasible objective of every method on every setting, and its regret."""
     data = _named(curves, summaries.performance(curves, checkpoints))
+    # Where there is no table, what stands in for nothing found is what another method saw: no result of this one's.
+    nothing = (data["found"] == 0) & data["normalised_regret"].isna()
+    low, high = data["low"].map(number), data["high"].map(number)
     shown = pd.DataFrame(
         {
             "benchmark": data["bench"],
             "constraint": data["constraint"],
             "method": data["method"],
             "evals": data["evaluations"].astype(str),
-            "median": data["median"].map(_number),
-            "95 %": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["low"], data["high"], strict=True)],
-            "n. regret": data["normalised_regret"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
-            "area": data["area"].map(lambda value: "-" if math.isnan(value) else f"{value:.3g}"),
+            "median": data["median"].map(number).mask(nothing, "-"),
+            "95 %": (low + "-" + high).mask(nothing, "-"),
+            "n. regret": data["normalised_regret"].map(lambda value: number(value, 3)),
+            "area": data["area"].map(lambda value: number(value, 3)),
             "found %": data["found"].map(lambda value: f"{100 * value:.0f}"),
         }
     )
     note = (
         "Best feasible objective so far, over seeds: median with its 95 % bootstrap interval. Before its first "
-        "feasible evaluation a run counts with the worst feasible value of the setting; found says how many runs have "
-        "a feasible one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle (the "
+        "feasible evaluation a run counts with the worst feasible value of the setting (of the table, or where there "
+        "is none, of all runs; a method that found nothing there has no median); found says how many runs have a "
+        "feasible one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle (the "
         "best feasible configuration and repetition of the table), 1 at the median of everything feasible; area: the "
         "mean of the regret over all evaluations so far, median over seeds; - where the oracle is unknown. The CSV has "
         "quartiles and the mean, and the regret in the objective's unit and in % of the oracle."
@@ -323,9 +327,9 @@ def held_out(curves: Curves) -> list[Table]:
             "method": data["method"],
             "metric": data["metric"],
             "runs": data["runs"].astype(str),
-            "median": data["median"].map(_number),
-            "quartiles": [f"{_number(a)}-{_number(b)}" for a, b in zip(data["q1"], data["q3"], strict=True)],
-            "mean": data["mean"].map(_number),
+            "median": data["median"].map(number),
+            "quartiles": [f"{number(a)}-{number(b)}" for a, b in zip(data["q1"], data["q3"], strict=True)],
+            "mean": data["mean"].map(number),
         }
     )
     note = (
@@ -354,7 +358,7 @@ def references(parts: Sequence[Curves]) -> list[Table]:
     data = pd.DataFrame(rows, columns=["benchmark", "metric", "runs", "median", "smallest", "largest"])
     shown = data.astype({"runs": str})
     for column in ("median", "smallest", "largest"):
-        shown[column] = data[column].map(_number)
+        shown[column] = data[column].map(number)
     note = (
         "Single networks, for orientation: nothing is searched, so they take no part in ranks and tests. Each run is "
         "one training; the epoch is chosen on the validation split."
@@ -397,8 +401,9 @@ def _named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
     return named
 
 
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4g}"
+def number(value: float, digits: int = 4) -> str:
+    """A number for people, `-` where it is not known."""
+    return "-" if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def _share(value: float) -> str:

@@ -10,7 +10,7 @@ from benchmarks.space.language.graph import AnyHyperparameter, D, Part, ordinal
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
 """On an edge; `nor_conv` is the convolution whose kernel size is chosen too."""
-KERNELS = (7, 5, 3)
+KERNELS = (3, 5, 7)
 DEPTHS = (1, 2, 3)
 
 
@@ -20,13 +20,12 @@ def cells(filters: int = 16, classes: int = 10) -> Part:
     A stage repeats one NAS-Bench-201 cell one to three times. Where an edge has the spatial convolution, its kernel
     size is chosen as well.
     """
-    numbers = iter((1, 2, 3))
-    return skeleton(lambda width: _stage(next(numbers), width), filters, classes)
+    return skeleton(_stage, filters, classes)
 
 
 def _stage(number: int, filters: int) -> Part:
     which = [D(OPERATIONS, name=f"stage{number}-op{k}") for k in range(len(EDGES))]
-    kernels = [ordinal(sorted(KERNELS), name=f"stage{number}-kernel{k}") for k in range(len(EDGES))]
+    kernels = [ordinal(KERNELS, name=f"stage{number}-kernel{k}") for k in range(len(EDGES))]
 
     def repeated(values: dict[str, int]) -> Part:
         return siso_sequential([_cell(which, kernels, filters) for _ in range(values["depth"])])

@@ -17,21 +17,21 @@ def nasbench201(cells: int = 1, filters: int = 16, classes: int = 10) -> Part:
     """Three stages of so many equal cells: 5^6 = 15,625 architectures (the benchmark has five cells a stage)."""
     edges = [D(OPERATIONS, name=f"Op{k}") for k in range(len(EDGES))]
 
-    def stage(width: int) -> Part:
+    def stage(number: int, width: int) -> Part:
         return siso_sequential([cell([_edge(width, which) for which in edges]) for _ in range(cells)])
 
     return skeleton(stage, filters, classes)
 
 
-def skeleton(stage: Callable[[int], Part], filters: int, classes: int) -> Part:
+def skeleton(stage: Callable[[int, int], Part], filters: int, classes: int) -> Part:
     """A convolution, three stages with residual reductions between them, a classifier.
 
     Args:
-        stage: makes the stage of so many channels: `filters`, then twice, then four times as many.
+        stage: makes the stage of this number, from 1, with so many channels: `filters`, then twice, then four times.
     """
-    parts = [_conv_norm(filters, 3), stage(filters)]
-    for width in (2 * filters, 4 * filters):
-        parts += [_reduction(width), stage(width)]
+    parts = [_conv_norm(filters, 3), stage(1, filters)]
+    for number, width in ((2, 2 * filters), (3, 4 * filters)):
+        parts += [_reduction(width), stage(number, width)]
     return layers.classifier(siso_sequential([*parts, layers.batch_norm(), layers.relu()]), classes)
 
 

@@ -23,12 +23,11 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
         filters: channels of the first stage; they double, and the sides of the image halve, from stage to stage.
         shape: of an image: channels, height, width.
     """
-    weights, statistics, multiplications = 0, 0, 0
+    parameters, multiplications = 0, 0
 
     def convolution(kernel: int, before: int, after: int, area: int, norm: bool = True) -> None:
-        nonlocal weights, statistics, multiplications
-        weights += kernel**2 * before * after
-        statistics += 2 * after if norm else 0
+        nonlocal parameters, multiplications
+        parameters += kernel**2 * before * after + (2 * after if norm else 0)
         multiplications += kernel**2 * before * after * area
 
     channels, height, width = shape
@@ -45,8 +44,7 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
                 for _ in range(stage.depth):
                     convolution(CONVOLUTIONS[operation], c, c, height * width)
     last = filters << (len(stages) - 1)
-    parameters = weights + statistics + 2 * last + (last + 1) * classes
-    return Size(parameters, 2 * (multiplications + last * classes))
+    return Size(parameters + 2 * last + (last + 1) * classes, 2 * (multiplications + last * classes))
 
 
 def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int:

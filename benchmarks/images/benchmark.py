@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import logging
 import math
 from dataclasses import asdict
 from functools import cache, cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark, Evaluation
+from benchmarks.base import BENCHMARKS, Benchmark, Evaluation
 from benchmarks.cells import choices_of
 from benchmarks.cells.searchable import Searchable
 from benchmarks.errors import UsageError, unknown
@@ -23,13 +24,15 @@ from benchmarks.images import medmnist
 from benchmarks.images.datasets import Dataset
 from benchmarks.images.digits import DIGITS
 from benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
-from benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
+from benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame, WrittenSpace
 from benchmarks.metrics import Metric
 from benchmarks.space import Configuration
 from benchmarks.space.language.graph import ProgramError
 
 if TYPE_CHECKING:
     from benchmarks.images.augmentation import Resident
+
+_LOG = logging.getLogger("nasbench")
 
 VERSION = 1
 """Of training and measuring: raise it when a change gives other scores."""
@@ -54,24 +57,24 @@ class ImageBenchmark(Benchmark):
         self, dataset: Dataset, space: str = _PLAIN, recipe: str | None = None, epochs: int | None = None
     ) -> None:
         self._dataset, self._space = dataset, space
-        self._recipe: Recipe = RECIPES[recipe or dataset.recipe]
-        self._epochs = epochs or self._recipe.epochs
-        self.batch = self._recipe.batch or dataset.batch[self._recipe.name]
-        parts = [space] * (space != _PLAIN) + [self._recipe.name] * (self._recipe.name != dataset.recipe)
+        chosen = self._recipe = RECIPES[recipe or dataset.recipe]
+        self._epochs = epochs or chosen.epochs
+        self.batch = chosen.batch or dataset.batch[chosen.name]
+        parts = [space] * (space != _PLAIN) + [chosen.name] * (chosen.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
-        self.variants = () if epochs else self._left(space, self._recipe)
+        self.variants = () if epochs else self._left()
         self.family = dataset.name
         self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.source, self.licence = dataset.source, dataset.licence
-        r, scale = self._recipe, f"{self._epochs} epochs, batches of {self.batch}"
-        self.procedure = f"recipe {r.name}: {r.summary}; here {scale}, {r.filters} channels in the first stage"
-        frame = Frame(self._recipe.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
+        scale = f"{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
+        self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
+        frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES[space](frame)
         self.space = self.networks.program
         if isinstance(self.space, CellProgram):
             self.space.searchable = self._searchable
-        self.metrics = _metrics(self._epochs, self._recipe, isinstance(self.networks, CellSpace))
+        self.metrics = _metrics(self._epochs, chosen, isinstance(self.networks, CellSpace))
 
     @cached_property
     def checksum(self) -> str:  # type: ignore[override]
@@ -104,7 +107,8 @@ class ImageBenchmark(Benchmark):
         if name in SPACES and self._recipe.name != self._dataset.recipe:
             raise UsageError(f"the space comes before the recipe: {self._dataset.name}/{name}/{self._recipe.name}")
         if name not in self.variants:
-            raise unknown(f"variant of {self.name}", name, self.variants)
+            broken = "".join(f"; {module} cannot be loaded: {why}" for module, why in BENCHMARKS.broken.items())
+            raise UsageError(f"{unknown(f'variant of {self.name}', name, self.variants)}{broken}")
         if name in SPACES:
             return ImageBenchmark(self._dataset, name)
         return ImageBenchmark(self._dataset, self._space, name)
@@ -172,6 +176,8 @@ class ImageBenchmark(Benchmark):
     @cached_property
     def _pool(self) -> dict[str, NDArray[np.float64]]:
         """The cheap metrics of so many architectures."""
+        if isinstance(self.networks, WrittenSpace):
+            _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
         rows: list[dict[str, float]] = []
         while len(rows) < self.networks.pool:
@@ -203,12 +209,12 @@ class ImageBenchmark(Benchmark):
         """Its images on the device. Raises UsageError where they are missing or damaged."""
         return _resident(self._dataset.name)
 
-    def _left(self, space: str, recipe: Recipe) -> tuple[str, ...]:
+    def _left(self) -> tuple[str, ...]:
         """What may still follow the name."""
-        if recipe.name != self._dataset.recipe:
+        if self._recipe.name != self._dataset.recipe:
             return ()
-        recipes = [name for name in RECIPES if name != recipe.name]
-        return (*(name for name in SPACES if name != _PLAIN), *recipes) if space == _PLAIN else tuple(recipes)
+        spaces = [name for name in SPACES if name != _PLAIN] if self._space == _PLAIN else []
+        return (*spaces, *(name for name in RECIPES if name != self._recipe.name))
 
 
 @cache

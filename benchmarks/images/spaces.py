@@ -50,7 +50,7 @@ class ImageSpace(ABC):
 
     @abstractmethod
     def size(self, configuration: Configuration) -> Size:
-        """Parameters and operations, exactly, without a network. Raises ProgramError if it does not fit the image."""
+        """Parameters and operations, exactly, without training. Raises ProgramError if it does not fit the image."""
 
     @abstractmethod
     def network(self, configuration: Configuration) -> nn.Module:

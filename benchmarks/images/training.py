@@ -24,7 +24,7 @@ from benchmarks.space.language.network import Dropout
 _LOG = logging.getLogger("nasbench")
 
 CHECKPOINT_SECONDS = 30.0
-"""Between two checkpoints: what a kill can cost of one evaluation."""
+"""At least between two checkpoints, which are made where epochs end: what is done since then a kill costs."""
 
 
 class TrainingFailed(Exception):

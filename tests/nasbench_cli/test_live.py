@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -233,7 +235,7 @@ def test_data_dir_stands_in_for_the_data_folder(
     assert os.environ["NASBENCH_DATA"] == str(tmp_path)
 
 
-def test_a_store_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Printed]) -> None:
+def test_show_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Printed]) -> None:
     shown = " ".join(nasbench("show", "digits/genetic").out.split())
     assert "3 epochs, batches of 64, 8 channels in the first stage" in shown
     assert "digits/genetic/retrain" in shown
@@ -271,3 +273,16 @@ def test_a_method_is_made_ready_before_the_clock_of_a_live_run(
     assert nasbench(*asked).code == 0
     assert called[0] > 0
     assert called[1:] == [0]
+
+
+def test_who_found_nothing_has_no_median_of_anothers(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 2, "--store", tmp_path / "store"]
+    assert nasbench(*asked, "--constrain", "parameters<=10").code == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = nasbench("report", tmp_path / "store", "--out", tmp_path / "report", "--format", "csv")
+    assert done.code == 0, done.err
+    assert re.search(r"random +2 +- +- +- +- +0\n", done.out)
+    assert nasbench(*asked).code == 0
+    page = nasbench("show", tmp_path / "store", "random", BENCH, 0, "--constrain", "none").out
+    assert re.search(r"There: val-auc 0\.\d+, parameters [\d,]+, parameters_paper", page)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from results import Cell, Row, Setting, Store, Trajectory
+from results.curves import Curves, load, select
 from results.trajectory import to_columns
 
 SETTING = Setting(
@@ -79,3 +80,26 @@ def filled(store: Store) -> Callable[..., Store]:
         return store
 
     return fill
+
+
+def load_all(*stores: Store) -> Curves:
+    return load(select(stores))
+
+
+@pytest.fixture
+def curves(filled: Callable[..., Store]) -> Curves:
+    """Two methods, two settings; oracle 1, worst 100."""
+    return load_all(
+        filled(
+            {
+                make_cell("a", constraint="size@0.1"): [
+                    make_run(0, [5.0, 4.0, 2.0], [False, True, True]),
+                    make_run(1, [9.0, 9.0, 3.0], [False, False, True]),
+                    make_run(2, [9.0, 9.0, 9.0], [False, False, False]),
+                ],
+                make_cell("b", constraint="size@0.1"): [make_run(s, [8.0, 8.0, 8.0 - s]) for s in (0, 1, 2)],
+                make_cell("a"): [make_run(0, [2.0, 2.0, 1.5])],
+                make_cell("b"): [make_run(0, [2.0, 2.0, 1.5 * (1 + 1e-12)])],
+            }
+        )
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from results import StoreError
-from results.journal import Journal, Record
+from results.journal import Journal, Record, drop_failed
 
 RECORDS = [
     Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1),
@@ -43,6 +43,21 @@ def test_whatever_byte_a_crash_stops_at_only_the_torn_record_is_lost(tmp_path: P
             journal.append(record)
         journal.close()
         assert path.read_bytes() == content
+
+
+def test_what_failed_is_taken_back_with_all_after_it_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    drop_failed(path)
+    assert not path.exists()
+    write(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    drop_failed(path)
+    assert path.read_bytes() == b"".join(lines[:2])  # the header, and the record before the failed one
+    drop_failed(path)
+    assert path.read_bytes() == b"".join(lines[:2])
+    path.write_bytes(b"".join(lines) + b'{"ask": 3}\n')
+    drop_failed(path)
+    assert path.read_bytes() == b"".join(lines) + b'{"ask": 3}\n'  # damaged: left for whoever opens it to say so
 
 
 def test_a_journal_of_another_run_is_refused_and_kept(tmp_path: Path) -> None:

@@ -146,9 +146,9 @@ class Program(Space):
     def from_values(self, values: Values) -> Choices:
         def choose(h: Independent) -> Value:
             if h.name not in values:
-                raise UsageError(f"{h.name} is missing; allowed: {_domain_text(h)}")
+                raise UsageError(f"{h.name} is missing; allowed: {_text(h.domain)}")
             if not _has(h, values[h.name]):
-                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_domain_text(h)}")
+                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_text(h.domain)}")
             return values[h.name]
 
         choices = self.walked(choose)
@@ -237,10 +237,6 @@ def _has(h: Independent, value: Value) -> bool:
     return any(type(value) is type(own) and value == own for own in h.domain.values)
 
 
-def _domain_text(h: Independent) -> str:
-    return _text(h.domain)
-
-
 def _text(domain: Hyperparameter) -> str:
     if isinstance(domain, Float | Integer):
         return f"[{domain.low}, {domain.high}]"
@@ -262,7 +258,7 @@ _MOST_LINES = 60
 def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Value]) -> Iterator[tuple[str, str, str]]:
     """The choices due, and below each combination of values that changes the graph what follows."""
     for h in step.order:
-        yield f"{indent}{h.name}", h.domain.kind, _domain_text(h)
+        yield f"{indent}{h.name}", h.domain.kind, _text(h.domain)
     if step.is_last:
         return
     deciding = [step.order[i] for i in step.deciding]
