@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeAlias
@@ -68,6 +68,23 @@ class Observation(NamedTuple):
         return sum([bound.violation(metrics[bound.column]) for bound in constraints]), self.objective
 
 
+class Logged(NamedTuple):
+    """A number that a method leaves behind about its search, beside the trajectory."""
+
+    epoch: int
+    """From 1."""
+    quantity: str
+    value: float
+    stage: int | None = None
+    """Of the network, from 1; this and the following where the quantity has them."""
+    edge: str | None = None
+    """Of a cell: `source-target`."""
+    choice: str | None = None
+    """Of a probability."""
+    step: int | None = None
+    """Inside the epoch, from 1."""
+
+
 class Method(ABC):
     """A search method: proposes configurations, learns from their evaluations.
 
@@ -108,6 +125,11 @@ class Method(ABC):
     @abstractmethod
     def tell(self, observation: Observation) -> None:
         """Learns from a finished evaluation of an earlier `ask`."""
+
+    @property
+    def log(self) -> Sequence[Logged]:
+        """What the method has to say of its search when the run is over: stored with the run."""
+        return ()
 
     def ask_block(self, n: int) -> Block | None:
         """The next n asks at once, where they depend on no tell: then the harness may evaluate them in one go.

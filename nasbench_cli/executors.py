@@ -19,6 +19,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from nasbench_cli.plan import PlannedCell, open_benchmark
+from nasbench_cli.progress import echo_notices, notices_about
 from nasbench_cli.runner import died, run
 from nasbench_cli.workers import Diverged
 from results import Store, StoreError, Trajectory
@@ -120,8 +121,9 @@ def _compute_in_child(batch: Batch, folder: Path, provenance: dict[str, Any]) ->
 
 
 def _begin_child() -> None:
-    """Leaves Ctrl-C to the parent, and dies with it: a killed parent must not leave computing orphans."""
+    """Says what is logged, leaves Ctrl-C to the parent, and dies with it: a killed one must not leave orphans."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    echo_notices()
     parent = multiprocessing.parent_process()
     if parent is not None:
         sentinel = parent.sentinel
@@ -158,7 +160,8 @@ def _compute_live(planned: PlannedCell, seed: int, store: Store, provenance: dic
         return []
     finished = False
     try:
-        trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
+        with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"):
+            trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
         stored = store.commit(cell, [trajectory], provenance)
         # The journal of a run with a failure serves --retry-failed.
         finished = not trajectory.failure and "failed" not in trajectory.columns["status"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from types import TracebackType
 
@@ -60,16 +62,32 @@ class _Echo(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self._said: set[str] = set()
+        self.about = "notice"
 
     def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage()
+        message = f"{self.about}: {record.getMessage()}"
         if message not in self._said:
             self._said.add(message)
-            click.echo(f"notice: {message}", err=True)
+            click.echo(message, err=True)
+
+
+_LOG = logging.getLogger("nasbench")
 
 
 def echo_notices() -> None:
     """Prints what the rooms below log (a table converted, a damaged cache) on standard error."""
-    log = logging.getLogger("nasbench")
-    log.setLevel(logging.INFO)
-    log.handlers = [handler for handler in log.handlers if not isinstance(handler, _Echo)] + [_Echo()]
+    _LOG.setLevel(logging.INFO)
+    _LOG.handlers = [handler for handler in _LOG.handlers if not isinstance(handler, _Echo)] + [_Echo()]
+
+
+@contextmanager
+def notices_about(run: str) -> Iterator[None]:
+    """What is logged inside is said to be about a run, for several may be computed at a time."""
+    echoes = [handler for handler in _LOG.handlers if isinstance(handler, _Echo)]
+    for echo in echoes:
+        echo.about = run
+    try:
+        yield
+    finally:
+        for echo in echoes:
+            echo.about = "notice"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks import Benchmark, Bound, Evaluation
 from benchmarks.tabular import TabularBenchmark
-from methods import Method, MethodSpec, Observation, Problem
+from methods import Logged, Method, MethodSpec, Observation, Problem
 from nasbench_cli.block import run_block
 from nasbench_cli.workers import EvaluationSeeds, Finished, LiveWorkers, Pending, SimulatedWorkers, Workers, explained
 from results import Cell, Row, Trajectory
@@ -42,12 +42,12 @@ def run(
     Raises Diverged if the method does not propose again what the journal holds.
     """
     began = _now()
-    columns, failure = None, ""
     if isinstance(benchmark, TabularBenchmark):
         columns = run_block(cell, spec, benchmark, bounds, *_streams(seed))
-    if columns is None:
-        columns, failure = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(seed))
-    return Trajectory(seed, columns, failure, began, _now())
+        if columns is not None:
+            return Trajectory(seed, columns, "", began, _now())
+    columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(seed))
+    return Trajectory(seed, columns, failure, began, _now(), log)
 
 
 def died(cell: Cell, seed: int, reason: str) -> Trajectory:
@@ -72,19 +72,24 @@ def _run_loop(
     journal: Journal | None,
     rng: np.random.Generator,
     seeds: EvaluationSeeds,
-) -> tuple[dict[str, NDArray[Any]], str]:
-    """The columns of a run, and why it failed (empty if it did not)."""
+) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
+    """The columns of a run, why it failed (empty if it did not), and what its method logged."""
     workers = SimulatedWorkers(benchmark, seeds) if journal is None else LiveWorkers(benchmark, seeds, journal)
     search = _Search(cell, benchmark, bounds, workers)
     failure = ""
+    log: tuple[Logged, ...] = ()
     try:
         state = None if journal is None else journal.state("method")
-        search.loop(_built(spec, Problem.of(benchmark, bounds, state), rng))
+        method = _built(spec, Problem.of(benchmark, bounds, state), rng)
+        try:
+            search.loop(method)
+        finally:
+            log = _logged(method)
     except (_MethodFailed, _BudgetTooLarge) as error:
         failure = str(error)
         search.close(failure)
     workers.close()
-    return to_columns(search.rows, len(benchmark.metrics)), failure
+    return to_columns(search.rows, len(benchmark.metrics)), failure, log
 
 
 def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
@@ -92,6 +97,13 @@ def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Meth
         return spec.build(problem, rng)
     except (Exception, SystemExit) as error:
         raise _MethodFailed(f"constructor: {explained(error)}") from error
+
+
+def _logged(method: Method) -> tuple[Logged, ...]:
+    try:
+        return tuple(method.log)
+    except (Exception, SystemExit) as error:
+        raise _MethodFailed(f"log: {explained(error)}") from error
 
 
 class _MethodFailed(Exception):

@@ -4,6 +4,7 @@
     STORE/<method>.<bench>.<constraint>.<cell>.<seeds>.parquet      finished runs of one cell
     STORE/_plans/*.json         what was asked for, by which command
     STORE/_journals/*.jsonl     unfinished runs whose evaluations are expensive
+    STORE/_searches/*.parquet   the search log of each run whose method keeps one
     STORE/_aside/               torn, foreign, stale and retried files: never read, never deleted
 
 Readers of Parquet folders skip names that begin with `_` or `.`.
@@ -23,12 +24,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from filelock import FileLock
 
 from results import fragment
 from results.errors import Interrupted, StoreError
 from results.fragment import Fragment, RunRecord, Torn
-from results.trajectory import Cell, Trajectory, schema
+from results.trajectory import Cell, Trajectory, log_table, schema
 
 _HEADER = "0-schema.parquet"
 
@@ -76,7 +78,7 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
             store = cls(folder)
         with store._writing():
-            for name in ("_plans", "_journals", "_aside"):
+            for name in ("_plans", "_journals", "_searches", "_aside"):
                 (folder / name).mkdir(exist_ok=True)
             store._remove_scratch()
             if not (folder / _HEADER).is_file():
@@ -111,6 +113,17 @@ class Store:
         for f in self.fragments():
             found.setdefault(f.cell.id, {}).update({run.seed: run for run in f.runs})
         return found
+
+    def search_log(self, cell: Cell, seed: int) -> pa.Table | None:
+        """What the method of a run had to say of its search; None where it said nothing, or the file is damaged."""
+        path = self._search(cell, seed)
+        try:
+            return pq.read_table(path)
+        except FileNotFoundError:
+            return None
+        except (OSError, pa.ArrowException) as error:
+            self.set_aside(path, f"not a readable search log ({type(error).__name__})")
+            return None
 
     def plans(self) -> list[dict[str, Any]]:
         """What was asked of this store, oldest first: command, saved, wishes, and cells (pairs of cell and seeds)."""
@@ -158,6 +171,9 @@ class Store:
             if not fresh:
                 return []
             self._widen_header(cell.metrics)
+            for trajectory in fresh:
+                if trajectory.log:
+                    fragment.write_table(self._search(cell, trajectory.seed), log_table(cell, trajectory), {})
             return fragment.write(self.folder / _name(cell, fresh), cell, fresh, provenance)
 
     def supersede(self, cells: Iterable[Cell]) -> None:
@@ -191,6 +207,9 @@ class Store:
             self.notices.append(f"{path} is ignored: {reason}")
 
     # Inside
+
+    def _search(self, cell: Cell, seed: int) -> Path:
+        return self.folder / "_searches" / f"{cell.run_id(seed)}.parquet"
 
     def _entries(self) -> list[Path]:
         """What lies in the folder as if it were data; a store inside the store is none of its business."""
@@ -234,7 +253,8 @@ class Store:
         Whoever writes holds the lock, so a temporary file seen under it has lost its writer. Asking whether the
         writer's process lives would be no test: a killed process lingers until its parent has taken note.
         """
-        for path in [*self.folder.glob(".*.tmp"), *(self.folder / "_plans").glob(".*.tmp")]:
+        folders = (self.folder, self.folder / "_plans", self.folder / "_searches")
+        for path in (path for folder in folders for path in folder.glob(".*.tmp")):
             if f".{os.uname().nodename}." in path.name:  # on some shared disks locks do not reach other hosts
                 path.unlink(missing_ok=True)
 

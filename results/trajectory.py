@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -52,6 +53,8 @@ class Trajectory:
     began: str
     """Wall-clock time at the start, ISO 8601, UTC."""
     ended: str
+    log: Sequence[tuple[Any, ...]] = ()
+    """What the method had to say of its search: rows of `LOG`'s own columns; empty for most methods."""
 
     def __len__(self) -> int:
         return len(self.columns["evaluation"])
@@ -198,6 +201,29 @@ def schema(metrics: tuple[str, ...]) -> pa.Schema:
         ("run", text),
     ]
     return pa.schema(columns + [(f"metric.{name}", real) for name in metrics])
+
+
+LOG = pa.schema(
+    [
+        ("epoch", pa.int64()),
+        ("quantity", pa.string()),
+        ("value", pa.float64()),
+        ("stage", pa.int64()),
+        ("edge", pa.string()),
+        ("choice", pa.string()),
+        ("step", pa.int64()),
+    ]
+)
+"""The columns of a search's log: a number a row, named by its quantity and by what it is about."""
+
+
+def log_table(cell: Cell, trajectory: Trajectory) -> pa.Table:
+    """A run's log, with columns that say of which run."""
+    values = zip(*trajectory.log, strict=True) if trajectory.log else ([] for _ in LOG)
+    own = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
+    facts = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint}
+    constants = [pa.repeat(pa.scalar(fact), len(trajectory.log)) for fact in (*facts.values(), trajectory.seed)]
+    return pa.table([*constants, *own], names=[*facts, "seed", *LOG.names])
 
 
 def to_table(cell: Cell, trajectories: list[Trajectory]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 class Searchable:
     """What `Space.as_supernet()` returns."""
 
+    name: str
+    """Of the benchmark."""
     filters: int
+    """Channels of the first stage."""
     shape: tuple[int, int, int]
     """Of an image: channels, height, width."""
     classes: int
+    training_images: int
     batch: int
     """Images a step of the supernet."""
+    published_sizes: Mapping[str, tuple[float, float]]
+    """ZO-DARTS++'s S, M and L for this data set: bounds on `parameters_paper`; empty where it has none."""
     images: Callable[[], Resident]
     """Of which the training split alone is searched on."""
     configuration: Callable[[Sequence[Stage]], Configuration]

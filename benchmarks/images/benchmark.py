@@ -40,6 +40,8 @@ VERSION = 1
 _FLOPS_A_SECOND = 7e10  # seen on one core of a server's CPU, for networks of 8 and of 16 filters
 _LOOKED_AT = 10  # architectures, for an estimate
 
+_PAPER_FILTERS = 16  # channels of the first stage of the networks that ZO-DARTS++'s sizes are about
+
 _PLAIN = "cells"  # the space that a data set's plain name stands for
 
 DATASETS = {dataset.name: dataset for dataset in (DIGITS, *medmnist.datasets())}
@@ -187,15 +189,17 @@ class ImageBenchmark(Benchmark):
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
     def _searchable(self) -> Searchable:
-        frame, program = self.networks.frame, self.space
-        batch = self._recipe.batch or self._dataset.batch["search"]
+        frame, program, dataset = self.networks.frame, self.space, self._dataset
         return Searchable(
+            self.name,
             frame.filters,
             frame.shape,
             frame.classes,
-            batch,
+            dataset.counts["train"],
+            dataset.batch["search"],
+            dataset.sizes if frame.filters == _PAPER_FILTERS else {},
             self.resident,
-            lambda s: program.from_values(choices_of(s)),
+            lambda stages: program.from_values(choices_of(stages)),
         )
 
     def _cheap(self, configuration: Configuration) -> dict[str, float]:

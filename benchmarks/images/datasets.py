@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,8 @@ class Dataset:
     checksum: str
     load: Callable[[], dict[str, Split]]
     """Opens the splits train, val and test, checked. Raises UsageError where one is missing or damaged."""
+    sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """ZO-DARTS++'s S, M and L: bounds on `parameters_paper` of networks with 16 channels in the first stage."""
 
 
 def digest(splits: dict[str, Split]) -> str:

@@ -136,6 +136,7 @@ def _dataset(data: DataFile, facts: dict[str, Any]) -> Dataset:
         licence=facts["licence"],
         checksum=f"md5:{data.md5}",
         load=lambda: read(data, counts, channels),
+        sizes={name: (float(low), float(high)) for name, (low, high) in facts["sizes"].items()},
     )
 
 

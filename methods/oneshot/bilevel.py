@@ -32,10 +32,14 @@ class Update(NamedTuple):
 
 
 class Weights:
-    """A network's weights with the optimiser that trains them."""
+    """A network's weights with the optimiser that trains them.
+
+    Args:
+        parameters: those that are trained, in order; by default all of the network's.
+    """
 
     def __init__(self, network: nn.Module, recipe: Recipe, parameters: list[nn.Parameter] | None = None) -> None:
-        self.network, self._recipe = network, recipe
+        self.network, self.recipe = network, recipe
         self.parameters = list(network.parameters()) if parameters is None else parameters
         self.optimizer = torch.optim.SGD(
             self.parameters,
@@ -56,12 +60,16 @@ class Weights:
         for group in self.optimizer.param_groups:
             group["lr"] = value
 
-    def step(self, loss: Tensor) -> None:
-        """One step down a loss; the gradient's norm is clipped over the weights alone."""
+    def step(self, loss: Tensor, clipped_with: Sequence[Tensor] = ()) -> None:
+        """One step down a loss.
+
+        Args:
+            clipped_with: other tensors whose gradients count in the norm that is clipped.
+        """
         for parameter, gradient in zip(self.parameters, gradients(loss, self.parameters), strict=True):
             parameter.grad = gradient
-        if self._recipe.clip is not None:
-            nn.utils.clip_grad_norm_(self.parameters, self._recipe.clip)
+        if self.recipe.clip is not None:
+            nn.utils.clip_grad_norm_([*self.parameters, *clipped_with], self.recipe.clip)
         self.optimizer.step()
 
     def add(self, parameters: list[nn.Parameter]) -> None:
@@ -74,18 +82,16 @@ class Weights:
         states = (self.optimizer.state[p].get("momentum_buffer") for p in self.parameters)
         return [torch.zeros_like(p) if s is None else s for p, s in zip(self.parameters, states, strict=True)]
 
-    def copied(self, with_state: bool) -> Weights:
-        """A network of its own with the same weights; with the same optimiser, or a plain one that begins anew."""
-        recipe = self._recipe if with_state else replace(self._recipe, nesterov=False)
+    def copied(self) -> Weights:
+        """The same weights with the same optimiser in a network of its own."""
         copies: dict[int, Any] = {}
         network = deepcopy(self.network, copies)
-        found = Weights(network, recipe, [copies[id(p)] for p in self.parameters])  # in the same order
+        found = Weights(network, self.recipe, [copies[id(p)] for p in self.parameters])
         found.rate = self.rate
-        if with_state:
-            for own, theirs in zip(found.parameters, self.parameters, strict=True):
-                state = self.optimizer.state[theirs].get("momentum_buffer")
-                if state is not None:
-                    found.optimizer.state[own]["momentum_buffer"] = state.clone()
+        for own, theirs in zip(found.parameters, self.parameters, strict=True):
+            state = self.optimizer.state[theirs].get("momentum_buffer")
+            if state is not None:
+                found.optimizer.state[own]["momentum_buffer"] = state.clone()
         return found
 
     def values(self) -> list[Tensor]:
@@ -116,6 +122,11 @@ class Rule(ABC):
 
     def end_epoch(self) -> None:  # noqa: B027 (most have nothing to give up)
         """Gives up what does not reach into the next epoch."""
+
+    def grown(self, parameters: list[nn.Parameter]) -> None:
+        """Takes in what the network has been given: it is trained like the rest."""
+        if parameters:
+            self.weights.add(parameters)
 
 
 class Darts(Rule):
@@ -192,12 +203,12 @@ class ZerothOrder(Rule):
     copies of the weights are trained on the same batches, at α and at α + μ u. Then the derivative along u is
     s = ⟨∇α L_val, u⟩ + ⟨(w̃ - w) / μ, ∇w L_val⟩, and the estimate of the gradient s u (algorithm 1).
 
+    Both copies have the same optimiser, momentum included, as algorithm 1 has it, and μ is a share of the norm of all
+    that is searched. `Scripted` is what the authors' scripts do instead.
+
     Args:
         window: T.
-        mu: μ as a share of the norm of what is searched.
-        matched: both copies have the same optimiser, momentum included, as algorithm 1 has it. Otherwise the second
-            one begins each window with an empty one without Nesterov's term, as the authors' scripts do: then w̃ - w
-            is mostly what that makes of it, whatever u is.
+        mu: μ as a share of the norm.
     """
 
     def __init__(
@@ -208,10 +219,9 @@ class ZerothOrder(Rule):
         generator: torch.Generator,
         window: int = 10,
         mu: float = 0.005,
-        matched: bool = True,
     ) -> None:
         super().__init__(weights, loss, val_loss)
-        self._generator, self._window, self._share, self._matched = generator, window, mu, matched
+        self._generator, self._window, self._share = generator, window, mu
         self._done = 0
         self._direction: list[Tensor] = []
         self._mu = 0.0
@@ -241,28 +251,72 @@ class ZerothOrder(Rule):
             length = norm(direction)
             direction = [part / length for part in direction]
         self._direction = direction
-        self._mu = self._share * float(norm([part.detach() for part in parts])) if mu is None else mu
+        self._mu = self._share * float(norm(self._measured(logits)).detach()) if mu is None else mu
         self._moved = logits.moved(direction, self._mu)
-        self._beside = self.weights.copied(self._matched)
+        self._beside = self._begun()
 
     def train(self, logits: Logits, batch: Batch) -> None:
         """One step of both copies on the same batch."""
-        self.weights.step(self.loss(self.weights.network, logits.detached(), batch))
+        loss = self.loss(self.weights.network, logits.detached(), batch)
+        self.weights.step(loss, self._clipped_with(logits))
         self._beside.rate = self.weights.rate
         self._beside.step(self.loss(self._beside.network, self._moved, batch))
         self._done += 1
 
     def estimate(self, logits: Logits, val: Batch) -> tuple[list[Tensor], Update]:
         """s u, and what it is made of."""
-        parts, own = logits.present(), self.weights.parameters
+        parts, own = logits.present(), self._compared()
         found = gradients(self.val_loss(self.weights.network, logits, val), [*parts, *own])
         direct = dot(found[: len(parts)], self._direction)
-        pairs = zip(self._beside.parameters, own, strict=True)
+        pairs = zip(self._beside.parameters, own, strict=False)  # beside the weights a copy may have more to train
         apart = [(beside.detach() - w.detach()) / self._mu for beside, w in pairs]
         implicit = dot(apart, found[len(parts) :])
         s = direct + implicit
         update = Update(float(direct), float(implicit), float(norm(apart)), self._mu)
         return [s * part for part in self._direction], update
+
+    def _measured(self, logits: Logits) -> list[Tensor]:
+        """Whose norm μ is a share of."""
+        return logits.present()
+
+    def _clipped_with(self, logits: Logits) -> Sequence[Tensor]:
+        """What counts in the norm of the weights' gradients beside them."""
+        return ()
+
+    def _begun(self) -> Weights:
+        """The second copy, at the start of a window."""
+        return self.weights.copied()
+
+    def _compared(self) -> list[nn.Parameter]:
+        """The weights that the second copy's are held against, in its order."""
+        return self.weights.parameters
+
+
+class Scripted(ZerothOrder):
+    """The estimate as the authors' scripts compute it, for ablations: w̃ - w then hardly depends on the direction.
+
+    The second copy begins each window with an empty optimiser without Nesterov's term, and its α̃ is trained along;
+    what is left of the last architecture gradient counts in the norm that is clipped of the weights' gradients; kernel
+    sizes that join in are trained in the second copy only; μ is a share of the norm of α alone.
+    """
+
+    def grown(self, parameters: list[nn.Parameter]) -> None:
+        """Leaves them as they are."""
+
+    def _measured(self, logits: Logits) -> list[Tensor]:
+        return [logits.operations]
+
+    def _clipped_with(self, logits: Logits) -> list[Tensor]:
+        return [part for part in logits.present() if part.grad is not None]
+
+    def _begun(self) -> Weights:
+        network = deepcopy(self.weights.network)
+        self._moved = Logits(*(nn.Parameter(part) for part in self._moved.present()))
+        recipe = replace(self.weights.recipe, nesterov=False)
+        return Weights(network, recipe, [*network.parameters(), *self._moved.present()])  # type: ignore[list-item]
+
+    def _compared(self) -> list[nn.Parameter]:
+        return list(self.weights.network.parameters())
 
 
 def gradients(loss: Tensor, of: Sequence[Tensor]) -> list[Tensor]:

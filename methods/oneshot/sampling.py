@@ -8,28 +8,27 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.architectures.cells import OPERATIONS
 from benchmarks.cells import Stage
-
-OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
 
 Rows = Sequence[Sequence[float]]
 
 
-def stages(shares: Sequence[Rows], kernels: Sequence[int], depth: int, rng: Generator) -> tuple[Stage, ...]:
+def stages(
+    shares: Sequence[Rows], kernels: Sequence[int], depth: int, rng: Generator, same: bool = False
+) -> tuple[Stage, ...]:
     """One network: an operation for each edge, where that is the spatial convolution its size, and a depth.
 
     Args:
         shares: the distributions over operations (18 rows), and where they are searched kernel sizes and depths.
         kernels: sizes, in the order of their columns; the only one where they are not searched.
         depth: of each stage where depths are not searched.
-
-    Where one cell is searched for the whole network, the caller gives its rows once: (6 rows).
+        same: the stages have one cell in common, drawn once.
     """
     operations, sizes, depths = (*shares, None, None)[:3]
     assert operations is not None
-    single = len(operations) == 6
     found = []
-    for number in range(1 if single else 3):
+    for number in range(1 if same else 3):
         rows = range(6 * number, 6 * number + 6)
         names = []
         for row in rows:
@@ -39,7 +38,7 @@ def stages(shares: Sequence[Rows], kernels: Sequence[int], depth: int, rng: Gene
                 name = f"nor_conv_{kernel}x{kernel}"
             names.append(name)
         found.append(Stage(tuple(names), depth if depths is None else 1 + _drawn(depths[number], rng)))
-    return tuple(found * 3) if single else tuple(found)
+    return tuple(found * 3) if same else tuple(found)
 
 
 def _drawn(shares: Sequence[float], rng: Generator) -> int:

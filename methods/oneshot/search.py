@@ -14,57 +14,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.cells import Stage, size
+from benchmarks.architectures.cells import OPERATIONS
 from benchmarks.cells.searchable import Searchable
 from benchmarks.images import training
 from benchmarks.images.augmentation import Batch
 from benchmarks.images.recipes import RECIPES
-from methods.oneshot.bilevel import Darts, Milenas, Rule, Update, Weights, ZerothOrder
+from methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
 from methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
-from methods.oneshot.supernet import OPERATIONS, Supernet
+from methods.oneshot.parameters import ExpectedParameters
+from methods.oneshot.settings import DEPTH, Settings
+from methods.oneshot.supernet import Supernet
 
-KERNELS = (7, 5, 3)
-DEPTH = 3
 _BEGIN = 1e-3  # the scale at which architecture parameters are drawn
 _PENALTY = 15.0  # λ = 15 / τ, for a hinge in millions of parameters (ZO-DARTS++, section IV-C)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What distinguishes the methods."""
-
-    rule: str
-    """darts, milenas or zeroth-order."""
-    sparse: bool = False
-    """Sparsemax with annealing instead of softmax."""
-    flexible: bool = False
-    """A cell a stage, kernel sizes and depths (ZO-DARTS++), instead of one cell for the whole network."""
-    epochs: int = 50
-    stop: int = 50
-    """Epochs that are run of those that the learning rate is spread over."""
-    theta: int = 20
-    """The epoch at which kernel sizes and depths join in."""
-    window: int = 10
-    mu: float = 0.005
-    tau: float = 1.5
-    anneal: float = 0.75
-    every: int = 5
-    order: int = 2
-    matched: bool = True
-    exact_skip: bool = True
-    alpha_rate: float = 3e-4
-    bounds: tuple[float, float] | None = None
-    """Parameters between which the network is to lie."""
-
-    @property
-    def kernels(self) -> tuple[int, ...]:
-        """Sizes of the spatial convolution, in the order of their probabilities."""
-        return KERNELS if self.flexible else (3,)
-
-    @property
-    def depth(self) -> int:
-        """Cells of a stage, where depths are not searched."""
-        return DEPTH
+_RECIPE = RECIPES["search"]  # of the paper's supernets, too
 
 
 class Epoch(NamedTuple):
@@ -87,7 +50,11 @@ class Epoch(NamedTuple):
 
 @dataclass
 class Search:
-    """One search: same seed, same bits on a CPU, interrupted or not."""
+    """One search: same seed, same bits on a CPU, interrupted or not.
+
+    The weights are trained on one half of the training images, the architecture on the other; the images on which
+    networks are chosen later are not looked at.
+    """
 
     space: Searchable
     settings: Settings
@@ -96,8 +63,8 @@ class Search:
     earlier: float = 0.0
     """Seconds of epochs that an earlier attempt had finished."""
 
-    def run(self, state: Path | None = None, say: Callable[[Epoch], None] = lambda _: None) -> Probabilities:
-        """Trains, and returns the distributions at the end.
+    def run(self, state: Path | None = None, say: Callable[[Epoch], None] = lambda _: None) -> None:
+        """Trains; the last epoch of the log has the distributions at the end.
 
         Args:
             state: the file where everything is kept after each epoch; what an interrupted search left is continued.
@@ -111,35 +78,36 @@ class Search:
             if state is not None:
                 self._save(state)
             say(self.log[-1])
-        return self.logits.probabilities(self._normalise)
 
     def _begin(self) -> None:
         self.data = self.space.images()
         if self.data.device.type != "cuda":
             training.use_one_thread()
-        s, channels = self.settings, self.space.shape[0]
+        s, space = self.settings, self.space
         with torch.device("meta"):
-            network = Supernet(self.space.filters, channels, self.space.classes, s.depth, s.kernels[0], s.exact_skip)
+            network = Supernet(
+                space.filters, space.shape[0], space.classes, DEPTH, s.kernels[0], s.exact_skip, s.shared
+            )
         network = network.to_empty(device=self.data.device)
         self._generator = torch.Generator().manual_seed(self.seed)
         training.draw_parameters(network, self._generator)
         training.channels_last(network)
         self.network = network
-        self.recipe = RECIPES["search"]  # of the paper's supernets, too
-        self.weights = Weights(self.network, self.recipe)
+        self.weights = Weights(self.network, _RECIPE)
         self.logits = Logits(self._drawn(18 if s.flexible else 6, len(OPERATIONS)))
         self._adam = self._new_adam()
         self.rule = self._rule()
+        self.expected = ExpectedParameters(space, s.kernels, DEPTH, s.counts_as_paper, self.data.device)
         rows = np.random.default_rng(self.seed).permutation(len(self.data.labels["train"]))
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
     def _epoch(self, epoch: int) -> Epoch:
         begin = perf_counter()
+        self._now = epoch
+        self._generator.manual_seed(self.seed + epoch + 1)
         if self.settings.flexible and epoch == self.settings.theta:
             self._grow()
-        self._now = epoch
-        self.weights.rate = self.recipe.rate(epoch, self.settings.epochs)
-        self._generator.manual_seed(self.seed + epoch + 1)
+        self.weights.rate = _RECIPE.rate(epoch, self.settings.epochs)
         self.network.train()
         losses, updates = torch.zeros(2, device=self.data.device), []
         count = 0
@@ -202,35 +170,21 @@ class Search:
         outside = (parameters - high).clamp(min=0) + (low - parameters).clamp(min=0)
         return _PENALTY / self.temperature * outside / 1e6
 
-    def expected(self, probabilities: Probabilities) -> Tensor:
-        """Expected number of parameters, exact for distributions on one architecture (equations 2 and 17)."""
-        s = self.space
-        bare = Stage(("skip_connect",) * 6, 1)
-        total = torch.tensor(float(size([bare] * 3, s.filters, s.shape, s.classes).parameters), device=self.data.device)
-        kernels = self.settings.kernels if probabilities.kernels is not None else self.settings.kernels[:1]
-        for stage in range(3):
-            width, rows = s.filters << stage, slice(6 * stage, 6 * stage + 6)
-            operations = probabilities.operations[rows]
-            costs = torch.tensor([_cost(kernel, width) for kernel in kernels], device=self.data.device)
-            shares = (
-                torch.ones(6, 1, device=self.data.device)
-                if probabilities.kernels is None
-                else probabilities.kernels[rows]
-            )
-            edges = operations[:, OPERATIONS.index("nor_conv_1x1")] * _cost(1, width)
-            edges = edges + operations[:, OPERATIONS.index("nor_conv")] * (shares * costs).sum(1)
-            depth: Tensor | float = float(DEPTH)
-            if probabilities.depths is not None:
-                depth = (probabilities.depths[stage] * torch.arange(1, DEPTH + 1, device=self.data.device)).sum()
-            total = total + depth * edges.sum()
-        return total
-
     def _grow(self) -> None:
-        """From epoch θ on kernel sizes and depths are searched, too; the architecture's optimiser begins anew."""
-        new = self.network.grow(KERNELS[1:])
-        training.channels_last(self.network)
-        self.weights.add(new)
-        self.logits = Logits(self.logits.operations, self._drawn(18, len(KERNELS)), self._drawn(3, DEPTH))
+        """From epoch θ on kernel sizes and depths are searched, too; the architecture's optimiser begins anew.
+
+        Raises RuntimeError if there is no memory for it: the epochs before are kept.
+        """
+        try:
+            new = self.network.grow(self.settings.kernels[1:])
+            training.channels_last(self.network)
+            self.rule.grown(new)
+        except (MemoryError, RuntimeError) as error:
+            raise RuntimeError(
+                f"kernel sizes and depths could not join in at epoch {self.settings.theta} (theta): {error}; "
+                "kernel_mode=shared_mask needs less memory"
+            ) from error
+        self.logits = Logits(self.logits.operations, self._drawn(18, len(self.settings.kernels)), self._drawn(3, DEPTH))
         self._adam = self._new_adam()
 
     def _drawn(self, rows: int, columns: int) -> Tensor:
@@ -247,12 +201,14 @@ class Search:
             return Darts(self.weights, self._loss, self._val_loss, s.order)
         if s.rule == "milenas":
             return Milenas(self.weights, self._loss, self._val_loss)
-        return ZerothOrder(self.weights, self._loss, self._val_loss, self._generator, s.window, s.mu, s.matched)
+        estimate = ZerothOrder if s.matched else Scripted
+        return estimate(self.weights, self._loss, self._val_loss, self._generator, s.window, s.mu)
 
     def _save(self, path: Path) -> None:
         aside = path.with_suffix(".tmp")
         facts: dict[str, Any] = {"log": [e._asdict() | {"updates": [tuple(u) for u in e.updates]} for e in self.log]}
         facts |= {"logits": [part.detach() for part in self.logits.present()], "network": self.network.state_dict()}
+        facts |= {"slopes": [part.grad for part in self.logits.present()]}
         facts |= {"sgd": self.weights.optimizer.state_dict(), "adam": self._adam.state_dict()}
         torch.save(facts, aside)
         aside.replace(path)
@@ -262,15 +218,11 @@ class Search:
         if len(kept["logits"]) > 1:
             self._grow()
         with torch.no_grad():
-            for own, value in zip(self.logits.present(), kept["logits"], strict=True):
+            for own, value, slope in zip(self.logits.present(), kept["logits"], kept["slopes"], strict=True):
                 own.copy_(value)
+                own.grad = slope
         self.network.load_state_dict(kept["network"])
         self.weights.optimizer.load_state_dict(kept["sgd"])
         self._adam.load_state_dict(kept["adam"])
         self.earlier = sum(e["seconds"] for e in kept["log"])
         self.log = [Epoch(**e | {"updates": [Update(*u) for u in e["updates"]]}) for e in kept["log"]]
-
-
-def _cost(kernel: int, width: int) -> float:
-    """Parameters of a convolution from and to so many channels, with its normalisation."""
-    return float(kernel**2 * width**2 + 2 * width)

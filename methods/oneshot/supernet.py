@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, batch_norm, conv2d, relu
 
+from benchmarks.architectures.cells import OPERATIONS
 from benchmarks.architectures.nasbench201 import EDGES
 from benchmarks.cells.network import ConvNorm, Reduction
 from methods.oneshot.distributions import Probabilities
 
-OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
-"""Columns of the probabilities."""
-_SKIP, _POINTWISE, _SPATIAL, _POOL = 1, 2, 3, 4
+_SKIP, _POINTWISE, _SPATIAL, _POOL = range(1, len(OPERATIONS))
+"""Columns of the probabilities; nothing is done for the first, `none`."""
 _LEAVING = [[k for k, (source, _) in enumerate(EDGES) if source == node] for node in range(3)]
 """The edges that leave each node."""
 
@@ -31,13 +31,21 @@ class Supernet(nn.Module):
         depth: cells of each stage.
         kernel: the size of the spatial convolution, until `grow`.
         exact_skip: whether what has a probability of zero is left out; outputs and gradients are the same.
+        shared: kernel sizes share one tensor: the small ones are its centre, and the mixture is one convolution.
     """
 
     def __init__(
-        self, filters: int, channels: int, classes: int, depth: int = 3, kernel: int = 3, exact_skip: bool = True
+        self,
+        filters: int,
+        channels: int,
+        classes: int,
+        depth: int = 3,
+        kernel: int = 3,
+        exact_skip: bool = True,
+        shared: bool = False,
     ) -> None:
         super().__init__()
-        self.exact_skip = exact_skip
+        self.exact_skip, self._shared = exact_skip, shared
         widths = [filters << stage for stage in range(3)]
         self.stem = ConvNorm(channels, filters, 3)
         self._cells = [[MixedCell(width, kernel) for _ in range(depth)] for width in widths]
@@ -62,9 +70,15 @@ class Supernet(nn.Module):
     def grow(self, kernels: Sequence[int]) -> list[nn.Parameter]:
         """Gives each spatial convolution more sizes, cut from the centre of the one it has; returns what is new.
 
-        ZO-DARTS++, section III-B: from then on each size is a tensor of its own, trained like the others.
+        ZO-DARTS++, section III-B: from then on each size is a tensor of its own, trained like the others, unless they
+        share one.
         """
-        return [parameter for stage in self._cells for cell in stage for parameter in cell.grow(kernels)]
+        cells = [cell for stage in self._cells for cell in stage]
+        if self._shared:
+            for cell in cells:
+                cell.share(kernels)
+            return []
+        return [parameter for cell in cells for parameter in cell.grow(kernels)]
 
     def _stage(self, cells: list[MixedCell], x: Tensor, mixed: MixedEdges, depths: Tensor | None) -> Tensor:
         if depths is None:
@@ -88,6 +102,10 @@ class MixedEdges:
         rows = slice(6 * stage, 6 * stage + 6)
         self.operations = probabilities.operations[rows]
         self.kernels = None if probabilities.kernels is None else probabilities.kernels[rows]
+        self._shares = [row.unbind() for row in self.operations.unbind()]
+        self._sized = None
+        if self.kernels is not None:
+            self._sized = [row.unbind() for row in (self.operations[:, _SPATIAL, None] * self.kernels).unbind()]
         self._counts = (self.operations.detach() > 0).tolist()
         self._sizes = None if self.kernels is None else (self.kernels.detach() > 0).tolist()
         self._exact_skip = exact_skip
@@ -101,8 +119,9 @@ class MixedEdges:
 
     def share(self, edge: int, operation: int, size: int | None = None) -> Tensor:
         """The weight of an operation on an edge; of the spatial one, with the size of this number."""
-        found = self.operations[edge, operation]
-        return found if size is None or self.kernels is None else found * self.kernels[edge, size]
+        if size is None or self._sized is None:
+            return self._shares[edge][operation]
+        return self._sized[edge][size]
 
 
 class MixedCell(nn.Module):
@@ -111,6 +130,7 @@ class MixedCell(nn.Module):
     def __init__(self, width: int, kernel: int) -> None:
         super().__init__()
         self._width = width
+        self._masks: Tensor | None = None
         self._pointwise = [self._convolution(node, 1) for node in range(3)]
         self._spatial = [[self._convolution(node, kernel)] for node in range(3)]
         self.pointwise = nn.ModuleList(self._pointwise)
@@ -142,18 +162,32 @@ class MixedCell(nn.Module):
                 new += convolution.parameters()
         return new
 
+    def share(self, kernels: Sequence[int]) -> None:
+        """From now on the mixture of sizes is one convolution, whose outer weights count as often as they are there."""
+        largest = self._spatial[0][0].weight
+        side = torch.arange(largest.shape[-1], device=largest.device)
+        centre = (side - largest.shape[-1] // 2).abs()
+        ring = torch.maximum(centre[:, None], centre)
+        self._masks = torch.stack([ring <= kernel // 2 for kernel in (largest.shape[-1], *kernels)]).to(largest)
+
     def _brought(self, node: int, value: Tensor, mixed: MixedEdges) -> Iterator[tuple[int, Tensor]]:
         """What the edges that leave a node bring: (edge, weighted output)."""
-        pointwise = [(self._pointwise[node], mixed.having(node, _POINTWISE), _POINTWISE, None)]
-        spatial = [
-            (convolution, mixed.having(node, _SPATIAL, size), _SPATIAL, size)
-            for size, convolution in enumerate(self._spatial[node])
+        sizes: list[int | None] = [None] if self._masks is not None else [*range(len(self._spatial[node]))]
+        jobs: list[tuple[nn.Conv2d, list[int], int, int | None]] = [
+            (self._pointwise[node], mixed.having(node, _POINTWISE), _POINTWISE, None)
         ]
-        jobs = [job for job in [*pointwise, *spatial] if job[1]]
-        positive = relu(value) if jobs else value
+        jobs += [(self._spatial[node][size or 0], mixed.having(node, _SPATIAL, size), _SPATIAL, size) for size in sizes]
+        positive = relu(value) if any(edges for _, edges, _, _ in jobs) else value
         for convolution, edges, operation, size in jobs:
-            for k, part in zip(edges, self._convolved(node, convolution, edges, positive), strict=True):
-                yield k, mixed.share(k, operation, size) * part
+            if not edges:
+                continue
+            masks = self._masks if operation == _SPATIAL else None
+            weight = self._weight(node, convolution, edges, mixed if masks is not None else None)
+            brought = conv2d(positive, weight, padding=weight.shape[-1] // 2)
+            # What normalised channels are multiplied with is their share: the same as multiplying afterwards.
+            shares = torch.stack([mixed.share(k, operation, size) for k in edges]).repeat_interleave(self._width)
+            parts = batch_norm(brought, None, None, shares.to(brought), training=True).chunk(len(edges), 1)
+            yield from zip(edges, parts, strict=True)
         for k in mixed.having(node, _SKIP):
             yield k, mixed.share(k, _SKIP) * value
         pooling = mixed.having(node, _POOL)
@@ -166,13 +200,16 @@ class MixedCell(nn.Module):
         width = self._width
         return nn.Conv2d(width, width * len(_LEAVING[node]), kernel, padding=kernel // 2, bias=False)
 
-    def _convolved(self, node: int, convolution: nn.Conv2d, edges: list[int], positive: Tensor) -> tuple[Tensor, ...]:
-        """What a convolution brings to some of the edges that leave a node."""
-        weight = convolution.weight
-        if edges != _LEAVING[node]:
-            weight = torch.cat([weight.chunk(len(_LEAVING[node]))[_LEAVING[node].index(k)] for k in edges])
-        found = conv2d(positive, weight, padding=weight.shape[-1] // 2)
-        return batch_norm(found, None, None, training=True).chunk(len(edges), 1)
+    def _weight(self, node: int, convolution: nn.Conv2d, edges: list[int], mixed: MixedEdges | None) -> Tensor:
+        """Of a convolution for some of the edges that leave a node; masked where kernel sizes share one tensor."""
+        if edges == _LEAVING[node] and mixed is None:
+            return convolution.weight
+        parts = convolution.weight.chunk(len(_LEAVING[node]))
+        own = {k: parts[_LEAVING[node].index(k)] for k in edges}
+        if mixed is not None and mixed.kernels is not None:
+            assert self._masks is not None
+            own = {k: part * (mixed.kernels[k, :, None, None] * self._masks).sum(0) for k, part in own.items()}
+        return torch.cat([own[k] for k in edges])
 
 
 def _sum(before: Tensor | None, part: Tensor) -> Tensor:

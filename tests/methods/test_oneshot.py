@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -12,12 +14,19 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
+from benchmarks.architectures.cells import OPERATIONS  # noqa: E402
+from benchmarks.architectures.nasbench201 import EDGES  # noqa: E402
+from benchmarks.cells import CONVOLUTIONS, Stage, dead_stages, parameters_paper  # noqa: E402
+from benchmarks.cells.network import Cell, CellNetwork  # noqa: E402
+from benchmarks.cells.searchable import Searchable  # noqa: E402
 from benchmarks.images.augmentation import Batch  # noqa: E402
 from benchmarks.images.recipes import RECIPES  # noqa: E402
 from methods.oneshot import bilevel  # noqa: E402
-from methods.oneshot.bilevel import Darts, Milenas, Weights, ZerothOrder  # noqa: E402
+from methods.oneshot.bilevel import Darts, Milenas, Scripted, Weights, ZerothOrder  # noqa: E402
 from methods.oneshot.distributions import Logits, Probabilities, Sparsemax, softmax, sparsemax, temperature  # noqa: E402
-from methods.oneshot.supernet import OPERATIONS, Supernet  # noqa: E402
+from methods.oneshot.parameters import ExpectedParameters  # noqa: E402
+from methods.oneshot.sampling import stages  # noqa: E402
+from methods.oneshot.supernet import MixedCell, Supernet  # noqa: E402
 
 RECIPE = RECIPES["search"]
 
@@ -46,6 +55,48 @@ def weights(seed: int = 0) -> Weights:
 
 def logits() -> Logits:
     return Logits(drawn(6, 5, seed=1, scale=0.1).requires_grad_())
+
+
+def searchable(filters: int, channels: int, classes: int) -> Searchable:
+    def nothing(*_: object) -> NoReturn:
+        raise AssertionError("a formula needs no images")
+
+    return Searchable("toy", filters, (channels, 8, 8), classes, 64, 8, {}, nothing, nothing)
+
+
+def alive_stages(rng: np.random.Generator) -> tuple[Stage, ...]:
+    """Three random stages of which no cell is dead, though edges may be."""
+    while True:
+        uniform = [np.full(shape, 1 / shape[1]) for shape in ((18, 5), (18, 3), (3, 3))]
+        found = stages([rows.tolist() for rows in uniform], (7, 5, 3), 3, rng)
+        if not dead_stages(found):
+            return found
+
+
+def one_hot(chosen: Sequence[Stage]) -> Probabilities:
+    """The distributions on one architecture."""
+    operations, kernels, depths = torch.zeros(18, 5), torch.zeros(18, 3), torch.zeros(3, 3)
+    kernels[:, 0] = 1
+    for number, stage in enumerate(chosen):
+        depths[number, stage.depth - 1] = 1
+        for edge, operation in enumerate(stage.operations):
+            row, kernel = 6 * number + edge, CONVOLUTIONS.get(operation, 1)
+            operations[row, OPERATIONS.index("nor_conv" if kernel > 1 else operation)] = 1
+            if kernel > 1:
+                kernels[row] = torch.tensor([float(kernel == k) for k in (7, 5, 3)])
+    return Probabilities(operations.double(), kernels.double(), depths.double())
+
+
+def copied_into(cell: Cell, mixed: MixedCell) -> None:
+    """Puts the supernet's convolutions into a cell that has some of them."""
+    for name, into in cell.convolutions.items():
+        node, operation = name.split("-")
+        kernel = CONVOLUTIONS[operation]
+        source = int(node)
+        whole = mixed._pointwise[source] if kernel == 1 else mixed._spatial[source][(7, 5, 3).index(kernel)]
+        leaving = [target for _, target in EDGES if _ == source]
+        parts = dict(zip(leaving, whole.weight.chunk(len(leaving)), strict=True))
+        into.conv.weight.data = torch.cat([parts[target] for target in cell.leaving[source][operation]]).detach()
 
 
 class TestSparsemax:
@@ -152,6 +203,109 @@ class TestSupernet:
                         cell._spatial[node][0].weight.data = theirs._spatial[node][size].weight.data
             assert torch.allclose(cut(images, Probabilities(operations)), mixed, rtol=1e-10)
 
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_sampled_network_is_the_supernet_at_its_distributions(self, seed: int) -> None:
+        """The network that is retrained, with the supernet's weights, gives what the supernet gives."""
+        drawn = alive_stages(np.random.default_rng(seed))
+        torch.manual_seed(seed)
+        network = Supernet(4, 1, 3, depth=3, kernel=7).double()
+        network.grow((5, 3))
+        for parameter in network.parameters():  # small kernels that are no longer the centres of large ones
+            parameter.data += 0.1 * torch.randn_like(parameter)
+        discrete = CellNetwork(drawn, 4, 1, 3).double()
+        body = list(discrete.body)
+        for stage, alone in enumerate(drawn):
+            if stage:
+                body.pop(0).load_state_dict(network._halvings[stage - 1].state_dict())
+            for number in range(alone.depth):
+                copied_into(body.pop(0), network._cells[stage][number])
+        for name in ("stem", "norm", "classifier"):
+            getattr(discrete, name).load_state_dict(getattr(network, name).state_dict())
+        images = batch(7).images
+        for exact_skip in (True, False):
+            network.exact_skip = exact_skip
+            assert torch.allclose(network(images, one_hot(drawn)), discrete(images), rtol=1e-10)
+
+    def test_kernel_sizes_that_share_a_tensor_are_one_masked_convolution(self) -> None:
+        """β one-hot at a size: that size's convolution with the centre of the tensor; mixed: their weighted sum."""
+        torch.manual_seed(0)
+        network = Supernet(4, 1, 3, depth=1, kernel=7, shared=True).double()
+        assert network.grow((5, 3)) == []
+        operations, images = softmax(drawn(18, 5)), batch(1).images
+        for size, kernel in enumerate((7, 5, 3)):
+            kernels = torch.zeros(18, 3).double()
+            kernels[:, size] = 1
+            found = network(images, Probabilities(operations, kernels, torch.ones(3, 1).double()))
+            torch.manual_seed(0)
+            cut = Supernet(4, 1, 3, depth=1, kernel=7).double()
+            margin = (7 - kernel) // 2
+            for cell in cut.cells:
+                for convolutions in cell._spatial:
+                    weight = convolutions[0].weight.data
+                    inside = torch.zeros_like(weight)
+                    centre = slice(margin, 7 - margin)
+                    inside[:, :, centre, centre] = weight[:, :, centre, centre]
+                    convolutions[0].weight.data = inside
+            assert torch.allclose(found, cut(images, Probabilities(operations)), rtol=1e-10)
+
+
+class TestExpectedParameters:
+    @pytest.mark.parametrize("paper", [True, False])
+    def test_it_is_the_number_of_parameters_of_one_architecture(self, paper: bool) -> None:
+        """200 architectures, dead edges and all, against real tensors and against the authors' formula."""
+        space = searchable(filters=4, channels=3, classes=5)
+        expected = ExpectedParameters(space, (7, 5, 3), 3, paper, torch.device("cpu"))
+        rng = np.random.default_rng(0)
+        for _ in range(200):
+            alone = alive_stages(rng)
+            found = float(expected(one_hot(alone)))
+            if paper:
+                assert found == parameters_paper(alone, 4, 5)
+            else:
+                network = CellNetwork(alone, 4, 3, 5)
+                assert found == sum(parameter.numel() for parameter in network.parameters())
+
+    def test_it_is_the_mean_over_all_networks_of_a_cell(self) -> None:
+        """Against an enumeration of what three operations on each edge can make of one stage."""
+        space = searchable(filters=4, channels=1, classes=2)
+        expected = ExpectedParameters(space, (7, 5, 3), 1, True, torch.device("cpu"))
+        names = ("none", "skip_connect", "nor_conv_1x1")
+        shares = softmax(drawn(6, 3, scale=2.0))
+        operations = torch.zeros(18, 5).double()
+        operations[:6, :3], operations[6:, 1] = shares, 1
+        bare = Stage(("skip_connect",) * 6, 1)
+        mean = 0.0
+        for chosen in itertools.product(range(3), repeat=6):
+            probability = float(torch.stack([shares[k, c] for k, c in enumerate(chosen)]).prod())
+            stage = Stage(tuple(names[c] for c in chosen), 1)
+            mean += probability * parameters_paper([stage, bare, bare], 4, 2)
+        assert float(expected(Probabilities(operations))) == pytest.approx(mean, rel=1e-12)
+
+    def test_where_every_edge_carries_something_it_is_equation_17(self) -> None:
+        """Written out here as the paper has it: parameters of a stage times its expected depth."""
+        space = searchable(filters=16, channels=1, classes=2)
+        expected = ExpectedParameters(space, (7, 5, 3), 3, True, torch.device("cpu"))
+        operations = softmax(drawn(18, 5))
+        operations[:, 0] = 0
+        operations /= operations.sum(1, keepdim=True)
+        kernels, depths = softmax(drawn(18, 3, seed=1)), softmax(drawn(3, 3, seed=2))
+        total = 72_368 + 65 * 2  # the specification's fixed part, for one channel and 16 filters
+        for stage, c in enumerate((16, 32, 64)):
+            for k in range(6 * stage, 6 * stage + 6):
+                spatial = sum(kernels[k, i] * (kernel**2 * c + 1) * c for i, kernel in enumerate((7, 5, 3)))
+                depth = depths[stage] @ torch.tensor([1.0, 2.0, 3.0]).double()
+                total = total + (operations[k, 2] * (c + 1) * c + operations[k, 3] * spatial) * depth
+        assert float(expected(Probabilities(operations, kernels, depths))) == pytest.approx(float(total), rel=1e-12)
+
+    def test_its_gradient_is_the_derivative(self) -> None:
+        space = searchable(filters=4, channels=1, classes=2)
+        expected = ExpectedParameters(space, (7, 5, 3), 3, False, torch.device("cpu"))
+        parts = [drawn(18, 5), drawn(18, 3, seed=1), drawn(3, 3, seed=2)]
+        parts[0][4] = torch.tensor([-40.0, 0, 0, 0, 0])  # an edge that is never `none`: its factor is 0
+        for part in parts:
+            part.requires_grad_()
+        assert torch.autograd.gradcheck(lambda *p: expected(Probabilities(*map(softmax, p))) / 1e5, parts)
+
 
 class TestZerothOrder:
     def difference(self, u: list[Tensor], window: list[Batch], val: Batch) -> float:
@@ -170,8 +324,8 @@ class TestZerothOrder:
         window, val, u = [batch(n) for n in range(4)], batch(50), drawn(6, 5, seed=seed)
         direction = [u / u.norm()]
         expected = self.difference(direction, window, val)
-        for matched in (True, False):
-            rule = ZerothOrder(weights(), loss, loss, torch.Generator(), window=4, matched=matched)
+        for estimate_of in (ZerothOrder, Scripted):
+            rule = estimate_of(weights(), loss, loss, torch.Generator(), window=4)
             here = logits()
             rule.open(here, direction, mu=1e-8)
             for images in window:
@@ -179,7 +333,7 @@ class TestZerothOrder:
             estimate, update = rule.estimate(here, val)
             s = update.direct + update.implicit
             assert torch.allclose(estimate[0], s * direction[0])
-            if matched:
+            if estimate_of is ZerothOrder:
                 assert s == pytest.approx(expected, rel=1e-3)
             else:  # the scripts' second optimiser: what they measure does not depend on the direction
                 assert abs(s - expected) > 1e3 * abs(expected)
@@ -202,12 +356,12 @@ class TestZerothOrder:
         from dataclasses import replace
 
         plain = replace(RECIPE, learning_rate=0.3, momentum=0.0, nesterov=False, weight_decay=0.0, clip=None)
-        total, count = torch.zeros(4, dtype=torch.float64), 3000
+        total, count = torch.zeros(4, dtype=torch.float64), 1000
         for number in range(count):
-            rule = ZerothOrder(Weights(Point(), plain), train_loss, val_loss, torch.Generator().manual_seed(number), 60)
+            rule = ZerothOrder(Weights(Point(), plain), train_loss, val_loss, torch.Generator().manual_seed(number), 40)
             here = Logits(a0.clone().requires_grad_())
             rule.open(here)
-            for _ in range(60):
+            for _ in range(40):
                 rule.train(here, batch(0))
             total += rule.estimate(here, batch(0))[0][0]
         expected = matrix.T @ (matrix @ a0 - b)
@@ -252,9 +406,3 @@ class TestFirstOrder:
         found = Milenas(own, loss, loss, share=0.5).gradient(here, train, val)[0]
         both = loss(own.network, here, train) + 0.5 * loss(own.network, here, val)
         assert torch.allclose(found, torch.autograd.grad(both, here.operations)[0])
-
-
-def test_columns_are_the_operations_of_the_cells() -> None:
-    from benchmarks.architectures.cells import OPERATIONS as OF_CELLS
-
-    assert OPERATIONS == OF_CELLS

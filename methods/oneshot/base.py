@@ -1,0 +1,210 @@
+"""What the one-shot methods share: the first ask trains a supernet, every ask draws from what it has learnt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks.architectures.cells import OPERATIONS
+from benchmarks.architectures.nasbench201 import EDGES
+from benchmarks.cells import Stage, dead_stages, parameters_paper, size
+from benchmarks.cells.searchable import Searchable
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, Space
+from methods.base import Logged, Method, Observation, Problem
+from methods.oneshot.sampling import stages
+from methods.oneshot.settings import DEPTH, Settings
+
+if TYPE_CHECKING:
+    from methods.oneshot.search import Epoch
+
+_LOG = logging.getLogger("nasbench")
+_MOST_DRAWS = 10_000
+_POOL = 300  # architectures whose sizes are logged, as the paper's figures 2 and 4 and its bounds have them
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class OneShot(Method):
+    """Trains one supernet that holds every architecture, and draws architectures from what it has learnt.
+
+    The search is the first ask: minutes on the run's clock. Where the run's state is kept, a killed search continues at
+    its last epoch. Dead architectures are drawn again, and so are those that break a constraint that is known before
+    training; after 10,000 draws in vain the run ends and says so.
+
+    Raises UsageError for options out of range, and for images or bounds on which the search could do nothing.
+    """
+
+    needs = ("as_supernet",)
+
+    def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
+        self._problem, self._rng, self._settings = problem, rng, settings
+        self._space: Searchable = problem.space.as_supernet()  # type: ignore[attr-defined]
+        _check_options(settings)
+        _check_images(self._space, settings)
+        self._check_bounds()
+        self._seed = int(rng.integers(2**62))
+        self._epochs: list[Epoch] = []
+        self._said = monotonic()
+
+    @classmethod
+    def misfit(cls, space: Space) -> str:
+        return (
+            "" if hasattr(space, "as_supernet") else "trains a supernet on images: choose a live benchmark over cells"
+        )
+
+    def ask(self) -> Configuration:
+        if not self._epochs:
+            self._search()
+        for _ in range(_MOST_DRAWS):
+            drawn = self._drawn(self._rng)
+            configuration = self._space.configuration(drawn)
+            if not dead_stages(drawn) and self._fits(drawn, configuration):
+                return configuration
+        raise RuntimeError(
+            f"infeasible: {_MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
+        )
+
+    def tell(self, observation: Observation) -> None:
+        """Ignored: the search is over."""
+
+    @property
+    def log(self) -> Sequence[Logged]:
+        """The search, epoch by epoch, and the sizes of architectures drawn from it without regard to constraints."""
+        return [*(row for epoch in self._epochs for row in _rows(epoch, self._settings.kernels)), *self._sizes()]
+
+    def _search(self) -> None:
+        from methods.oneshot.search import Search
+
+        search = Search(self._space, self._settings, self._seed)
+        search.run(self._problem.state, self._say)
+        self.unpaid, self._epochs = search.earlier, search.log
+
+    def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
+        shares = self._epochs[-1].probabilities
+        kernels = self._settings.kernels if len(shares) > 1 else self._settings.kernels[:1]
+        return stages(shares, kernels, DEPTH, rng, same=not self._settings.flexible)
+
+    def _fits(self, drawn: Sequence[Stage], configuration: Configuration) -> bool:
+        """Whether everything that is known before training is as it is wished."""
+        bounds, known = self._settings.bounds, self._problem.known
+        if bounds is not None and not bounds[0] <= self._parameters(drawn) <= bounds[1]:
+            return False
+        cheap = (bound for bound in self._problem.constraints if bound.metric.cheap and known is not None)
+        return all(known is not None and bound.holds(known(bound.column, configuration)) for bound in cheap)
+
+    def _parameters(self, drawn: Sequence[Stage]) -> int:
+        """In the count that the bounds are in."""
+        space = self._space
+        if self._settings.counts_as_paper:
+            return parameters_paper(drawn, space.filters, space.classes)
+        return size(drawn, space.filters, space.shape, space.classes).parameters
+
+    def _sizes(self) -> Iterator[Logged]:
+        if not self._epochs:
+            return
+        last, rng = len(self._epochs), np.random.default_rng(self._seed)
+        for name, bound in zip(("lower_bound", "upper_bound"), self._settings.bounds or (), strict=False):
+            yield Logged(last, name, bound)
+        alive = (drawn for _ in range(_MOST_DRAWS) if not dead_stages(drawn := self._drawn(rng)))
+        for step, (_, drawn) in enumerate(zip(range(_POOL), alive, strict=False), 1):
+            yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
+
+    def _check_bounds(self) -> None:
+        if self._settings.bounds is None:
+            return
+        low, high = self._settings.bounds
+        kernel = max(self._settings.kernels)
+        smallest = self._parameters([Stage(("skip_connect",) * len(EDGES), 1)] * 3)
+        largest = self._parameters([Stage((f"nor_conv_{kernel}x{kernel}",) * len(EDGES), DEPTH)] * 3)
+        if high < smallest:
+            raise UsageError(
+                f"at most {high:,.0f} parameters is below the smallest network of {self._space.name}: {smallest:,}"
+            )
+        if low > largest:
+            raise UsageError(
+                f"at least {low:,.0f} parameters is above the largest network of {self._space.name}: {largest:,}"
+            )
+
+    def _say(self, epoch: Epoch) -> None:
+        """A line now and then: how far the search is, and what it looks like."""
+        stop = self._settings.stop
+        if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
+            return
+        self._said = monotonic()
+        _LOG.info(
+            "epoch %d of %d, %.1f s each: loss %.3f (training half) %.3f (other half), tau %.3f, %s parameters "
+            "expected, %.1f operations an edge",
+            epoch.epoch + 1,
+            stop,
+            epoch.seconds,
+            epoch.train_loss,
+            epoch.val_loss,
+            epoch.temperature,
+            f"{epoch.parameters:,.0f}",
+            epoch.alive,
+        )
+
+
+def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:
+    """What an epoch left behind, a number a row."""
+    number = epoch.epoch + 1
+    yield Logged(number, "temperature", epoch.temperature)
+    yield Logged(number, "train_loss", epoch.train_loss)
+    yield Logged(number, "val_loss", epoch.val_loss)
+    yield Logged(number, "expected_parameters", epoch.parameters)
+    yield Logged(number, "operations_alive", epoch.alive)
+    yield Logged(number, "seconds", epoch.seconds)
+    for step, update in enumerate(epoch.updates, 1):
+        for name, value in update._asdict().items():
+            yield Logged(number, name, value, step=step)
+    edges = [f"{source}-{target}" for source, target in EDGES]
+    rows = [(stage, edge) for stage in (1, 2, 3) for edge in edges]
+    operations, *others = epoch.probabilities
+    searched = [("operation", operations, OPERATIONS), *(("kernel", shares, kernels) for shares in others[:1])]
+    for name, shares, choices in searched:
+        for (stage, edge), row in zip(rows, shares, strict=True):
+            for choice, value in zip(choices, row, strict=True):
+                yield Logged(number, name, value, stage, edge, str(choice))
+    for stage, row in enumerate(others[1] if len(others) > 1 else [], 1):
+        for depth, value in enumerate(row, 1):
+            yield Logged(number, "depth", value, stage, choice=str(depth))
+
+
+def _check_options(settings: Settings) -> None:
+    s = settings
+    if not 1 <= s.stop <= s.epochs:
+        raise UsageError(f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}")
+    positive = {"alpha_lr": s.alpha_rate, "T": s.window, "mu": s.mu, "tau": s.tau, "every": s.every}
+    for name, value in positive.items():
+        if not 0 < value < float("inf"):
+            raise UsageError(f"{name} must be positive, not {value:g}")
+    if not 0 < s.anneal <= 1:
+        raise UsageError(f"anneal must lie in (0, 1], not {s.anneal:g}")
+    if s.flexible and not 0 <= s.theta < s.stop:
+        raise UsageError(f"theta must lie in [0, stop), not {s.theta} with stop={s.stop}")
+
+
+def _check_images(space: Searchable, settings: Settings) -> None:
+    _, height, width = space.shape
+    if height % 4 or width % 4:
+        raise UsageError(
+            f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
+        )
+    if space.classes < 2:
+        raise UsageError(f"{space.name} has one class: there is nothing to learn")
+    half = space.training_images // 2
+    if half < space.batch:
+        raise UsageError(
+            f"half of the training images of {space.name}, {half}, are fewer than a batch of {space.batch}"
+        )
+    steps = -(-half // space.batch)
+    if settings.rule == "zeroth-order" and settings.window > steps:
+        raise UsageError(
+            f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} batches of "
+            f"{space.batch}: choose T of at most {steps}"
+        )
