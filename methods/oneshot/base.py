@@ -177,6 +177,8 @@ def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:
 
 def _check_options(settings: Settings) -> None:
     s = settings
+    if s.epochs < 1:
+        raise UsageError(f"epochs must be positive, not {s.epochs}")
     if not 1 <= s.stop <= s.epochs:
         raise UsageError(f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}")
     positive = {"alpha_lr": s.alpha_rate, "T": s.window, "mu": s.mu, "tau": s.tau, "every": s.every}

@@ -25,28 +25,19 @@ class DARTS(OneShot):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        rng: Generator,
-        *,
-        epochs: int = 50,
-        stop: int = 50,
-        alpha_lr: float = _ALPHA_LR,
-        order: int = 2,
+        self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR, order: int = 2
     ) -> None:
         if order not in (1, 2):
             raise UsageError(f"order must be 1 or 2, not {order}")
-        super().__init__(problem, rng, Settings("darts", epochs=epochs, stop=stop, alpha_rate=alpha_lr, order=order))
+        super().__init__(problem, rng, Settings("darts", epochs=epochs, stop=epochs, alpha_rate=alpha_lr, order=order))
 
 
 @METHODS.register("milenas")
 class MiLeNAS(OneShot):
     """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together."""
 
-    def __init__(
-        self, problem: Problem, rng: Generator, *, epochs: int = 50, stop: int = 50, alpha_lr: float = _ALPHA_LR
-    ) -> None:
-        super().__init__(problem, rng, Settings("milenas", epochs=epochs, stop=stop, alpha_rate=alpha_lr))
+    def __init__(self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR) -> None:
+        super().__init__(problem, rng, Settings("milenas", epochs=epochs, stop=epochs, alpha_rate=alpha_lr))
 
 
 @METHODS.register("zo-darts")
@@ -63,7 +54,6 @@ class ZODARTS(OneShot):
         rng: Generator,
         *,
         epochs: int = 50,
-        stop: int = 50,
         alpha_lr: float = _ZO_ALPHA_LR,
         T: int = 10,
         mu: float = 0.005,
@@ -72,7 +62,7 @@ class ZODARTS(OneShot):
         settings = Settings(
             "zeroth-order",
             epochs=epochs,
-            stop=stop,
+            stop=epochs,
             alpha_rate=alpha_lr,
             window=T,
             mu=mu,
