@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib as mpl
@@ -33,9 +34,14 @@ _STYLE: Any = {
 }
 
 
+def styled() -> AbstractContextManager[None]:
+    """The look of every figure here."""
+    return mpl.rc_context(_STYLE)
+
+
 def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
     """One panel as a figure: names beside the lines where they are few, else a legend."""
-    with mpl.rc_context(_STYLE):
+    with styled():
         figure = Figure(figsize=(5.6, 3.6), layout="constrained")
         axes = figure.subplots()
         _draw(axes, panel)
@@ -43,13 +49,13 @@ def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
         if len(panel.series) <= _FEW and max(map(len, methods)) <= _SHORT:
             _name_lines(axes, panel, methods)
         else:
-            _legend(figure, methods)
+            legend(figure, methods)
         return figure
 
 
 def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Figure:
     """Several panels in one figure with one legend."""
-    with mpl.rc_context(_STYLE):
+    with styled():
         columns = min(3, len(panels))
         rows = -(-len(panels) // columns)
         figure = Figure(figsize=(3.4 * columns, 2.7 * rows + 0.4), layout="constrained")
@@ -58,7 +64,7 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
             _draw(own, panel)
         for spare in axes[len(panels) :]:
             spare.remove()
-        _legend(figure, methods)
+        legend(figure, methods)
         figure.suptitle(title)
         return figure
 
@@ -118,7 +124,7 @@ def render(figure: Figure, form: str) -> bytes:
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
         "png": {"Software": None},
     }[form]
-    with mpl.rc_context(_STYLE):
+    with styled():
         figure.savefig(buffer, format=form, metadata=metadata, dpi=200)
     return buffer.getvalue()
 
@@ -166,10 +172,11 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _legend(figure: Figure, methods: tuple[str, ...]) -> None:
+def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True) -> None:
+    """Below the figure: the colour and marker of each method, or of whatever else its lines stand for."""
     names = [_plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
-        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1], markersize=4, label=name)
+        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1] if markers else "", markersize=4, label=name)
         for i, name in enumerate(names)
     ]
     room = int(15 * figure.get_figwidth() / (6 + max(map(len, names))))  # letters are about a fifteenth of an inch

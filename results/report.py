@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -13,10 +14,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from results import page, panels, plots, tables
+from results import page, panels, plots, searches, tables
 from results.curves import Curves, load, references, select
 from results.errors import Interrupted, StoreError, nearest
 from results.fragment import Fragment, written_aside
+from results.searches import Searches, figures
+from results.searches.tables import beside_published, searched
 from results.statistics import ranking, summaries
 from results.status import status
 from results.store import Store
@@ -28,9 +31,21 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
-_TERMINAL = ("ranks", "comparison", "practical", "published", "performance", "held-out", "references", "feasibility")
+_TERMINAL = (
+    "ranks",
+    "comparison",
+    "practical",
+    "published",
+    "searches",
+    "published-searches",
+    "performance",
+    "held-out",
+    "references",
+    "feasibility",
+)
 _TERMINAL_ROWS = 40
 _PAGE_POINTS, _FILE_POINTS = 41, 101  # of a line: more cannot be seen
+_MOST_FIGURES = 12  # of searches on the page; the files have them all
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
 
@@ -73,10 +88,14 @@ def write(
     points = _checkpoints(curves, checkpoints, wishes)
     reference = _baseline(curves, baseline, wishes)
     made = _tables(curves, reference, points) | {t.name: t for t in tables.references(references(stores))}
+    found = searches.load(chosen, curves)
+    if found is not None:
+        own = [searched(found), *beside_published(found)]
+        made |= {table.name: table for table in own}
     made["settings"] = _settings(curves)
     contents: dict[str, bytes] = {}
     for form in sorted(set(plots.FORMATS) & set(formats)):
-        figures = _figures(curves, reference, points[-1])
+        figures = [*_figures(curves, reference, points[-1]), *(_search_figures(found) if found else ())]
         contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in figures}
     if "csv" in formats:
         contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
@@ -87,7 +106,7 @@ def write(
     if "html" in formats:
         fragments = [f for _, f in chosen]
         linked = "csv" in formats
-        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked)
+        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, found)
         contents["index.html"] = text.encode()
     return Report(_write_all(out, contents), _text(curves, warnings, made, contents))
 
@@ -214,6 +233,7 @@ def _page(
     baseline: int,
     checkpoint: int,
     linked: bool,
+    found: Searches | None,
 ) -> str:
     methods = {
         f.cell.method: {
@@ -225,7 +245,7 @@ def _page(
     failed = curves.runs[curves.runs["failure"] != ""]
     names = curves.settings[["bench", "constraint"]].agg(", ".join, axis=1)
     return page.render(
-        list(_sections(curves, made, baseline, checkpoint)),
+        list(_sections(curves, made, baseline, checkpoint, found)),
         curves.methods,
         title=wishes.get("title") or "nasbench report",
         warnings=warnings,
@@ -246,7 +266,21 @@ def _page(
     )
 
 
-def _sections(curves: Curves, made: dict[str, Table], baseline: int, checkpoint: int) -> Iterator[page.Section]:
+def _search_figures(found: Searches) -> Iterator[tuple[str, Figure]]:
+    """Every figure of the searches by name."""
+    yield "search-entropy", plots.charts(figures.entropies(found), found.methods, "How sharp searches become")
+    for bench in dict.fromkeys(found.settings["bench"]):
+        for name, drawn in (("sizes", figures.sizes(found, bench)), ("accuracies", figures.accuracies(found, bench))):
+            if drawn is not None:
+                yield f"search-{name}-{_slug(bench)}", drawn
+    for (setting, method), quantity, evolution in figures.evolutions(found):
+        where = [found.methods[method], *found.settings[["bench", "constraint"]].iloc[setting]]
+        yield f"search-{quantity}s-{_slug('.'.join(where))}", evolution
+
+
+def _sections(
+    curves: Curves, made: dict[str, Table], baseline: int, checkpoint: int, found: Searches | None
+) -> Iterator[page.Section]:
     """The page's claims in order, each with its charts beside its tables."""
     drawn = [panels.ranks(curves, _PAGE_POINTS), panels.ranks_over_seconds(curves, _PAGE_POINTS)]
     yield page.Section("ranks", "Average ranks", [made["ranks"], made["ranks-seconds"]], drawn)
@@ -260,6 +294,10 @@ def _sections(curves: Curves, made: dict[str, Table], baseline: int, checkpoint:
         yield page.Section("targets", "Targets reached", [made["targets"]], [reached])
     if "published" in made:
         yield page.Section("published", "Published beside reproduced", [made["published"]])
+    if found is not None:
+        shown = [table for name, table in made.items() if name in ("searches", "published-searches")]
+        diagrams = [_inline(plots.render(figure, "svg")) for _, figure in islice(_search_figures(found), _MOST_FIGURES)]
+        yield page.Section("searches", "Searches of one-shot methods", shown, diagrams=diagrams)
     yield page.Section("medians", "Medians of every setting", [made["medians"]])
     if "held-out" in made:
         yield page.Section("held-out", "Test metrics of the incumbents", [made["held-out"]])
