@@ -127,6 +127,11 @@ class Method(ABC):
         """Learns from a finished evaluation of an earlier `ask`."""
 
     @property
+    def beginning(self) -> float:
+        """CPU seconds that the first ask is expected to take beyond `seconds`, where that is worth an estimate."""
+        return 0.0
+
+    @property
     def log(self) -> Sequence[Logged]:
         """What the method has to say of its search when the run is over: stored with the run."""
         return ()

@@ -14,10 +14,11 @@ from time import perf_counter
 from typing import Any
 
 import click
+import numpy as np
 
 from benchmarks import UsageError, label, parse_constraints
 from benchmarks.errors import unknown
-from methods import MethodSpec
+from methods import MethodSpec, Problem
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
@@ -198,7 +199,7 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
         if not seeds:
             continue
         each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
-        run = (p.cell.evals or 200) * each
+        run = (p.cell.evals or 200) * each + _beginning(p)
         if p.cell.seconds is not None and open_benchmark(p.cell.bench).live:
             run = min(run, p.cell.seconds)
         own = len(seeds) * run / jobs
@@ -210,6 +211,15 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
         trained = any(_is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
         click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
+
+
+def _beginning(planned: PlannedCell) -> float:
+    """Seconds of a method's first ask, where it is a long one."""
+    problem = Problem.of(open_benchmark(planned.cell.bench), planned.bounds)
+    try:
+        return planned.spec.build(problem, np.random.default_rng(0)).beginning
+    except Exception:
+        return 0.0  # the run will record what is wrong with the method
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:

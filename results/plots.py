@@ -58,7 +58,7 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
     with styled():
         columns = min(3, len(panels))
         rows = -(-len(panels) // columns)
-        figure = Figure(figsize=(3.4 * columns, 2.7 * rows + 0.4), layout="constrained")
+        figure = Figure(figsize=(max(5.6, 3.4 * columns), 2.7 * rows + 0.4), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for panel, own in zip(panels, axes, strict=False):
             _draw(own, panel)

@@ -29,6 +29,8 @@ class Searchable:
     """Images a step of the supernet."""
     published_sizes: Mapping[str, tuple[float, float]]
     """ZO-DARTS++'s S, M and L for this data set: bounds on `parameters_paper`; empty where it has none."""
+    flops_a_second: float
+    """Of one CPU core, in training: for estimates."""
     images: Callable[[], Resident]
     """Of which the training split alone is searched on."""
     configuration: Callable[[Sequence[Stage]], Configuration]

@@ -198,6 +198,7 @@ class ImageBenchmark(Benchmark):
             dataset.counts["train"],
             dataset.batch["search"],
             dataset.sizes if frame.filters == _PAPER_FILTERS else {},
+            _FLOPS_A_SECOND,
             self.resident,
             lambda stages: program.from_values(choices_of(stages)),
         )

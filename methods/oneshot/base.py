@@ -73,6 +73,16 @@ class OneShot(Method):
         """Ignored: the search is over."""
 
     @property
+    def beginning(self) -> float:
+        s, space = self._settings, self._space
+        passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": 2 + 1 / s.window}[s.rule]
+        before = _flops(space, (1, s.kernels[0]))
+        after = _flops(space, (1, *s.kernels))
+        grown = s.stop - s.theta if s.flexible else 0
+        images = space.training_images / 2 * passes
+        return 3 * images * (before * (s.stop - grown) + after * grown) / space.flops_a_second
+
+    @property
     def log(self) -> Sequence[Logged]:
         """The search, epoch by epoch, and the sizes of architectures drawn from it without regard to constraints."""
         return [*(row for epoch in self._epochs for row in _rows(epoch, self._settings.kernels)), *self._sizes()]
@@ -148,6 +158,16 @@ class OneShot(Method):
             f"{epoch.parameters:,.0f}",
             epoch.alive,
         )
+
+
+def _flops(space: Searchable, kernels: Sequence[int]) -> float:
+    """Of all convolutions of these sizes on every edge, and what is around the cells, for one image."""
+
+    def of(operation: str) -> int:
+        return size([Stage((operation,) * len(EDGES), DEPTH)] * 3, space.filters, space.shape, space.classes).flops
+
+    around = of("skip_connect")
+    return around + sum(of(f"nor_conv_{kernel}x{kernel}") - around for kernel in kernels)
 
 
 def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:

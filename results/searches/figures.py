@@ -59,7 +59,7 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
     names = shortened([searches.methods[method] for _, method, _ in shown], _LABEL)
     labels = [n if c == "none" else f"{n}\n{c}" for n, c in zip(names, constraints, strict=True)]
     with styled():
-        figure = Figure(figsize=(1.2 + 1.1 * len(shown), 3.6), layout="constrained")
+        figure = Figure(figsize=(max(4.5, 1.2 + 1.1 * len(shown)), 3.6), layout="constrained")
         axes = figure.subplots()
         for place, (setting, method, values) in enumerate(shown, 1):
             violin: Any = axes.violinplot([values], [place], widths=0.8, showextrema=False)["bodies"]

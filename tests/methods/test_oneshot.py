@@ -61,7 +61,7 @@ def searchable(filters: int, channels: int, classes: int) -> Searchable:
     def nothing(*_: object) -> NoReturn:
         raise AssertionError("a formula needs no images")
 
-    return Searchable("toy", filters, (channels, 8, 8), classes, 64, 8, {}, nothing, nothing)
+    return Searchable("toy", filters, (channels, 8, 8), classes, 64, 8, {}, 7e10, nothing, nothing)
 
 
 def alive_stages(rng: np.random.Generator) -> tuple[Stage, ...]:
