@@ -224,7 +224,7 @@ def _check_images(space: Searchable, settings: Settings) -> None:
         raise UsageError(
             f"half of the training images of {space.name}, {half}, are fewer than a batch of {space.batch}"
         )
-    steps = -(-half // space.batch)
+    steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
     if settings.rule == "zeroth-order" and settings.window > steps:
         raise UsageError(
             f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} batches of "

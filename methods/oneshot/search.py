@@ -36,6 +36,7 @@ class Epoch(NamedTuple):
     epoch: int
     temperature: float
     train_loss: float
+    """Mean of all that was computed, on batches of the one half, and of the other."""
     val_loss: float
     parameters: float
     """Expected, of the distributions at the end."""
@@ -97,6 +98,7 @@ class Search:
         self.logits = Logits(self._drawn(18 if s.flexible else 6, len(OPERATIONS)))
         self._adam = self._new_adam()
         self.rule = self._rule()
+        self._losses: tuple[list[Tensor], list[Tensor]] = [], []
         self.expected = ExpectedParameters(space, s.kernels, DEPTH, s.counts_as_paper, self.data.device)
         rows = np.random.default_rng(self.seed).permutation(len(self.data.labels["train"]))
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
@@ -109,17 +111,15 @@ class Search:
             self._grow()
         self.weights.rate = _RECIPE.rate(epoch, self.settings.epochs)
         self.network.train()
-        losses, updates = torch.zeros(2, device=self.data.device), []
-        count = 0
+        self._losses = [], []
+        updates = []
         for train, val in self._pairs(epoch):
             update = self.rule.step(self.logits, train, val, self._adam)
             updates += [] if update is None else [update]
-            losses += self._losses
-            count += 1
         self.rule.end_epoch()
         probabilities = self.logits.probabilities(self._normalise)
         shares = [part.detach().cpu().tolist() for part in probabilities if part is not None]
-        train_loss, val_loss = (losses / count).tolist()
+        train_loss, val_loss = (float(torch.stack(losses).mean()) for losses in self._losses)
         return Epoch(
             epoch,
             self.temperature,
@@ -151,14 +151,14 @@ class Search:
 
     def _loss(self, network: nn.Module, logits: Logits, batch: Batch) -> Tensor:
         loss = cross_entropy(network(batch.images, logits.probabilities(self._normalise)), batch.labels)
-        self._losses[0] = loss.detach()
+        self._losses[0].append(loss.detach())
         return loss
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: Batch) -> Tensor:
         """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
         probabilities = logits.probabilities(self._normalise)
         loss = cross_entropy(network(batch.images, probabilities), batch.labels)
-        self._losses[1] = loss.detach()
+        self._losses[1].append(loss.detach())
         return loss + self.penalty(probabilities)
 
     def penalty(self, probabilities: Probabilities) -> Tensor:
@@ -196,7 +196,6 @@ class Search:
 
     def _rule(self) -> Rule:
         s = self.settings
-        self._losses = torch.zeros(2, device=self.data.device)
         if s.rule == "darts":
             return Darts(self.weights, self._loss, self._val_loss, s.order)
         if s.rule == "milenas":

@@ -1,0 +1,284 @@
+"""Searches as wholes, on a few of scikit-learn's digits: resumed, pulled into bounds, drawn from, refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from benchmarks.base import Bound  # noqa: E402
+from benchmarks.cells import choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
+from benchmarks.cells.searchable import Searchable  # noqa: E402
+from benchmarks.errors import UsageError  # noqa: E402
+from benchmarks.images import DATASETS, ImageBenchmark  # noqa: E402
+from benchmarks.images.augmentation import Resident  # noqa: E402
+from benchmarks.images.digits import read  # noqa: E402
+from methods import METHODS, MethodSpec, Problem  # noqa: E402
+from methods.oneshot import base  # noqa: E402
+from methods.oneshot.bilevel import Scripted, ZerothOrder  # noqa: E402
+from methods.oneshot.distributions import Probabilities  # noqa: E402
+from methods.oneshot.search import Epoch, Search  # noqa: E402
+from methods.oneshot.settings import Settings  # noqa: E402
+from methods.oneshot.supernet import Supernet  # noqa: E402
+
+DIGITS = ImageBenchmark(DATASETS["digits"])
+SHORT = {
+    "darts": Settings("darts", epochs=4, stop=4),
+    "milenas": Settings("milenas", epochs=4, stop=4),
+    "zo-darts": Settings("zeroth-order", epochs=4, stop=4, window=2, alpha_rate=0.05),
+    "zo-darts+": Settings("zeroth-order", True, epochs=4, stop=4, window=2, every=1, alpha_rate=0.05),
+    "zo-darts++": Settings("zeroth-order", True, True, epochs=4, stop=4, window=2, every=1, alpha_rate=0.05, theta=2),
+}
+
+
+@pytest.fixture(scope="module")
+def space() -> Searchable:
+    """64 digits and four channels: a step takes a few milliseconds."""
+    splits = {
+        name: split._replace(images=split.images[:64], labels=split.labels[:64]) for name, split in read().items()
+    }
+    resident = Resident(splits, False, torch.device("cpu"))
+    searchable: Searchable = DIGITS.space.as_supernet()
+    return replace(searchable, filters=4, training_images=64, batch=8, images=lambda: resident)
+
+
+def problem(space: Searchable, **facts: Any) -> Problem:
+    """What a method sees of a benchmark whose supernet is `space`."""
+
+    class Space:
+        def as_supernet(self) -> Searchable:
+            return space
+
+    return Problem(Space(), DIGITS.objective, **facts)  # type: ignore[arg-type]
+
+
+def entropy(epoch: Epoch) -> float:
+    p = np.array(epoch.probabilities[0])
+    return float(-(p * np.log(np.where(p > 0, p, 1))).sum(1).mean())
+
+
+def facts(log: list[Epoch]) -> list[Epoch]:
+    """What does not depend on the machine's mood."""
+    return [epoch._replace(seconds=0.0) for epoch in log]
+
+
+def test_annealed_sparsemax_becomes_sharper_than_softmax(space: Searchable) -> None:
+    found = {}
+    for name, settings in SHORT.items():
+        search = Search(space, settings, seed=1)
+        search.run()
+        assert len(search.log) == 4
+        assert all(np.isfinite([e.train_loss, e.val_loss, e.parameters]).all() for e in search.log)
+        assert search.log[-1].train_loss < search.log[0].train_loss
+        found[name] = entropy(search.log[-1])
+    assert found["zo-darts+"] < found["zo-darts"]
+    assert found["zo-darts++"] < found["zo-darts"]
+    assert [len(e.probabilities) for e in search.log] == [1, 1, 3, 3]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_an_interrupted_search_goes_on_to_the_same_bits(name: str, space: Searchable, tmp_path: Path) -> None:
+    """Interrupted after every epoch, those before, at and after θ among them."""
+    whole = Search(space, SHORT[name], seed=3)
+    whole.run()
+    state = tmp_path / "run.method.state"
+
+    class Killed(Exception):
+        pass
+
+    def kill(_: Epoch) -> None:
+        raise Killed
+
+    for number in range(4):
+        part = Search(space, SHORT[name], seed=3)
+        with pytest.raises(Killed):
+            part.run(state, kill)
+        assert len(part.log) == number + 1
+    last = Search(space, SHORT[name], seed=3)
+    last.run(state)
+    assert facts(last.log) == facts(whole.log)
+    assert last.earlier == pytest.approx(sum(epoch.seconds for epoch in last.log))
+
+
+def test_the_scripts_dynamics_resume_too(space: Searchable, tmp_path: Path) -> None:
+    """What is left of the last architecture gradient is part of their state."""
+    settings = replace(SHORT["zo-darts++"], matched=False)
+    whole = Search(space, settings, seed=3)
+    whole.run()
+    first = Search(space, replace(settings, stop=3), seed=3)
+    first.run(tmp_path / "state")
+    second = Search(space, settings, seed=3)
+    second.run(tmp_path / "state")
+    assert facts(second.log) == facts(whole.log)
+
+
+def test_the_weights_and_the_architecture_see_different_halves_of_the_training_images(space: Searchable) -> None:
+    search = Search(space, SHORT["zo-darts"], seed=0)
+    search._begin()
+    one, other = map(set, search._halves)
+    assert not one & other
+    assert one | other == set(range(64))
+    for train, val in search._pairs(0):
+        assert len(train.labels) == len(val.labels) == 8
+
+
+def test_the_penalty_is_there_outside_the_bounds_and_from_theta_on(space: Searchable) -> None:
+    """Equation 16: λ times what lies outside, in millions, with λ = 15 / τ."""
+    uniform = Probabilities(torch.full((18, 5), 0.2), torch.full((18, 3), 1 / 3), torch.full((3, 3), 1 / 3))
+    free = Search(space, SHORT["zo-darts++"], seed=0)
+    free._begin()
+    expected = float(free.expected(uniform))
+    cases = {(0.0, expected - 500): 500, (expected + 800, 1e9): 800, (expected - 1, expected + 1): 0}
+    for bounds, outside in cases.items():
+        search = Search(space, replace(SHORT["zo-darts++"], bounds=bounds), seed=0)
+        search._begin()
+        for epoch in range(4):
+            search._now = epoch
+            temperature = 1.5 * 0.75**epoch
+            wanted = 15 / temperature * outside / 1e6 if epoch >= 2 else 0.0
+            assert float(search.penalty(uniform)) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
+
+
+def test_bounds_pull_the_expected_size(space: Searchable) -> None:
+    def end(bounds: tuple[float, float]) -> float:
+        settings = replace(SHORT["zo-darts++"], bounds=bounds, theta=1, epochs=8, stop=8, alpha_rate=0.2)
+        search = Search(space, settings, seed=0)
+        search.run()
+        return search.log[-1].parameters
+
+    # Far from the bounds, so that the pull is strong in a network of thousands of parameters, not of millions.
+    small, large = end((-1e8, -9e7)), end((9e7, 1e8))
+    assert small < 0.7 * large
+
+
+def test_memory_that_there_is_not_at_theta_is_named(space: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def grow(*_: object) -> None:
+        raise RuntimeError("not enough memory: you tried to allocate 1 TB")
+
+    monkeypatch.setattr(Supernet, "grow", grow)
+    search = Search(space, SHORT["zo-darts++"], seed=0)
+    with pytest.raises(RuntimeError, match=r"could not join in at epoch 2 \(theta\): not enough memory.*shared_mask"):
+        search.run()
+    assert len(search.log) == 2
+
+
+@pytest.mark.parametrize(("estimate", "moves"), [(ZerothOrder, True), (Scripted, False)])
+def test_who_trains_the_small_kernels(estimate: type[ZerothOrder], moves: bool, space: Searchable) -> None:
+    """The scripts leave them as they are in w, and train them in w̃ only, where α̃ is trained along."""
+    settings = replace(SHORT["zo-darts++"], matched=estimate is ZerothOrder, theta=0)
+    search = Search(space, settings, seed=0)
+    search._begin()
+    search._now = 0
+    search._grow()
+    rule = search.rule
+    assert type(rule) is estimate
+    rule.open(search.logits)
+    new = search.network.cells[0]._spatial[0][1].weight
+    before, moved = new.detach().clone(), [part.detach().clone() for part in rule._moved.present()]
+    train, _ = next(iter(search._pairs(0)))
+    rule.train(search.logits, train)
+    assert torch.equal(before, new) != moves
+    beside = rule._beside.network.cells[0]._spatial[0][1].weight
+    assert not torch.equal(before, beside)
+    drifted = any(not torch.equal(a, b) for a, b in zip(moved, rule._moved.present(), strict=True))
+    assert drifted != moves
+
+
+class TestMethods:
+    def test_networks_are_alive_and_within_what_is_known_before_training(self, space: Searchable) -> None:
+        smaller = next(m for m in DIGITS.metrics if m.name == "parameters")
+        bound = Bound(smaller, DIGITS.metrics.index(smaller), 12_000.0, True)
+
+        def known(column: int, configuration: Any) -> float:
+            stages = stages_of(DIGITS.space.values(configuration))
+            return float(size(stages, 4, space.shape, space.classes).parameters)
+
+        method = METHODS.get("zo-darts++")(
+            problem(space, constraints=(bound,), known=known),
+            np.random.default_rng(0),
+            epochs=3,
+            stop=3,
+            theta=1,
+            T=2,
+        )
+        asked = [method.ask() for _ in range(20)]
+        for configuration in asked:
+            DIGITS.space.check(configuration)
+            assert not dead_stages(stages_of(DIGITS.space.values(configuration)))
+            assert known(0, configuration) <= 12_000
+        assert len(set(asked)) > 1
+        logged = {row.quantity for row in method.log}
+        assert logged >= {"operation", "kernel", "depth", "direct", "implicit", "spread", "mu", "drawn_parameters"}
+        at_end = [row.value for row in method.log if row.epoch == 3 and row.quantity == "operation"]
+        assert len(at_end) == 18 * 5
+        assert sum(at_end) == pytest.approx(18, abs=1e-4)
+        assert [row.value for row in method.log if row.quantity == "upper_bound"] == [12_000]
+        # The sizes that are logged are those of networks drawn without regard to the constraint.
+        assert max(row.value for row in method.log if row.quantity == "drawn_parameters") > 12_000
+
+    def test_one_cell_is_drawn_once_for_the_whole_network(self, space: Searchable) -> None:
+        method = METHODS.get("darts")(problem(space), np.random.default_rng(0), epochs=1)
+        for _ in range(5):
+            first, second, third = stages_of(DIGITS.space.values(method.ask()))
+            assert first == second == third
+            assert first.depth == 3
+            assert "nor_conv_7x7" not in first.operations
+
+    def test_published_sizes_are_counted_as_the_paper_does(self, space: Searchable) -> None:
+        known = replace(space, published_sizes={"S": (0.0, 15_000.0)})
+        method = METHODS.get("zo-darts++")(
+            problem(known), np.random.default_rng(0), epochs=2, stop=2, theta=1, T=2, size="S"
+        )
+        for _ in range(10):
+            drawn = stages_of(DIGITS.space.values(method.ask()))
+            assert parameters_paper(drawn, 4, 10) <= 15_000
+
+    def test_in_vain_is_said_and_nothing_is_relaxed(self, space: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(base, "_MOST_DRAWS", 30)
+        smallest = size([*stages_of(SMALLEST)], 4, space.shape, space.classes).parameters
+        method = METHODS.get("zo-darts++")(
+            problem(space), np.random.default_rng(0), epochs=2, stop=2, theta=1, T=2, size=f"{smallest}-{smallest}"
+        )
+        with pytest.raises(RuntimeError, match="infeasible: 30 architectures drawn from the search, none within"):
+            method.ask()
+
+    @pytest.mark.parametrize(
+        ("changes", "method", "message"),
+        [
+            ({"shape": (1, 14, 14)}, "darts", "images of 14 x 14 cannot be halved twice: .* multiples of 4"),
+            ({"classes": 1}, "darts", "digits has one class"),
+            ({"batch": 100}, "milenas", "half of the training images of digits, 32, are fewer than a batch of 100"),
+            ({}, "zo-darts:T=5", "window of T=5 batches does not fit .* 4 batches of 8: choose T of at most 4"),
+            ({}, "zo-darts:T=2,mu=0", "mu must be positive, not 0"),
+            ({}, "zo-darts:T=2,mu=-1", "mu must be positive, not -1"),
+            ({}, "zo-darts:T=0", "T must be positive, not 0"),
+            ({}, "zo-darts++:T=2,theta=40", r"theta must lie in \[0, stop\), not 40 with stop=40"),
+            ({}, "zo-darts+:T=2,epochs=30", r"stop must lie in \[1, epochs\], not 40 with epochs=30"),
+            ({}, "darts:epochs=0", "epochs must be positive, not 0"),
+            ({}, "darts:order=3", "order must be 1 or 2, not 3"),
+            ({}, "darts:alpha_lr=nan", "alpha_lr must be positive, not nan"),
+            ({}, "zo-darts+:T=2,anneal=1.5", r"anneal must lie in \(0, 1\], not 1.5"),
+            ({}, "zo-darts:T=2,dynamics=match", "unknown dynamics 'match'.*matched"),
+            ({}, "zo-darts++:T=2,kernel_mode=shared", "unknown kernel_mode 'shared'.*shared_mask"),
+            ({}, "zo-darts++:T=2,size=M", "size=M is not known on digits.*LOW-HIGH.*parameters@M"),
+            ({}, "zo-darts++:T=2,size=XL", "size must be S, M, L or .* not 'XL'"),
+            ({}, "zo-darts++:T=2,size=10-100", "at most 100 parameters is below the smallest network of digits: 4,"),
+            ({}, "zo-darts++:T=2,size=90000000-100000000", "above the largest network of digits: 302,182"),
+        ],
+    )
+    def test_what_cannot_be_searched_is_refused_in_one_sentence(
+        self, changes: dict[str, Any], method: str, message: str, space: Searchable
+    ) -> None:
+        wrong = replace(space, name="digits", **changes)
+        with pytest.raises(UsageError, match=message) as error:
+            MethodSpec.parse(method).build(problem(wrong), np.random.default_rng(0))
+        assert "\n" not in str(error.value)
+
+
+SMALLEST = choices_of([stage._replace(depth=1) for stage in stages_of({f"Op{k}": "skip_connect" for k in range(6)})])
