@@ -67,7 +67,7 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
             axes.boxplot([values], positions=[place], widths=0.12, showfliers=False)
             for bound, colour in zip(bounds(searches, setting, method) or (), ("tab:blue", "tab:red"), strict=False):
                 if np.isfinite(bound):
-                    axes.hlines(bound / 1e6, place - 0.4, place + 0.4, color=colour, linewidth=1.5)
+                    axes.hlines(bound / 1e6, place - 0.4, place + 0.4, color=colour, linewidth=1.5, label="bound")
         axes.set_xticks(range(1, len(shown) + 1), labels, rotation=30, ha="right", fontsize=7)
         axes.set(ylabel="parameters of drawn networks [M]")
         axes.set_title(f"{bench}: bounds in blue (lower) and red (upper)", fontsize=8)

@@ -1,0 +1,188 @@
+"""Search logs: kept, summed up, drawn, and held against what the paper prints."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from results import Store, Trajectory
+from results.curves import load as load_curves
+from results.curves import select
+from results.report import write
+from results.searches import Searches, figures, load
+from results.searches.logs import sharpness, summary
+from results.searches.tables import beside_published, searched
+from results.trajectory import Cell
+from tests.results.conftest import FACTS, SETTING, make_cell, make_run
+
+CHOICES = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
+METRICS = ("val-error@300", "test-error@300", "test-error-optimistic@300", "parameters", "parameters_paper")
+PAPER = Path("results/published/zo_darts.json")
+
+
+def log(
+    shares: Sequence[float], seconds: Sequence[float] = (2.0, 3.0), drawn: Sequence[float] = (100.0, 300.0)
+) -> list[tuple[Any, ...]]:
+    """Two stages of one edge, uniform in the first epoch, with these probabilities in the last."""
+    rows: list[tuple[Any, ...]] = []
+    for epoch, took in enumerate(seconds, 1):
+        rows += [(epoch, "seconds", took, None, None, None, None), (epoch, "expected_parameters", 7e4, *(None,) * 4)]
+        own = shares if epoch == len(seconds) else [0.2] * 5
+        for stage in (1, 2):
+            rows += [(epoch, "operation", p, stage, "0-1", name, None) for name, p in zip(CHOICES, own, strict=True)]
+    rows += [(len(seconds), "drawn_parameters", size, None, None, None, i) for i, size in enumerate(drawn, 1)]
+    rows += [(1, "direct", -0.5, None, None, None, 1), (1, "implicit", 8.0, None, None, None, 1)]
+    return rows
+
+
+def bounded(rows: list[tuple[Any, ...]], low: float, high: float) -> list[tuple[Any, ...]]:
+    return [*rows, (2, "lower_bound", low, *(None,) * 4), (2, "upper_bound", high, *(None,) * 4)]
+
+
+def searched_run(seed: int, rows: list[tuple[Any, ...]], metrics: Sequence[Sequence[float]]) -> Trajectory:
+    run = make_run(seed, [m[0] for m in metrics])
+    return replace(run, columns=run.columns | {"metrics": np.array(metrics)}, log=rows)
+
+
+def live(method: str, constraint: str = "none", bench: str = "medmnist-breast/retrain") -> Cell:
+    setting = replace(SETTING, family="medmnist-breast", held_out=METRICS[1:3], oracle=None, worst=None, median=None)
+    return make_cell(method, bench, constraint, metrics=METRICS, setting=setting)
+
+
+def searches_of(store: Store) -> Searches:
+    chosen = select([store])
+    found = load(chosen, load_curves(chosen))
+    assert found is not None
+    return found
+
+
+def test_a_log_is_kept_with_its_run_and_read_by_pandas(store: Store) -> None:
+    rows = log([1, 0, 0, 0, 0])
+    cell = make_cell("zo-darts")
+    store.commit(cell, [replace(make_run(4, [3.0]), log=rows), make_run(5, [3.0])], FACTS)
+    kept = store.search_log(cell, 4)
+    assert kept is not None
+    frame = kept.to_pandas()
+    assert len(frame) == len(rows)
+    assert frame["value"].tolist() == [row[2] for row in rows]
+    assert frame["choice"].dropna().unique().tolist() == list(CHOICES)
+    assert set(frame["seed"]) == {4}
+    assert store.search_log(cell, 5) is None
+    whole = pd.read_parquet(store.folder / "_searches")
+    assert len(whole) == len(rows)
+    assert len(pd.read_parquet(store.folder)) == 2  # the trajectories, and nothing of the logs
+
+
+def test_a_damaged_log_is_set_aside_with_a_notice(store: Store) -> None:
+    cell = make_cell("zo-darts")
+    store.commit(cell, [replace(make_run(0, [3.0]), log=log([1, 0, 0, 0, 0]))], FACTS)
+    (path,) = (store.folder / "_searches").iterdir()
+    path.write_bytes(path.read_bytes()[:100])
+    assert store.search_log(cell, 0) is None
+    assert "not a readable search log" in store.notices[0]
+    assert store.search_log(cell, 0) is None
+    assert len(store.runs()[cell.id]) == 1
+
+
+def test_entropy_is_relative_and_sure_edges_are_counted(store: Store) -> None:
+    store.commit(make_cell("a"), [replace(make_run(0, [3.0]), log=log([0.5, 0.5, 0, 0, 0]))], FACTS)
+    store.commit(make_cell("b"), [replace(make_run(0, [3.0]), log=log([0, 0, 0, 1, 0]))], FACTS)
+    found = sharpness(searches_of(store))
+    assert found["entropy"].to_numpy() == pytest.approx([1, math.log(2) / math.log(5), 1, 0])
+    assert found["decided"].tolist() == [0, 0, 0, 1]
+
+
+def test_the_summary_of_searches(store: Store) -> None:
+    rows = [bounded(log([0, 0, 0, 1, 0], (2.0, s), (100.0, 300.0, 500.0, 900.0)), 200, 600) for s in (3.0, 5.0, 9.0)]
+    runs = [replace(make_run(seed, [3.0]), log=own) for seed, own in enumerate(rows)]
+    store.commit(make_cell("zo-darts++"), runs, FACTS)
+    (row,) = summary(searches_of(store)).to_dict("records")
+    assert row["seeds"] == 3
+    assert row["epochs"] == 2
+    assert row["seconds"] == 7.0  # the median of 5, 7 and 11
+    assert row["drawn"] == 400.0
+    assert row["within"] == 0.5
+    assert row["direct"] == 0.5
+    assert row["implicit"] == 8.0
+    shown = searched(searches_of(store)).shown.iloc[0]
+    assert shown["within %"] == "50"
+    assert shown["decided %"] == "100"
+
+
+def test_runs_without_a_log_make_no_section(store: Store) -> None:
+    store.commit(make_cell(), [make_run(0, [3.0])], FACTS)
+    chosen = select([store])
+    assert load(chosen, load_curves(chosen)) is None
+
+
+def test_published_stands_beside_reproduced(store: Store) -> None:
+    networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0], [8.0, 14.0, 11.0, 2e5, 160_000.0], [7.0, 10.0, 12.0, 2e5, 170_000.0]]
+    store.commit(live("zo-darts++:size=S"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
+    store.commit(live("zo-darts++", "parameters@L"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
+    store.commit(live("zo-darts:dynamics=reference"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
+    store.commit(live("random"), [searched_run(0, [], networks)], FACTS)
+    (table,) = beside_published(searches_of(store))
+    by = table.data.set_index("published_as")
+    assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST"}
+    small = by.loc["ZO-DARTS++ S, BreastMNIST"]
+    assert (small["accuracy_published"], small["accuracy_published_std"]) == (88.5, 1.71)
+    assert small["accuracy"] == pytest.approx(89.0)  # the best of all epochs, as published
+    assert small["accuracy_std"] == pytest.approx(1.0)  # of a sample
+    assert small["parameters_published"] == 0.15
+    assert small["parameters"] == pytest.approx(0.16)
+    assert np.isnan(small["seconds_published"])
+    assert small["seconds"] == 5.0
+
+
+def test_what_is_not_recorded_over_all_epochs_is_said_to_be_chosen_by_validation(store: Store) -> None:
+    networks = [[9.0, 12.0, math.nan, 2e5, 150_000.0]]
+    store.commit(live("darts"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
+    (table,) = beside_published(searches_of(store))
+    assert table.data["accuracy"].tolist() == [88.0]
+    assert "at the epoch that validation chose" in table.note
+    assert table.data["seconds_published"].tolist() == [436.5]
+
+
+def test_the_published_numbers_have_the_averages_that_the_paper_prints() -> None:
+    paper = json.loads(PAPER.read_text())
+    accuracy = {"DARTS": 82.20, "MiLeNAS": 82.69, "ZO-DARTS": 82.84, "ZO-DARTS+": 82.80, "ZO-DARTS++": 83.08}
+    accuracy |= {"ZO-DARTS++ S": 82.76, "ZO-DARTS++ M": 83.38, "ZO-DARTS++ L": 84.00, "POPNASv3": 82.40}
+    for name, average in accuracy.items():
+        assert fmean(mean for mean, _ in paper["accuracy"][name].values()) == pytest.approx(average, abs=0.011)
+    seconds = {"DARTS": 2126.40, "MiLeNAS": 1746.15, "ZO-DARTS": 936.74, "ZO-DARTS+": 757.80, "ZO-DARTS++": 1484.15}
+    for name, average in seconds.items():
+        assert fmean(paper["seconds"][name].values()) == pytest.approx(average, abs=0.011)
+    parameters = {"DARTS": 0.220, "ZO-DARTS++": 0.454, "ZO-DARTS++ S": 0.137, "ZO-DARTS++ L": 0.833}
+    for name, average in parameters.items():
+        assert fmean(mean for mean, _ in paper["parameters"][name].values()) == pytest.approx(average, abs=0.0011)
+
+
+def test_the_report_draws_what_searches_became(store: Store, tmp_path: Path) -> None:
+    networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0], [8.0, 14.0, 11.0, 3e5, 160_000.0], [7.0, 10.0, 12.0, 1e5, 170_000.0]]
+    rows = bounded(log([0.1, 0.2, 0.3, 0.4, 0], drawn=[1e5, 2e5, 4e5]), 1e5, 3e5)
+    store.commit(live("zo-darts++:size=S"), [searched_run(0, rows, networks)], FACTS)
+    store.commit(live("darts"), [searched_run(0, log([0.2] * 5), networks)], FACTS)
+    written = write([store], tmp_path / "report", formats=["svg", "html", "md", "latex", "csv"])
+    names = {path.name for path in written.files}
+    where = "medmnist-breast_retrain"
+    assert names >= {"search-entropy.svg", f"search-sizes-{where}.svg", f"search-accuracies-{where}.svg"}
+    assert names >= {f"search-operations-darts.{where}.none.svg", "searches.csv", "published-searches.tex"}
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "Searches of one-shot methods" in page
+    found = searches_of(store)
+    (violins,) = [figures.sizes(found, "medmnist-breast/retrain")]
+    assert violins is not None
+    lines = [line for line in violins.axes[0].collections if line.get_label() == "bound"]
+    assert sorted(line.get_segments()[0][0][1] for line in lines) == [0.1, 0.3]  # type: ignore[attr-defined]
+    (_, _, evolution), *_ = figures.evolutions(found)
+    drawn = evolution.axes[0].lines
+    assert [line.get_ydata()[-1] for line in drawn] == [0.2] * 5  # type: ignore[index]
