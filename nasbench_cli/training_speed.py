@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from benchmarks import UsageError
+from benchmarks.cells.searchable import Searchable
 from benchmarks.images import DATASETS, ImageBenchmark
 from benchmarks.space import Configuration
 from nasbench_cli.catalogue import table
@@ -44,6 +45,17 @@ def main() -> None:
     ]
     click.echo(f"{benchmark.name}{rest}, {_ARCHITECTURES} random architectures, {where}, median of {_REPEATED}")
     click.echo(table(rows) + "\n")
+    _searches(benchmark, where)
+
+
+def _searches(benchmark: ImageBenchmark, where: str) -> None:
+    from nasbench_cli import search_speed
+
+    space: Searchable = benchmark.space.as_supernet()  # type: ignore[attr-defined]
+    data, halves = benchmark.resident(), np.random.default_rng(0)
+    train, val = (next(data.batches(space.batch, None, halves)) for _ in range(2))
+    click.echo(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {space.batch}, {where}")
+    search_speed.main(space, (train, val))
 
 
 Pair: TypeAlias = tuple[float, float]

@@ -58,7 +58,9 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
     with styled():
         columns = min(3, len(panels))
         rows = -(-len(panels) // columns)
-        figure = Figure(figsize=(max(5.6, 3.4 * columns), 2.7 * rows + 0.4), layout="constrained")
+        width = max(5.6, 3.4 * columns)
+        lines = -(-len(methods) // _legend_columns(methods, width))
+        figure = Figure(figsize=(width, 2.7 * rows + 0.2 + 0.2 * lines), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for panel, own in zip(panels, axes, strict=False):
             _draw(own, panel)
@@ -179,5 +181,11 @@ def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True) -> No
         mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1] if markers else "", markersize=4, label=name)
         for i, name in enumerate(names)
     ]
-    room = int(15 * figure.get_figwidth() / (6 + max(map(len, names))))  # letters are about a fifteenth of an inch
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(5, max(1, room)), frameon=False)
+    columns = _legend_columns(methods, figure.get_figwidth())
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+
+
+def _legend_columns(methods: tuple[str, ...], width: float) -> int:
+    """As many as fit: letters are about a fifteenth of an inch."""
+    longest = max(map(len, shortened(methods, _LEGEND)))
+    return min(5, max(1, int(15 * width / (6 + longest))))

@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -118,7 +119,7 @@ def train(
         for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
             with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
                 if number == 0 and math.isnan(progress.memory):
-                    loss, progress.memory = _measured(network, images, recipe)
+                    loss, progress.memory = measured(network, partial(_loss, network, images, recipe))
                 else:
                     loss = _loss(network, images, recipe)
             progress.optimizer.zero_grad()
@@ -282,6 +283,27 @@ def latency(network: nn.Module, data: Resident) -> float:
     return 1000 * statistics.median(times[1:]) / len(images)
 
 
+def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor, float]:
+    """The loss of a step, and the MiB that the step and its update need.
+
+    Args:
+        compute: the loss, from the network.
+    """
+    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = compute()
+    parameters = sum(p.untyped_storage().nbytes() for p in network.parameters())
+    return loss, (3 * parameters + sum(kept.values())) / 2**20
+
+
 def _area(score: Any, positive: Any) -> float:
     """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order, ties half."""
     n = int(positive.sum())
@@ -298,20 +320,3 @@ def _loss(network: nn.Module, batch: Batch, recipe: Recipe) -> Tensor:
         return loss
     mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
     return batch.share * loss + (1 - batch.share) * mixed_in
-
-
-def _measured(network: nn.Module, batch: Batch, recipe: Recipe) -> tuple[Tensor, float]:
-    """The loss of a step, and the MiB that the step and its update need."""
-    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
-    kept: dict[int, int] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        loss = _loss(network, batch, recipe)
-    parameters = sum(p.untyped_storage().nbytes() for p in network.parameters())
-    return loss, (3 * parameters + sum(kept.values())) / 2**20

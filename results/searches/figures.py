@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +15,8 @@ from results.curves import Array
 from results.panels import Panel, Series, style
 from results.plots import legend, styled
 from results.searches.logs import Searches, bounds, parts, probabilities, sharpness
-from results.table import shortened
 
-_LABEL = 26  # letters of a violin's name
+_LABEL = 16  # letters of a line of a violin's name
 
 
 def entropies(searches: Searches) -> list[Panel]:
@@ -56,7 +56,7 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
     if not shown:
         return None
     constraints = [searches.settings["constraint"].iloc[setting] for setting, _, _ in shown]
-    names = shortened([searches.methods[method] for _, method, _ in shown], _LABEL)
+    names = [_wrapped(searches.methods[method]) for _, method, _ in shown]
     labels = [n if c == "none" else f"{n}\n{c}" for n, c in zip(names, constraints, strict=True)]
     with styled():
         figure = Figure(figsize=(max(4.5, 1.2 + 1.1 * len(shown)), 3.6), layout="constrained")
@@ -68,7 +68,7 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
             for bound, colour in zip(bounds(searches, setting, method) or (), ("tab:blue", "tab:red"), strict=False):
                 if np.isfinite(bound):
                     axes.hlines(bound / 1e6, place - 0.4, place + 0.4, color=colour, linewidth=1.5, label="bound")
-        axes.set_xticks(range(1, len(shown) + 1), labels, rotation=30, ha="right", fontsize=7)
+        axes.set_xticks(range(1, len(shown) + 1), labels, fontsize=6)
         axes.set(ylabel="parameters of drawn networks [M]")
         axes.set_title(f"{bench}: bounds in blue (lower) and red (upper)", fontsize=8)
         return figure
@@ -134,6 +134,11 @@ def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
         figure.suptitle(title, fontsize=8)
         legend(figure, choices, markers=False)
         return figure
+
+
+def _wrapped(method: str) -> str:
+    """A method's name with line breaks between its options."""
+    return "\n".join(textwrap.wrap(method.replace(":", ": ").replace(",", ", "), _LABEL, break_long_words=False))
 
 
 def _is_one_cell(own: pd.DataFrame) -> bool:
