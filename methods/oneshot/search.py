@@ -82,7 +82,11 @@ class Search:
 
     def _begin(self) -> None:
         self.data = self.space.images()
-        if self.data.device.type != "cuda":
+        if self.data.device.type == "cuda":
+            # The zeroth-order estimate is a difference of two trainings: rounding must not differ between them.
+            torch.backends.cudnn.allow_tf32 = False
+            torch.backends.cudnn.deterministic = True
+        else:
             training.use_one_thread()
         s, space = self.settings, self.space
         with torch.device("meta"):
