@@ -138,6 +138,7 @@ def compile_ahead() -> None:
     for choice in (0, 1, 2):
         sampler.observe((choice,), float(choice), [float(choice)], choice < 2)
     sampler.suggest(1, np.random.default_rng(0))
+    is_compiled.cache_clear()
 
 
 @cache

@@ -36,7 +36,10 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     logs, networks, seen = [], [], set()
     for store, f in chosen:
-        ids = {"setting": number[f.cell.bench, f.cell.constraint], "method": curves.methods.index(f.cell.method)}
+        setting = number.get((f.cell.bench, f.cell.constraint))
+        if setting is None or f.cell.method not in curves.methods:
+            continue  # none of its fragments is readable
+        ids = {"setting": setting, "method": curves.methods.index(f.cell.method)}
         fresh = [run.seed for run in f.runs if (f.cell.id, run.seed) not in seen]
         seen |= {(f.cell.id, seed) for seed in fresh}
         for seed in fresh:
