@@ -15,6 +15,7 @@ from results.store import Store
 
 DECIDED = 0.99
 """A choice with a probability of so much is as good as made."""
+_NEEDED = {"operation", "seconds", "expected_parameters"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,10 @@ class Searches:
 
 
 def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches | None:
-    """The searches of some fragments (`select`); None where no method has logged one."""
+    """The one-shot searches of some fragments (`select`); None where there are none.
+
+    Other methods may log what they like: a search is what logs probabilities of operations, with seconds and sizes.
+    """
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     logs, networks, seen = [], [], set()
     for store, f in chosen:
@@ -44,7 +48,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         seen |= {(f.cell.id, seed) for seed in fresh}
         for seed in fresh:
             log = store.search_log(f.cell, seed)
-            if log is not None:
+            if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 own = log.drop_columns(["method", "bench", "constraint", "seed"]).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))
         found = _networks(f)

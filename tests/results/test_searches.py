@@ -118,8 +118,9 @@ def test_the_summary_of_searches(store: Store) -> None:
     assert shown["decided %"] == "100"
 
 
-def test_runs_without_a_log_make_no_section(store: Store) -> None:
-    store.commit(make_cell(), [make_run(0, [3.0])], FACTS)
+def test_runs_without_a_search_make_no_section(store: Store) -> None:
+    other = [(1, "temperature", 3.0, *(None,) * 4)]
+    store.commit(make_cell(), [make_run(0, [3.0]), replace(make_run(1, [3.0]), log=other)], FACTS)
     chosen = select([store])
     assert load(chosen, load_curves(chosen)) is None
 
