@@ -83,10 +83,12 @@ def _run_loop(
         method = _built(spec, Problem.of(benchmark, bounds, state), rng)
         try:
             search.loop(method)
-        finally:
-            log = _logged(method)
-    except (_MethodFailed, _BudgetTooLarge) as error:
-        failure = str(error)
+        except (_MethodFailed, _BudgetTooLarge) as error:
+            failure = str(error)
+        log = _logged(method)
+    except _MethodFailed as error:
+        failure = failure or str(error)
+    if failure:
         search.close(failure)
     workers.close()
     return to_columns(search.rows, len(benchmark.metrics)), failure, log
@@ -153,14 +155,17 @@ class _Search:
         begin = perf_counter()
         try:
             configuration = method.ask()
-            thinking = perf_counter() - begin + method.unpaid
-            self._workers.pay(method.unpaid)
-            method.unpaid = 0.0
             self._space.check(configuration)
         except (Exception, SystemExit) as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
+        finally:
+            thinking = perf_counter() - begin + method.unpaid
+            self._workers.pay(method.unpaid)
+            method.unpaid = 0.0
         if self._charge:
             self._charged = self._clock() + thinking
+        if self._clock() >= self._seconds:
+            return  # the thought has used up what was left
         self._workers.start(Pending(self._asked, self._free.pop(0), configuration, self._clock(), thinking))
         self._asked += 1
 

@@ -37,7 +37,8 @@ def main(space: Searchable, pair: tuple[Batch, Batch]) -> None:
     generator = torch.Generator().manual_seed(0)
     rows: list[tuple[str, ...]] = [("a search step, beside one pass forth and back", "ms", "passes", "expected")]
     network = _supernet(space, generator, grown=False)
-    logits = Logits((1e-3 * torch.randn(6, len(OPERATIONS), generator=generator)).requires_grad_())
+    drawn = 1e-3 * torch.randn(6, len(OPERATIONS), generator=generator)
+    logits = Logits(drawn.to(training.device()).requires_grad_())
     passes, steps = _steps(network, logits, pair, generator)
     rows.append(("a pass", f"{1000 * passes:.0f}", "1", ""))
     for name, (seconds, expected) in steps.items():
@@ -124,9 +125,14 @@ def _few(choices: int, alive: int, generator: torch.Generator) -> Tensor:
 
 def _seconds(call: Callable[[], object], count: int) -> float:
     """Of one of so many calls."""
+    _wait()
     begin = perf_counter()
     for _ in range(count):
         call()
+    _wait()
+    return (perf_counter() - begin) / count
+
+
+def _wait() -> None:
     if training.device().type == "cuda":
         torch.cuda.synchronize()
-    return (perf_counter() - begin) / count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,6 +47,7 @@ _TERMINAL = (
 _TERMINAL_ROWS = 40
 _PAGE_POINTS, _FILE_POINTS = 41, 101  # of a line: more cannot be seen
 _MOST_FIGURES = 12  # of searches on the page; the files have them all
+_LONGEST_SLUG = 150
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
 
@@ -95,8 +97,8 @@ def write(
     made["settings"] = _settings(curves)
     contents: dict[str, bytes] = {}
     for form in sorted(set(plots.FORMATS) & set(formats)):
-        figures = [*_figures(curves, reference, points[-1]), *(_search_figures(found) if found else ())]
-        contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in figures}
+        drawn = [*_figures(curves, reference, points[-1]), *(_search_figures(found) if found else ())]
+        contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in drawn}
     if "csv" in formats:
         contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
     if "latex" in formats:
@@ -402,4 +404,8 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^\w.+-]", "_", text)
+    """Text as part of a file's name: long ones end in a hash."""
+    plain = re.sub(r"[^\w.+-]", "_", text.replace("<=", "-le-").replace(">=", "-ge-"))
+    if len(plain) <= _LONGEST_SLUG:
+        return plain
+    return f"{plain[:_LONGEST_SLUG]}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -182,6 +182,7 @@ class Store:
         for f in self.fragments():
             if current.get(f.cell.key, f.cell.id) != f.cell.id:
                 self.set_aside(f.path, "stale: made with other data or another version of the method")
+                self._set_searches_aside(f.cell, f.seeds)
 
     def forget(self, cell: Cell, seeds: set[int]) -> None:
         """Takes the runs of some seeds out of the store, so that they are computed anew; a copy is set aside."""
@@ -189,6 +190,7 @@ class Store:
             for f in self._fragments_of(cell):
                 if seeds.isdisjoint(f.seeds):
                     continue
+                self._set_searches_aside(cell, seeds.intersection(f.seeds))
                 if seeds.issuperset(f.seeds):
                     f.path.replace(self._aside(f.path))
                 else:
@@ -210,6 +212,12 @@ class Store:
 
     def _search(self, cell: Cell, seed: int) -> Path:
         return self.folder / "_searches" / f"{cell.run_id(seed)}.parquet"
+
+    def _set_searches_aside(self, cell: Cell, seeds: Iterable[int]) -> None:
+        """The logs of runs that are no longer here go with them."""
+        for path in (self._search(cell, seed) for seed in seeds):
+            if path.exists():
+                path.replace(self._aside(path))
 
     def _entries(self) -> list[Path]:
         """What lies in the folder as if it were data; a store inside the store is none of its business."""

@@ -222,8 +222,9 @@ def log_table(cell: Cell, trajectory: Trajectory) -> pa.Table:
     values = zip(*trajectory.log, strict=True) if trajectory.log else ([] for _ in LOG)
     own = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
     facts = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint}
-    constants = [pa.repeat(pa.scalar(fact), len(trajectory.log)) for fact in (*facts.values(), trajectory.seed)]
-    return pa.table([*constants, *own], names=[*facts, "seed", *LOG.names])
+    ids = {**facts, "seed": trajectory.seed, "run": cell.run_id(trajectory.seed)}
+    constants = [pa.repeat(pa.scalar(fact), len(trajectory.log)) for fact in ids.values()]
+    return pa.table([*constants, *own], names=[*ids, *LOG.names])
 
 
 def to_table(cell: Cell, trajectories: list[Trajectory]) -> pa.Table:

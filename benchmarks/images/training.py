@@ -186,12 +186,7 @@ class _Progress:
         return Trained(self._network, val, test, self._optimistic, *times, self.given_up)
 
     def _save(self, path: Path) -> None:
-        aside = path.with_suffix(".tmp")
-        try:
-            torch.save(self._state(), aside)
-            aside.replace(path)
-        except (OSError, RuntimeError) as error:  # a full disk, say: the training is worth more than its state
-            _LOG.warning("the state of a training cannot be kept in %s: %s", path, error)
+        keep(self._state(), path)
         self._saved = perf_counter()
 
     def _state(self) -> dict[str, Any]:
@@ -202,24 +197,43 @@ class _Progress:
         return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def _resume(self, path: Path) -> None:
-        """Takes up what a file holds; one that is not whole is as none."""
-        if not path.exists():
-            return
+        """Takes up what a file holds; one that is not whole, or does not fit, is as none."""
         begun = self._state()
+        kept = kept_in(path)
+        if kept is None or kept.keys() != begun.keys():
+            return
         own = deepcopy((begun["network"], begun["optimizer"]))
         try:
-            kept = torch.load(path, weights_only=True)
-            if kept.keys() != begun.keys():
-                raise ValueError(f"{path} is of another version")
             self._network.load_state_dict(kept["network"])
             self.optimizer.load_state_dict(kept["optimizer"])
-        except Exception:  # PyTorch has many, for a file that is torn
+        except Exception:  # PyTorch has many, for what does not fit
             self._network.load_state_dict(own[0])
             self.optimizer.load_state_dict(own[1])
             return
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
         self._best, self._best_state, self._earlier = kept["best"], kept["best_state"], kept["earlier"]
+
+
+def keep(state: dict[str, Any], path: Path) -> None:
+    """Writes a state aside and into place; where that fails it is said: what goes on is worth more than its state."""
+    aside = path.with_suffix(".tmp")
+    try:
+        torch.save(state, aside)
+        aside.replace(path)
+    except (OSError, RuntimeError) as error:
+        _LOG.warning("the state of a training cannot be kept in %s: %s", path, error)
+
+
+def kept_in(path: Path) -> dict[str, Any] | None:
+    """A state that `keep` wrote, on the CPU; None where there is none, or it is not whole."""
+    if not path.exists():
+        return None
+    try:
+        found: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+    except Exception:  # PyTorch has many, for a file that is torn
+        return None
+    return found
 
 
 def channels_last(network: nn.Module) -> nn.Module:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks import Bound
 from benchmarks.architectures.cells import OPERATIONS
 from benchmarks.architectures.nasbench201 import EDGES
 from benchmarks.cells import Stage, dead_stages, parameters_paper, size
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("nasbench")
 _MOST_DRAWS = 10_000
 _POOL = 300  # architectures whose sizes are logged, as the paper's figures 2 and 4 and its bounds have them
+_GROWING = ("parameters", "parameters_paper", "flops")  # with every operation and cell that a network has more
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -62,9 +66,10 @@ class OneShot(Method):
             self._search()
         for _ in range(_MOST_DRAWS):
             drawn = self._drawn(self._rng)
-            configuration = self._space.configuration(drawn)
-            if not dead_stages(drawn) and self._fits(drawn, configuration):
-                return configuration
+            if not dead_stages(drawn) and self._has_size(drawn):
+                configuration = self._space.configuration(drawn)
+                if all(bound.holds(value(configuration)) for bound, value in self._known()):
+                    return configuration
         raise RuntimeError(
             f"infeasible: {_MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
         )
@@ -91,21 +96,27 @@ class OneShot(Method):
         from methods.oneshot.search import Search
 
         search = Search(self._space, self._settings, self._seed)
-        search.run(self._problem.state, self._say)
-        self.unpaid, self._epochs = search.earlier, search.log
+        try:
+            search.run(self._problem.state, self._say)
+        finally:
+            self.unpaid, self._epochs = search.earlier, search.log
 
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
         shares = self._epochs[-1].probabilities
         kernels = self._settings.kernels if len(shares) > 1 else self._settings.kernels[:1]
         return stages(shares, kernels, DEPTH, rng, same=not self._settings.flexible)
 
-    def _fits(self, drawn: Sequence[Stage], configuration: Configuration) -> bool:
-        """Whether everything that is known before training is as it is wished."""
-        bounds, known = self._settings.bounds, self._problem.known
-        if bounds is not None and not bounds[0] <= self._parameters(drawn) <= bounds[1]:
-            return False
-        cheap = (bound for bound in self._problem.constraints if bound.metric.cheap and known is not None)
-        return all(known is not None and bound.holds(known(bound.column, configuration)) for bound in cheap)
+    def _has_size(self, drawn: Sequence[Stage]) -> bool:
+        """Whether the number of parameters lies between the bounds that the search had, if any."""
+        bounds = self._settings.bounds
+        return bounds is None or bounds[0] <= self._parameters(drawn) <= bounds[1]
+
+    def _known(self) -> Iterator[tuple[Bound, Callable[[Configuration], float]]]:
+        """The constraints on what is known before training, with what knows it."""
+        known = self._problem.known
+        for bound in self._problem.constraints:
+            if bound.metric.cheap and known is not None:
+                yield bound, partial(known, bound.column)
 
     def _parameters(self, drawn: Sequence[Stage]) -> int:
         """In the count that the bounds are in."""
@@ -125,20 +136,30 @@ class OneShot(Method):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
     def _check_bounds(self) -> None:
-        if self._settings.bounds is None:
-            return
-        low, high = self._settings.bounds
+        """That some network of this method may lie between all bounds on its size. Raises UsageError."""
         kernel = max(self._settings.kernels)
-        smallest = self._parameters([Stage(("skip_connect",) * len(EDGES), 1)] * 3)
-        largest = self._parameters([Stage((f"nor_conv_{kernel}x{kernel}",) * len(EDGES), DEPTH)] * 3)
+        smallest = [Stage(("skip_connect",) * len(EDGES), 1)] * 3
+        largest = [Stage((f"nor_conv_{kernel}x{kernel}",) * len(EDGES), DEPTH)] * 3
+        if self._settings.bounds is not None:
+            self._refuse_outside("parameters", *self._settings.bounds, *map(self._parameters, (smallest, largest)))
+        ends = [self._space.configuration(stages) for stages in (smallest, largest)]
+        ranges: dict[str, tuple[float, float]] = {}
+        for bound, value in self._known():
+            name = bound.metric.name
+            if name not in _GROWING:
+                continue
+            low, high = ranges.get(name, (-math.inf, math.inf))
+            ranges[name] = (low, min(high, bound.limit)) if bound.upper else (max(low, bound.limit), high)
+            self._refuse_outside(name, *ranges[name], *map(value, ends))
+
+    def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
+        here = self._space.name
         if high < smallest:
-            raise UsageError(
-                f"at most {high:,.0f} parameters is below the smallest network of {self._space.name}: {smallest:,}"
-            )
+            raise UsageError(f"at most {high:,.0f} {what} is below the smallest network of {here}: {smallest:,.0f}")
         if low > largest:
-            raise UsageError(
-                f"at least {low:,.0f} parameters is above the largest network of {self._space.name}: {largest:,}"
-            )
+            raise UsageError(f"at least {low:,.0f} {what} is above the largest network of {here}: {largest:,.0f}")
+        if low > high:
+            raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, epoch: Epoch) -> None:
         """A line now and then: how far the search is, and what it looks like."""

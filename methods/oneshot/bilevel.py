@@ -64,10 +64,14 @@ class Weights:
         """One step down a loss.
 
         Args:
-            clipped_with: other tensors whose gradients count in the norm that is clipped.
+            clipped_with: other tensors, whose gradients are added up from step to step, and count in the norm that is
+                clipped.
         """
-        for parameter, gradient in zip(self.parameters, gradients(loss, self.parameters), strict=True):
+        found = gradients(loss, [*self.parameters, *clipped_with])
+        for parameter, gradient in zip(self.parameters, found, strict=False):
             parameter.grad = gradient
+        for other, gradient in zip(clipped_with, found[len(self.parameters) :], strict=True):
+            other.grad = gradient if other.grad is None else other.grad + gradient
         if self.recipe.clip is not None:
             nn.utils.clip_grad_norm_([*self.parameters, *clipped_with], self.recipe.clip)
         self.optimizer.step()
@@ -115,6 +119,8 @@ class Rule(ABC):
 
     def __init__(self, weights: Weights, loss: Loss, val_loss: Loss) -> None:
         self.weights, self.loss, self.val_loss = weights, loss, val_loss
+        self.untrained: list[nn.Parameter] = []
+        """Weights of the network that are left as they are."""
 
     @abstractmethod
     def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
@@ -257,8 +263,7 @@ class ZerothOrder(Rule):
 
     def train(self, logits: Logits, batch: Batch) -> None:
         """One step of both copies on the same batch."""
-        loss = self.loss(self.weights.network, logits.detached(), batch)
-        self.weights.step(loss, self._clipped_with(logits))
+        self.weights.step(self.loss(self.weights.network, logits, batch), self._clipped_with(logits))
         self._beside.rate = self.weights.rate
         self._beside.step(self.loss(self._beside.network, self._moved, batch))
         self._done += 1
@@ -296,18 +301,20 @@ class Scripted(ZerothOrder):
     """The estimate as the authors' scripts compute it, for ablations: w̃ - w then hardly depends on the direction.
 
     The second copy begins each window with an empty optimiser without Nesterov's term, and its α̃ is trained along;
-    what is left of the last architecture gradient counts in the norm that is clipped of the weights' gradients; kernel
-    sizes that join in are trained in the second copy only; μ is a share of the norm of α alone.
+    kernel sizes that join in are trained in the second copy only; the norm that is clipped of the weights' gradients
+    also counts theirs, added up since they joined in, and the architecture's, added up since its last step; μ is a
+    share of the norm of α alone.
     """
 
     def grown(self, parameters: list[nn.Parameter]) -> None:
         """Leaves them as they are."""
+        self.untrained = parameters
 
     def _measured(self, logits: Logits) -> list[Tensor]:
         return [logits.operations]
 
     def _clipped_with(self, logits: Logits) -> list[Tensor]:
-        return [part for part in logits.present() if part.grad is not None]
+        return [*logits.present(), *self.untrained]
 
     def _begun(self) -> Weights:
         network = deepcopy(self.weights.network)

@@ -20,10 +20,11 @@ class Sparsemax(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, logits: Tensor) -> Tensor:
+        logits = logits - logits.amax(-1, keepdim=True)  # the same projection, and no 1 is lost beside large numbers
         ordered = logits.sort(-1, descending=True).values
         sums = ordered.cumsum(-1) - 1
         ranks = torch.arange(1, logits.shape[-1] + 1, device=logits.device, dtype=logits.dtype)
-        size = (ranks * ordered > sums).sum(-1, keepdim=True)
+        size = (ranks * ordered > sums).sum(-1, keepdim=True).clamp(min=1)  # of what is no number nothing is left
         probabilities = (logits - sums.gather(-1, size - 1) / size).clamp(min=0)
         context.save_for_backward(probabilities > 0)
         return probabilities

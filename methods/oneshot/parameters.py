@@ -20,9 +20,10 @@ _NONE, _POINTWISE, _SPATIAL = (OPERATIONS.index(name) for name in ("none", "nor_
 class ExpectedParameters:
     """E[parameters], exact and differentiable (ZO-DARTS++, equations 2 and 17).
 
-    The paper counts convolutions that no path reaches, too; here an edge costs something only where it is alive, as
-    in the network that is trained: the expectation runs over the 2⁶ sets of edges of a cell that carry anything. Where
-    no edge is `none` both are the same, and for distributions on one architecture this is its number of parameters.
+    The paper counts convolutions that no path reaches, too; here an edge costs something only where it is alive: the
+    expectation runs over the 2⁶ sets of edges of a cell that carry anything, those that leave the cell dead included.
+    Where no edge is `none` both are the same, and for distributions on one architecture this is its number of
+    parameters.
 
     Args:
         kernels: sizes of the spatial convolution, in the order of their columns.

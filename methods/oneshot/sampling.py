@@ -25,22 +25,23 @@ def stages(
         depth: of each stage where depths are not searched.
         same: the stages have one cell in common, drawn once.
     """
-    operations, sizes, depths = (*shares, None, None)[:3]
+    operations, sizes, depths = ([_drawn(rows, rng) for rows in shares] + [None, None])[:3]
     assert operations is not None
     found = []
     for number in range(1 if same else 3):
-        rows = range(6 * number, 6 * number + 6)
         names = []
-        for row in rows:
-            name = OPERATIONS[_drawn(operations[row], rng)]
+        for row in range(6 * number, 6 * number + 6):
+            name = OPERATIONS[operations[row]]
             if name == "nor_conv":
-                kernel = kernels[0] if sizes is None else kernels[_drawn(sizes[row], rng)]
+                kernel = kernels[0 if sizes is None else sizes[row]]
                 name = f"nor_conv_{kernel}x{kernel}"
             names.append(name)
-        found.append(Stage(tuple(names), depth if depths is None else 1 + _drawn(depths[number], rng)))
+        found.append(Stage(tuple(names), depth if depths is None else 1 + depths[number]))
     return tuple(found * 3) if same else tuple(found)
 
 
-def _drawn(shares: Sequence[float], rng: Generator) -> int:
-    p: NDArray[np.float64] = np.asarray(shares, float)
-    return int(rng.choice(len(p), p=p / p.sum()))
+def _drawn(rows: Rows, rng: Generator) -> list[int]:
+    """A choice for each row of probabilities, whatever rounding has made of their sums."""
+    ends: NDArray[np.float64] = np.cumsum(rows, axis=1)
+    found: list[int] = (ends <= rng.random((len(ends), 1)) * ends[:, -1:]).sum(1).tolist()
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -70,23 +71,24 @@ class Search:
         Args:
             state: the file where everything is kept after each epoch; what an interrupted search left is continued.
             say: is told of each epoch.
+
+        Raises RuntimeError if the search diverges, or there is no memory for what joins in at θ: the log has the epochs
+        before.
         """
-        self._begin()
-        if state is not None and state.exists():
-            self._resume(state)
-        while len(self.log) < self.settings.stop:
-            self.log.append(self._epoch(len(self.log)))
-            if state is not None:
-                self._save(state)
-            say(self.log[-1])
+        with _exact():
+            self._begin()
+            kept = None if state is None else training.kept_in(state)
+            if kept is not None:
+                self._resume(kept)
+            while len(self.log) < self.settings.stop:
+                self.log.append(self._sound(self._epoch(len(self.log))))
+                if state is not None:
+                    training.keep(self._state(), state)
+                say(self.log[-1])
 
     def _begin(self) -> None:
         self.data = self.space.images()
-        if self.data.device.type == "cuda":
-            # The zeroth-order estimate is a difference of two trainings: rounding must not differ between them.
-            torch.backends.cudnn.allow_tf32 = False
-            torch.backends.cudnn.deterministic = True
-        else:
+        if self.data.device.type != "cuda":
             training.use_one_thread()
         s, space = self.settings, self.space
         with torch.device("meta"):
@@ -111,16 +113,18 @@ class Search:
         begin = perf_counter()
         self._now = epoch
         self._generator.manual_seed(self.seed + epoch + 1)
-        if self.settings.flexible and epoch == self.settings.theta:
-            self._grow()
         self.weights.rate = _RECIPE.rate(epoch, self.settings.epochs)
         self.network.train()
         self._losses = [], []
-        updates = []
-        for train, val in self._pairs(epoch):
-            update = self.rule.step(self.logits, train, val, self._adam)
-            updates += [] if update is None else [update]
-        self.rule.end_epoch()
+        try:
+            updates = self._steps(epoch)
+        except (MemoryError, RuntimeError) as error:
+            if not (self.settings.flexible and epoch == self.settings.theta and "memory" in str(error)):
+                raise
+            raise RuntimeError(
+                f"kernel sizes and depths could not join in at epoch {epoch} (theta): {error}; "
+                "kernel_mode=shared_mask needs less memory"
+            ) from error
         probabilities = self.logits.probabilities(self._normalise)
         shares = [part.detach().cpu().tolist() for part in probabilities if part is not None]
         train_loss, val_loss = (float(torch.stack(losses).mean()) for losses in self._losses)
@@ -135,6 +139,26 @@ class Search:
             shares,
             updates,
         )
+
+    def _steps(self, epoch: int) -> list[Update]:
+        if self.settings.flexible and epoch == self.settings.theta:
+            self._grow()
+        updates = []
+        for train, val in self._pairs(epoch):
+            update = self.rule.step(self.logits, train, val, self._adam)
+            updates += [] if update is None else [update]
+        self.rule.end_epoch()
+        return updates
+
+    def _sound(self, epoch: Epoch) -> Epoch:
+        """The epoch. Raises RuntimeError if its losses or probabilities are no numbers."""
+        sums = [sum(row) for rows in epoch.probabilities for row in rows]
+        if not np.isfinite([epoch.train_loss, epoch.val_loss, *sums]).all():
+            raise RuntimeError(
+                f"the search diverged in epoch {epoch.epoch + 1}: its losses are {epoch.train_loss:g} (training half) "
+                f"and {epoch.val_loss:g} (other half); a smaller alpha_lr may help"
+            )
+        return epoch
 
     def _pairs(self, epoch: int) -> Iterator[tuple[Batch, Batch]]:
         """Each batch of the one half in turn, with as many images drawn from the other."""
@@ -175,19 +199,10 @@ class Search:
         return _PENALTY / self.temperature * outside / 1e6
 
     def _grow(self) -> None:
-        """From epoch θ on kernel sizes and depths are searched, too; the architecture's optimiser begins anew.
-
-        Raises RuntimeError if there is no memory for it: the epochs before are kept.
-        """
-        try:
-            new = self.network.grow(self.settings.kernels[1:])
-            training.channels_last(self.network)
-            self.rule.grown(new)
-        except (MemoryError, RuntimeError) as error:
-            raise RuntimeError(
-                f"kernel sizes and depths could not join in at epoch {self.settings.theta} (theta): {error}; "
-                "kernel_mode=shared_mask needs less memory"
-            ) from error
+        """From epoch θ on kernel sizes and depths are searched, too; the architecture's optimiser begins anew."""
+        new = self.network.grow(self.settings.kernels[1:])
+        training.channels_last(self.network)
+        self.rule.grown(new)
         self.logits = Logits(self.logits.operations, self._drawn(18, len(self.settings.kernels)), self._drawn(3, DEPTH))
         self._adam = self._new_adam()
 
@@ -207,25 +222,36 @@ class Search:
         estimate = ZerothOrder if s.matched else Scripted
         return estimate(self.weights, self._loss, self._val_loss, self._generator, s.window, s.mu)
 
-    def _save(self, path: Path) -> None:
-        aside = path.with_suffix(".tmp")
+    def _state(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"log": [e._asdict() | {"updates": [tuple(u) for u in e.updates]} for e in self.log]}
         facts |= {"logits": [part.detach() for part in self.logits.present()], "network": self.network.state_dict()}
-        facts |= {"slopes": [part.grad for part in self.logits.present()]}
-        facts |= {"sgd": self.weights.optimizer.state_dict(), "adam": self._adam.state_dict()}
-        torch.save(facts, aside)
-        aside.replace(path)
+        facts |= {"slopes": [part.grad for part in self._sloped()]}
+        return facts | {"sgd": self.weights.optimizer.state_dict(), "adam": self._adam.state_dict()}
 
-    def _resume(self, path: Path) -> None:
-        kept = torch.load(path, weights_only=True)
+    def _resume(self, kept: dict[str, Any]) -> None:
         if len(kept["logits"]) > 1:
             self._grow()
         with torch.no_grad():
-            for own, value, slope in zip(self.logits.present(), kept["logits"], kept["slopes"], strict=True):
+            for own, value in zip(self.logits.present(), kept["logits"], strict=True):
                 own.copy_(value)
-                own.grad = slope
+        for part, slope in zip(self._sloped(), kept["slopes"], strict=True):
+            part.grad = None if slope is None else slope.to(part)
         self.network.load_state_dict(kept["network"])
         self.weights.optimizer.load_state_dict(kept["sgd"])
         self._adam.load_state_dict(kept["adam"])
         self.earlier = sum(e["seconds"] for e in kept["log"])
         self.log = [Epoch(**e | {"updates": [Update(*u) for u in e["updates"]]}) for e in kept["log"]]
+
+    def _sloped(self) -> list[Tensor]:
+        """What keeps a gradient from one epoch to the next that means something."""
+        return [*self.logits.present(), *self.rule.untrained]
+
+
+def _exact() -> AbstractContextManager[None]:
+    """The zeroth-order estimate is a difference of two trainings: on a GPU rounding must not differ between them."""
+    if not torch.cuda.is_available():
+        return nullcontext()
+    flags: AbstractContextManager[None] = torch.backends.cudnn.flags(
+        enabled=True, benchmark=False, deterministic=True, allow_tf32=False
+    )
+    return flags

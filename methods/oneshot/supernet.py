@@ -155,7 +155,9 @@ class MixedCell(nn.Module):
             for kernel in kernels:
                 margin = (largest.kernel_size[0] - kernel) // 2
                 centre = slice(margin, margin + kernel)
-                convolution = self._convolution(node, kernel).to(largest.weight)
+                with torch.device("meta"):  # nothing is drawn: what it begins with is known
+                    convolution = self._convolution(node, kernel)
+                convolution = convolution.to(largest.weight.dtype).to_empty(device=largest.weight.device)
                 convolution.weight.data.copy_(largest.weight.data[:, :, centre, centre])
                 sizes.append(convolution)
                 self.spatial.append(convolution)

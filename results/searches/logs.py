@@ -49,7 +49,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         for seed in fresh:
             log = store.search_log(f.cell, seed)
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
-                own = log.drop_columns(["method", "bench", "constraint", "seed"]).to_pandas()
+                own = log.drop_columns(["method", "bench", "constraint", "seed", "run"]).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))
         found = _networks(f)
         networks.append(found[found["seed"].isin(fresh)].assign(**ids))
@@ -70,7 +70,7 @@ def _networks(f: Fragment) -> pd.DataFrame:
     try:
         table = f.table(["seed", "status", *present.values()]).to_pandas()
     except Torn:  # the store has said so when the curves were read
-        table = pd.DataFrame({"seed": [], "status": []})
+        table = pd.DataFrame(columns=["seed", "status", *present.values()])
     table = table[table["status"] == "ok"]
     found = pd.DataFrame({"seed": table["seed"]})
     for name in ("parameters", "parameters_paper", "accuracy", "optimistic"):
@@ -128,7 +128,10 @@ def summary(searches: Searches) -> pd.DataFrame:
         row |= {"seconds": seconds.median(), "seconds_epoch": values["seconds"]["value"].median()}
         row |= {"parameters": values["expected_parameters"].groupby("seed")["value"].last().median()}
         row |= {"entropy": end["entropy"].mean(), "decided": end["decided"].mean()}
-        row |= {"drawn": drawn["value"].median(), "within": _within(values, drawn["value"].to_numpy(float))}
+        limits = bounds(searches, setting, method)
+        row |= {"drawn": drawn["value"].median(), "within": np.nan}
+        if limits is not None and len(drawn):
+            row["within"] = drawn["value"].between(*limits).mean()
         for name in ("direct", "implicit"):
             row[name] = values[name]["value"].abs().median() if name in values else np.nan
         rows.append(row)
@@ -141,10 +144,3 @@ def bounds(searches: Searches, setting: int, method: int) -> tuple[float, float]
     own = log[(log["setting"] == setting) & (log["method"] == method)]
     found = [own[own["quantity"] == name]["value"] for name in ("lower_bound", "upper_bound")]
     return None if found[0].empty else (float(found[0].iloc[0]), float(found[1].iloc[0]))
-
-
-def _within(values: dict[str, pd.DataFrame], drawn: np.ndarray) -> float:
-    if "lower_bound" not in values or not len(drawn):
-        return float("nan")
-    low, high = (float(values[name]["value"].iloc[0]) for name in ("lower_bound", "upper_bound"))
-    return float(((drawn >= low) & (drawn <= high)).mean())

@@ -135,6 +135,11 @@ class TestSparsemax:
         assert alive[0] > alive[1] > alive[2]
         assert torch.equal(sparsemax(z, 0.5), sparsemax(z / 0.5))
 
+    @pytest.mark.parametrize("temperature", [1e-7, 1e-8, 1e-13, 1e-30])
+    def test_however_cold_it_is_the_largest_is_left(self, temperature: float) -> None:
+        p = sparsemax(torch.tensor([[0.5, 0.1, -0.2, 0.3, 0.0]]), temperature)
+        assert p.tolist() == [[1.0, 0.0, 0.0, 0.0, 0.0]]
+
     def test_the_temperatures_are_the_papers(self) -> None:
         assert [round(temperature(e), 4) for e in (0, 4, 5, 20, 39, 49)] == [1.5, 1.5, 1.125, 0.4746, 0.2002, 0.1126]
 

@@ -168,6 +168,37 @@ def test_memory_that_there_is_not_at_theta_is_named(space: Searchable, monkeypat
     assert len(search.log) == 2
 
 
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn"])
+def test_a_torn_state_is_as_none(content: bytes, space: Searchable, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.write_bytes(content)
+    search = Search(space, replace(SHORT["milenas"], epochs=1, stop=1), seed=0)
+    search.run(state)
+    assert len(search.log) == 1
+    assert search.earlier == 0.0
+
+
+def test_a_state_that_cannot_be_kept_does_not_end_a_search(space: Searchable, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    search = Search(space, replace(SHORT["milenas"], epochs=1, stop=1), seed=0)
+    search.run(tmp_path / "file" / "state")
+    assert len(search.log) == 1
+
+
+@pytest.mark.parametrize("name", ["darts", "zo-darts+"])
+def test_divergence_is_named_with_its_epoch(name: str, space: Searchable) -> None:
+    search = Search(space, replace(SHORT[name], alpha_rate=1e38), seed=0)
+    with pytest.raises(RuntimeError, match="the search diverged in epoch 1: its losses are"):
+        search.run()
+
+
+def test_a_search_touches_no_global_stream(space: Searchable) -> None:
+    before, numpys = torch.get_rng_state(), np.random.get_state()[1].tolist()  # type: ignore[index,union-attr]
+    Search(space, SHORT["zo-darts++"], seed=0).run()
+    assert torch.equal(torch.get_rng_state(), before)
+    assert np.random.get_state()[1].tolist() == numpys  # type: ignore[index,union-attr]
+
+
 @pytest.mark.parametrize(("estimate", "moves"), [(ZerothOrder, True), (Scripted, False)])
 def test_who_trains_the_small_kernels(estimate: type[ZerothOrder], moves: bool, space: Searchable) -> None:
     """The scripts leave them as they are in w, and train them in w̃ only, where α̃ is trained along."""
@@ -247,6 +278,29 @@ class TestMethods:
         )
         with pytest.raises(RuntimeError, match="infeasible: 30 architectures drawn from the search, none within"):
             method.ask()
+
+    @pytest.mark.parametrize(
+        ("method", "bounds", "message"),
+        [
+            ("darts", [(100.0, True)], "at most 100 parameters is below the smallest network"),
+            ("zo-darts:T=2", [(1e9, False)], "at least 1,000,000,000 parameters is above the largest network"),
+            ("zo-darts++:T=2", [(9e4, False), (5e4, True)], "no network has at least 90,000 and at most 50,000"),
+        ],
+    )
+    def test_constraints_that_no_network_meets_are_refused_before_the_search(
+        self, method: str, bounds: list[tuple[float, bool]], message: str, space: Searchable
+    ) -> None:
+        metric = next(m for m in DIGITS.metrics if m.name == "parameters")
+        constraints = tuple(Bound(metric, DIGITS.metrics.index(metric), limit, upper) for limit, upper in bounds)
+
+        def known(column: int, configuration: Any) -> float:
+            stages = stages_of(DIGITS.space.values(configuration))
+            return float(size(stages, 4, space.shape, space.classes).parameters)
+
+        with pytest.raises(UsageError, match=message):
+            MethodSpec.parse(method).build(
+                problem(space, constraints=constraints, known=known), np.random.default_rng(0)
+            )
 
     @pytest.mark.parametrize(
         ("changes", "method", "message"),

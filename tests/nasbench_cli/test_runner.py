@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import Benchmark, Evaluation, parse_constraints
+from benchmarks.space import Configuration
 from benchmarks.tabular import TabularBenchmark
 from benchmarks.tabular.embedded import open_embedded
-from methods import METHODS, Method, MethodSpec
+from methods import METHODS, Logged, Method, MethodSpec
 from methods.random_search import RandomSearch
 from nasbench_cli import runner
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark
@@ -326,3 +327,44 @@ def test_evaluation_seeds_are_distinct_and_fit_63_bits() -> None:
     assert all(0 <= seed < 2**63 for seed in drawn)
     assert EvaluationSeeds(np.random.SeedSequence(0)).first(1000).tolist() == drawn
     assert EvaluationSeeds(np.random.SeedSequence(0))[777] == drawn[777]
+
+
+def test_what_an_earlier_attempt_has_paid_is_on_the_clock_of_an_ask_that_fails(tmp_path: Path) -> None:
+    class InVain(toys.RaisesInAsk):
+        def ask(self) -> Configuration:
+            self.unpaid = 100.0
+            return super().ask()
+
+    found = toy_run(InVain, toys.Live(), evals=9, journal=journaled(tmp_path))
+    assert found.failure.startswith("ask: ")
+    assert found.columns["finished"][-1] >= 100
+
+
+def test_an_ask_that_outlasts_the_budget_begins_no_evaluation(tmp_path: Path) -> None:
+    class Slow(toys.Careful):
+        def ask(self) -> Configuration:
+            time.sleep(0.3)
+            return super().ask()
+
+    found = toy_run(Slow, toys.Live(), evals=None, seconds=0.2, journal=journaled(tmp_path))
+    assert len(found) == 0
+    assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 1  # its header
+
+
+def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
+    class Talks(toys.RaisesInAsk):
+        @property
+        def log(self) -> list[Logged]:
+            return [Logged(1, "loss", 0.5)]
+
+    class Stumbles(toys.Careful):
+        @property
+        def log(self) -> list[Logged]:
+            raise RuntimeError("nothing to say")
+
+    found = toy_run(Talks, toys.Toy(), evals=9)
+    assert found.log == (Logged(1, "loss", 0.5),)
+    assert found.failure.startswith("ask: ")
+    stumbled = toy_run(Stumbles, toys.Toy(), evals=3)
+    assert stumbled.failure == "log: RuntimeError: nothing to say"
+    assert len(stumbled) == 3 + 1

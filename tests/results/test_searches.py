@@ -93,6 +93,43 @@ def test_a_damaged_log_is_set_aside_with_a_notice(store: Store) -> None:
     assert len(store.runs()[cell.id]) == 1
 
 
+def test_logs_go_aside_with_their_runs(store: Store) -> None:
+    """When a run is made anew, by --retry-failed or because its method changed."""
+    run = replace(make_run(0, [3.0]), log=log([1, 0, 0, 0, 0]))
+    cell, newer = make_cell("zo-darts"), make_cell("zo-darts", method_version=2)
+    store.commit(cell, [run], FACTS)
+    store.forget(cell, {0})
+    assert store.search_log(cell, 0) is None
+    store.commit(cell, [run], FACTS)
+    store.supersede([newer])
+    assert store.search_log(cell, 0) is None
+    store.commit(newer, [run], FACTS)
+    whole = pd.read_parquet(store.folder / "_searches")
+    assert set(whole["run"]) == {newer.run_id(0)}
+    assert len(list((store.folder / "_aside").iterdir())) == 4
+
+
+def test_a_torn_fragment_leaves_the_others_a_report(store: Store, tmp_path: Path) -> None:
+    networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0]]
+    for seed in (0, 1):
+        store.commit(live("darts"), [searched_run(seed, log([0.2] * 5), networks)], FACTS)
+    torn = next(path for path in sorted(store.folder.glob("darts*.parquet")))
+    content = bytearray(torn.read_bytes())
+    content[4:400] = bytes(396)
+    torn.write_bytes(content)
+    written = write([store], tmp_path / "report", formats=["csv"])
+    assert "Searches of one-shot methods" in written.text
+
+
+def test_figures_of_constraints_that_look_alike_have_names_of_their_own(store: Store, tmp_path: Path) -> None:
+    networks = [[9.0, 12.0, 10.0, 2e5, 150_000.0]]
+    longest = "zo-darts++:" + ",".join(f"option{i}=0.123456789" for i in range(20))
+    for constraint in ("parameters<=200000", "parameters>=200000"):
+        store.commit(live(longest, constraint), [searched_run(0, log([0.2] * 5), networks)], FACTS)
+    written = write([store], tmp_path / "report", formats=["svg"])
+    assert sum("search-operations" in path.name for path in written.files) == 2
+
+
 def test_entropy_is_relative_and_sure_edges_are_counted(store: Store) -> None:
     store.commit(make_cell("a"), [replace(make_run(0, [3.0]), log=log([0.5, 0.5, 0, 0, 0]))], FACTS)
     store.commit(make_cell("b"), [replace(make_run(0, [3.0]), log=log([0, 0, 0, 1, 0]))], FACTS)
@@ -133,7 +170,7 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     store.commit(live("random"), [searched_run(0, [], networks)], FACTS)
     (table,) = beside_published(searches_of(store))
     by = table.data.set_index("published_as")
-    assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST"}
+    assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST", "ZO-DARTS, BreastMNIST"}
     small = by.loc["ZO-DARTS++ S, BreastMNIST"]
     assert (small["accuracy_published"], small["accuracy_published_std"]) == (88.5, 1.71)
     assert small["accuracy"] == pytest.approx(89.0)  # the best of all epochs, as published
