@@ -12,6 +12,7 @@ import pandas as pd
 from results.curves import Curves
 from results.fragment import Fragment, Torn
 from results.store import Store
+from results.trajectory import LOG
 
 DECIDED = 0.99
 """A choice with a probability of so much is as good as made."""
@@ -49,7 +50,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         for seed in fresh:
             log = store.search_log(f.cell, seed)
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
-                own = log.drop_columns(["method", "bench", "constraint", "seed", "run"]).to_pandas()
+                own = log.select(LOG.names).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))
         found = _networks(f)
         networks.append(found[found["seed"].isin(fresh)].assign(**ids))
