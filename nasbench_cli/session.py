@@ -50,6 +50,7 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     _say_plan(missing)
     _say_cost(missing, jobs)
     _say_crowd([p for p, seeds in missing if seeds], jobs)
+    _say_long_beginnings([p for p, seeds in missing if seeds])
     work = executors.batches([(p, seeds) for p, seeds in missing if seeds], jobs)
     begin, evaluations, computed = perf_counter(), 0, 0
     runs = executors.execute(work, store, provenance(), jobs)
@@ -201,7 +202,7 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
         each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
         run = (p.cell.evals or 200) * each + _beginning(p)
         if p.cell.seconds is not None and open_benchmark(p.cell.bench).live:
-            run = min(run, p.cell.seconds)
+            run = max(min(run, p.cell.seconds), _beginning(p))
         own = len(seeds) * run / jobs
         seconds[p.spec.name] = seconds.get(p.spec.name, 0.0) + own
     total = sum(seconds.values())
@@ -211,6 +212,18 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
         trained = any(_is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
         click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
+
+
+def _say_long_beginnings(planned: list[PlannedCell]) -> None:
+    """Warns of budgets that a method's first ask will probably use up: it is not interrupted."""
+    for p in planned:
+        needed = _beginning(p)
+        if p.cell.seconds is not None and needed > p.cell.seconds:
+            click.echo(
+                f"{p.cell.method} on {p.cell.bench} searches for about {_span(needed)} before its first evaluation, "
+                f"and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
+                err=True,
+            )
 
 
 def _beginning(planned: PlannedCell) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -66,7 +66,7 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
             _draw(own, panel)
         for spare in axes[len(panels) :]:
             spare.remove()
-        legend(figure, methods)
+        legend(figure, methods, only={series.method for panel in panels for series in panel.series})
         figure.suptitle(title)
         return figure
 
@@ -174,12 +174,17 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True) -> None:
-    """Below the figure: the colour and marker of each method, or of whatever else its lines stand for."""
+def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True, only: Collection[int] | None = None) -> None:
+    """Below the figure: the colour and marker of each method, or of whatever else its lines stand for.
+
+    Args:
+        only: the numbers of those that are drawn; by default all.
+    """
     names = [_plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
         mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1] if markers else "", markersize=4, label=name)
         for i, name in enumerate(names)
+        if only is None or i in only
     ]
     columns = _legend_columns(methods, figure.get_figwidth())
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)

@@ -272,9 +272,13 @@ def _search_figures(found: Searches) -> Iterator[tuple[str, Figure]]:
     """Every figure of the searches by name."""
     yield "search-entropy", plots.charts(figures.entropies(found), found.methods, "How sharp searches become")
     for bench in dict.fromkeys(found.settings["bench"]):
-        for name, drawn in (("sizes", figures.sizes(found, bench)), ("accuracies", figures.accuracies(found, bench))):
-            if drawn is not None:
-                yield f"search-{name}-{_slug(bench)}", drawn
+        drawn = figures.sizes(found, bench)
+        if drawn is not None:
+            yield f"search-sizes-{_slug(bench)}", drawn
+    for number, (bench, constraint) in enumerate(found.settings[["bench", "constraint"]].to_numpy().tolist()):
+        drawn = figures.accuracies(found, number)
+        if drawn is not None:
+            yield f"search-accuracies-{_slug(f'{bench}.{constraint}')}", drawn
     for (setting, method), quantity, evolution in figures.evolutions(found):
         where = [found.methods[method], *found.settings[["bench", "constraint"]].iloc[setting]]
         yield f"search-{quantity}s-{_slug('.'.join(where))}", evolution

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from results.errors import StoreError, nearest
 from results.fragment import Fragment, RunRecord, Torn
@@ -25,6 +26,8 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
     Raises StoreError, with what there is, if there is no such run or several.
     """
     fragments = store.fragments()
+    if not fragments:
+        raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
     for name, value in (("method", method), ("bench", bench), ("constraint", constraint)):
         allowed = sorted({getattr(f.cell, name) for f in fragments})
         if value is None and len(allowed) > 1:
@@ -39,7 +42,7 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
     if not found:
         seeds = sorted({record.seed for f in fragments for record in f.runs})
         raise StoreError(f"{store.folder} has no such run with seed {seed}; its seeds lie in {seeds[0]} … {seeds[-1]}")
-    return "\n\n\n".join(_page(f, record) for f, record in found)
+    return "\n\n\n".join(_page(f, record, store.search_log(f.cell, record.seed)) for f, record in found)
 
 
 def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreError:
@@ -47,7 +50,7 @@ def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreEr
     return StoreError(f"{store.folder} has no runs of the {kind} {value!r}{suggestion}; allowed: {'; '.join(allowed)}")
 
 
-def _page(fragment: Fragment, record: RunRecord) -> str:
+def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     cell, setting = fragment.cell, fragment.cell.setting
     before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
     start = sum(run.rows for run in fragment.runs[:before])
@@ -69,7 +72,8 @@ def _page(fragment: Fragment, record: RunRecord) -> str:
     steps = rows[rows["feasible"] & (rows["incumbent"] != rows["incumbent"].shift())]
     if len(steps):
         parts.append("Incumbent steps\n" + _steps(steps, setting.objective))
-    parts.append("Where the time went\n" + "\n".join(_time(rows, record, cell.workers)))
+    times = [*_time(rows, record, cell.workers), *_search(log)]
+    parts.append("Where the time went\n" + "\n".join(times))
     if record.failed_evaluations:
         parts.append(f"{record.failed_evaluations} failed evaluations, the first: {record.first_reason}")
     if record.failure:
@@ -148,6 +152,19 @@ def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
         yield f"  method: {thinking.sum():.3g} s measured, {1000 * thinking.mean():.3g} ms an evaluation"
     seconds = (datetime.fromisoformat(record.ended) - datetime.fromisoformat(record.began)).total_seconds()
     yield f"  here: {seconds:.3g} s of wall-clock time"
+
+
+def _search(log: pa.Table | None) -> Iterable[str]:
+    """Of a method that searches before it proposes anything: how long that took."""
+    if log is None:
+        return
+    seconds = [
+        v
+        for quantity, v in zip(*log.select(["quantity", "value"]).to_pydict().values(), strict=True)
+        if quantity == "seconds"
+    ]
+    if seconds:
+        yield f"  search: {len(seconds)} epochs, {sum(seconds):,.4g} s of the clock, before the first evaluation"
 
 
 def _wrapped(text: str, width: int) -> str:

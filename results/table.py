@@ -80,7 +80,10 @@ class Table:
         excess = len(indent) + sum(widths) + 2 * (len(widths) - 1) - width
         for i, column in enumerate(columns):
             if column in _TEXT and excess > 0:
-                texts = shortened([row[i] for row in cells[1:]], max(12, widths[i] - excess))
+                names = [row[i].partition(":")[0] for row in cells[1:]]
+                texts = shortened(
+                    [row[i] for row in cells[1:]], max(12, widths[i] - excess, *(len(n) + 2 for n in names))
+                )
                 for row, short in zip(cells[1:], texts, strict=True):
                     row[i] = short
                 narrower = max(map(len, [column, *texts]))
@@ -136,7 +139,13 @@ def _shared(labels: list[str]) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width // 2]}…{text[len(text) - (width - width // 2 - 1) :]}"
+    """The middle gives way; of a method with options that of the options."""
+    if len(text) <= width:
+        return text
+    name, colon, options = text.partition(":")
+    head = name + colon if colon and len(name) + 1 < width else ""
+    tail, room = (options, width - len(head)) if head else (text, width)
+    return f"{head}{tail[: room // 2]}…{tail[len(tail) - (room - room // 2 - 1) :]}"
 
 
 def _padded(column: str, text: str, width: int, bold: bool) -> str:

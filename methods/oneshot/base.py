@@ -58,7 +58,9 @@ class OneShot(Method):
     @classmethod
     def misfit(cls, space: Space) -> str:
         return (
-            "" if hasattr(space, "as_supernet") else "trains a supernet on images: choose a live benchmark over cells"
+            ""
+            if hasattr(space, "as_supernet")
+            else "trains a supernet on images: choose digits or medmnist-…, without a space"
         )
 
     def ask(self) -> Configuration:
@@ -129,7 +131,8 @@ class OneShot(Method):
         if not self._epochs:
             return
         last, rng = len(self._epochs), np.random.default_rng(self._seed)
-        for name, bound in zip(("lower_bound", "upper_bound"), self._settings.bounds or (), strict=False):
+        limits = self._settings.bounds or bounds_on(self._problem, "parameters")
+        for name, bound in zip(("lower_bound", "upper_bound"), limits or (), strict=False):
             yield Logged(last, name, bound)
         alive = (drawn for _ in range(_MOST_DRAWS) if not dead_stages(drawn := self._drawn(rng)))
         for step, (_, drawn) in enumerate(zip(range(_POOL), alive, strict=False), 1):
@@ -155,9 +158,15 @@ class OneShot(Method):
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
         here = self._space.name
         if high < smallest:
-            raise UsageError(f"at most {high:,.0f} {what} is below the smallest network of {here}: {smallest:,.0f}")
+            raise UsageError(
+                f"at most {high:,.0f} {what} is below the smallest network that this method draws on {here}: "
+                f"{smallest:,.0f}"
+            )
         if low > largest:
-            raise UsageError(f"at least {low:,.0f} {what} is above the largest network of {here}: {largest:,.0f}")
+            raise UsageError(
+                f"at least {low:,.0f} {what} is above the largest network that this method draws on {here}: "
+                f"{largest:,.0f}"
+            )
         if low > high:
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
@@ -168,14 +177,14 @@ class OneShot(Method):
             return
         self._said = monotonic()
         _LOG.info(
-            "epoch %d of %d, %.1f s each: loss %.3f (training half) %.3f (other half), tau %.3f, %s parameters "
-            "expected, %.1f operations an edge",
+            "epoch %d of %d, %.1f s each: loss %.3f (the weights' half of the images) %.3f (the architecture's), "
+            "%s%s parameters expected, %.1f operations an edge",
             epoch.epoch + 1,
             stop,
             epoch.seconds,
             epoch.train_loss,
             epoch.val_loss,
-            epoch.temperature,
+            f"tau {epoch.temperature:.3f}, " if self._settings.sparse else "",
             f"{epoch.parameters:,.0f}",
             epoch.alive,
         )
@@ -189,6 +198,15 @@ def _flops(space: Searchable, kernels: Sequence[int]) -> float:
 
     around = of("skip_connect")
     return around + sum(of(f"nor_conv_{kernel}x{kernel}") - around for kernel in kernels)
+
+
+def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
+    """Between which values the constraints want a metric; None if they do not say."""
+    own = [bound for bound in problem.constraints if bound.metric.name == metric]
+    if not own:
+        return None
+    high = min((bound.limit for bound in own if bound.upper), default=math.inf)
+    return max((bound.limit for bound in own if not bound.upper), default=0.0), high
 
 
 def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:
@@ -221,7 +239,10 @@ def _check_options(settings: Settings) -> None:
     if s.epochs < 1:
         raise UsageError(f"epochs must be positive, not {s.epochs}")
     if not 1 <= s.stop <= s.epochs:
-        raise UsageError(f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}")
+        raise UsageError(
+            f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}: with fewer epochs give stop, too, and "
+            "theta where there is one"
+        )
     positive = {"alpha_lr": s.alpha_rate, "T": s.window, "mu": s.mu, "tau": s.tau, "every": s.every}
     for name, value in positive.items():
         if not 0 < value < float("inf"):

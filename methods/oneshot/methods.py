@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from numpy.random import Generator
@@ -10,7 +9,7 @@ from numpy.random import Generator
 from benchmarks.cells.searchable import Searchable
 from benchmarks.errors import UsageError, unknown
 from methods.base import METHODS, Problem
-from methods.oneshot.base import OneShot
+from methods.oneshot.base import OneShot, bounds_on
 from methods.oneshot.settings import Settings
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
@@ -21,7 +20,8 @@ _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 class DARTS(OneShot):
     """DARTS (Liu et al., ICLR 2019): each step descends the validation loss at weights one step ahead.
 
-    `order=1` takes the weights as they are: the cheap approximation.
+    epochs: of the search; alpha_lr: learning rate of the architecture; order: 2, or 1 to take the weights as they are
+    (the cheap approximation).
     """
 
     def __init__(
@@ -34,7 +34,10 @@ class DARTS(OneShot):
 
 @METHODS.register("milenas")
 class MiLeNAS(OneShot):
-    """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together."""
+    """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together.
+
+    epochs: of the search; alpha_lr: learning rate of the architecture.
+    """
 
     def __init__(self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR) -> None:
         super().__init__(problem, rng, Settings("milenas", epochs=epochs, stop=epochs, alpha_rate=alpha_lr))
@@ -44,8 +47,9 @@ class MiLeNAS(OneShot):
 class ZODARTS(OneShot):
     """ZO-DARTS (Xie et al.): the gradient by zeroth-order estimate, over windows of T steps.
 
-    `dynamics=reference` trains the second copy of the weights as the authors' scripts do (see the README of this
-    folder): an ablation.
+    epochs: of the search; alpha_lr: learning rate of the architecture; T: batches of a window; mu: length of the step
+    aside, as a share of the architecture's norm; dynamics: matched, or reference to train the second copy of the
+    weights as the authors' scripts do (an ablation: methods/oneshot/README.md).
     """
 
     def __init__(
@@ -73,7 +77,11 @@ class ZODARTS(OneShot):
 
 @METHODS.register("zo-darts+")
 class ZODARTSPlus(OneShot):
-    """ZO-DARTS+ (Xie et al.): ZO-DARTS with sparsemax, annealed from `tau` by `anneal` each `every` epochs."""
+    """ZO-DARTS+ (Xie et al.): ZO-DARTS with sparsemax instead of softmax, at a temperature that falls.
+
+    epochs: over which the weights' learning rate falls; stop: how many of them are run; tau: the temperature at first,
+    multiplied by `anneal` after `every` so many epochs; the others as in zo-darts.
+    """
 
     def __init__(
         self,
@@ -110,9 +118,11 @@ class ZODARTSPlus(OneShot):
 class ZODARTSPlusPlus(OneShot):
     """ZO-DARTS++ (Xie et al.): ZO-DARTS+ with a cell a stage, and from epoch `theta` on kernel sizes and depths.
 
-    The expected number of parameters is pulled between bounds: those of `size` (S, M or L as the paper has them for
-    this data set, or LOW-HIGH), or else those that constraints set (`--constrain parameters@M`).
-    `kernel_mode=shared_mask` makes the kernel sizes of an edge share one tensor.
+    The expected number of parameters is pulled between bounds, and what is drawn outside is drawn again.
+    size: the bounds, S, M or L as the paper has them for this data set (with 16 channels), or LOW-HIGH; without it they
+    are those of constraints (`--constrain parameters@M`), if any. theta: the epoch at which kernel sizes and depths
+    join in; kernel_mode: inherit_copy gives each kernel size a tensor of its own, shared_mask one to all; the others as
+    in zo-darts+.
     """
 
     def __init__(
@@ -165,25 +175,25 @@ def _is_matched(dynamics: str) -> bool:
 
 def _bounds(problem: Problem, size: str) -> tuple[tuple[float, float] | None, bool]:
     """Between which numbers of parameters the network is to lie, and whether they are counted as the paper does."""
+    constrained = {name: bounds_on(problem, name) for name in ("parameters", "parameters_paper")}
     if size:
+        if any(constrained.values()):
+            raise UsageError(f"size={size} and a constraint on parameters both bound the network: give one of them")
         return _named_bounds(problem.space.as_supernet(), size)  # type: ignore[attr-defined]
-    for name in ("parameters", "parameters_paper"):
-        own = [bound for bound in problem.constraints if bound.metric.name == name]
-        if own:
-            high = min((bound.limit for bound in own if bound.upper), default=math.inf)
-            return (max((bound.limit for bound in own if not bound.upper), default=0.0), high), name != "parameters"
-    return None, False
+    if constrained["parameters"] is None:
+        return constrained["parameters_paper"], constrained["parameters_paper"] is not None
+    return constrained["parameters"], False
 
 
 def _named_bounds(space: Searchable, size: str) -> tuple[tuple[float, float], bool]:
     if size in ("S", "M", "L"):
         if size not in space.published_sizes:
             raise UsageError(
-                f"size={size} is not known on {space.name}: the paper sampled no networks there; write size=LOW-HIGH, "
-                f"or --constrain parameters@{size} for a class of this space"
+                f"size={size} is not known on {space.name}: the paper's sizes are about MedMNIST with 16 channels; "
+                f"write size=LOW-HIGH, or --constrain parameters@{size} for a class of this space"
             )
         return space.published_sizes[size], True
     found = re.fullmatch(r"(\d+)-(\d+)", size)
     if found is None or int(found[1]) > int(found[2]):
-        raise UsageError(f"size must be S, M, L or two numbers of parameters, LOW-HIGH, not {size!r}")
+        raise UsageError(f"size must be S, M, L or two numbers of parameters, LOW-HIGH with LOW first, not {size!r}")
     return (float(found[1]), float(found[2])), False

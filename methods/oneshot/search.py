@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from methods.oneshot.parameters import ExpectedParameters
 from methods.oneshot.settings import DEPTH, Settings
 from methods.oneshot.supernet import Supernet
 
+_LOG = logging.getLogger("nasbench")
 _BEGIN = 1e-3  # the scale at which architecture parameters are drawn
 _PENALTY = 15.0  # λ = 15 / τ, for a hinge in millions of parameters (ZO-DARTS++, section IV-C)
 _RECIPE = RECIPES["search"]  # of the paper's supernets, too
@@ -80,6 +82,7 @@ class Search:
             kept = None if state is None else training.kept_in(state)
             if kept is not None:
                 self._resume(kept)
+                _LOG.info("the search goes on after epoch %d of %d", len(self.log), self.settings.stop)
             while len(self.log) < self.settings.stop:
                 self.log.append(self._sound(self._epoch(len(self.log))))
                 if state is not None:

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from results.curves import Array
 from results.panels import Panel, Series, style
 from results.plots import legend, styled
 from results.searches.logs import Searches, bounds, parts, probabilities, sharpness
 
+_FEWEST = 4  # networks of which a density is drawn
 _LABEL = 16  # letters of a line of a violin's name
 
 
@@ -26,10 +28,10 @@ def entropies(searches: Searches) -> list[Panel]:
     for (setting,), own in parts(found, "setting"):
         mean = own.groupby(["method", "epoch"])["entropy"].mean().unstack("epoch")
         series = tuple(Series(int(m), row) for m, row in zip(mean.index, mean.to_numpy(float), strict=True))
-        facts = searches.settings.iloc[setting]
-        title = f"{facts['bench']}: {facts['constraint'].replace('none', 'no constraint')}"
         x = mean.columns.to_numpy(float)
-        panels.append(Panel(title, "epoch of the search", "entropy of an edge", x, series, (0.0, 1.05)))
+        panels.append(
+            Panel(_title(searches, setting), "epoch of the search", "entropy of an edge", x, series, (0.0, 1.05))
+        )
     return panels
 
 
@@ -61,23 +63,25 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
     with styled():
         figure = Figure(figsize=(max(4.5, 1.2 + 1.1 * len(shown)), 3.6), layout="constrained")
         axes = figure.subplots()
+        are_bound = False
         for place, (setting, method, values) in enumerate(shown, 1):
             violin: Any = axes.violinplot([values], [place], widths=0.8, showextrema=False)["bodies"]
             violin[0].set_facecolor(style(method)[0])
-            axes.boxplot([values], positions=[place], widths=0.12, showfliers=False)
+            axes.boxplot([values], positions=[place], widths=0.12, showfliers=False, medianprops={"color": "black"})
             for bound, colour in zip(bounds(searches, setting, method) or (), ("tab:blue", "tab:red"), strict=False):
-                if np.isfinite(bound):
+                if 0 < bound < np.inf:
+                    are_bound = True
                     axes.hlines(bound / 1e6, place - 0.4, place + 0.4, color=colour, linewidth=1.5, label="bound")
         axes.set_xticks(range(1, len(shown) + 1), labels, fontsize=6)
         axes.set(ylabel="parameters of drawn networks [M]")
-        axes.set_title(f"{bench}: bounds in blue (lower) and red (upper)", fontsize=8)
+        axes.set_title(bench + (": bounds in blue (lower) and red (upper)" if are_bound else ""), fontsize=8)
         return figure
 
 
-def accuracies(searches: Searches, bench: str) -> Figure | None:
-    """Test accuracy against parameters of all trained networks of a benchmark, with marginal densities (figure 3)."""
-    on_bench = (searches.settings["bench"] == bench).to_numpy()
-    networks = searches.networks[on_bench[searches.networks["setting"]]].dropna(subset=["parameters", "accuracy"])
+def accuracies(searches: Searches, setting: int) -> Figure | None:
+    """Test accuracy against parameters of all trained networks of a setting, with marginal densities (figure 3)."""
+    own = searches.networks[searches.networks["setting"] == setting]
+    networks = own.dropna(subset=["parameters", "accuracy"])
     if networks.empty:
         return None
     with styled():
@@ -86,17 +90,20 @@ def accuracies(searches: Searches, bench: str) -> Figure | None:
             2, 2, width_ratios=(4, 1), height_ratios=(1, 4), sharex="col", sharey="row"
         )
         corner.remove()
-        for (method,), own in parts(networks, "method"):
+        for (method,), rows in parts(networks, "method"):
             colour, marker = style(method)
-            x, y = own["parameters"].to_numpy(float) / 1e6, own["accuracy"].to_numpy(float)
+            x, y = rows["parameters"].to_numpy(float) / 1e6, rows["accuracy"].to_numpy(float)
             middle.scatter(x, y, s=14, color=colour, marker=marker, alpha=0.7, linewidths=0)
             _density(top, x, colour)
             _density(right, y, colour, sideways=True)
         middle.set(xlabel="parameters [M]", ylabel="test accuracy [%]")
+        middle.set_xlim(left=0)
+        top.set_ylim(bottom=0)
+        right.set_xlim(left=0)
         for axes in (top, right):
             axes.set_axis_off()
-        top.set_title(bench, fontsize=8)
-        legend(figure, searches.methods)
+        top.set_title(_title(searches, setting), fontsize=8)
+        legend(figure, searches.methods, only=set(networks["method"]))
         return figure
 
 
@@ -108,6 +115,7 @@ def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
     one_cell = quantity == "operation" and _is_one_cell(own)
     rows = stages[:1] if one_cell or quantity == "depth" else stages
     columns = [(stage, None) for stage in stages] if quantity == "depth" else [(None, edge) for edge in edges]
+    last = int(own["epoch"].max())
     facts = searches.settings.iloc[int(own["setting"].iloc[0])]
     constraint = "" if facts["constraint"] == "none" else f", {facts['constraint']}"
     method, seed = searches.methods[int(own["method"].iloc[0])], own["seed"].iloc[0]
@@ -121,8 +129,10 @@ def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
                 lines = own[there].pivot(index="epoch", columns="choice", values="value")
                 axes = grid[r, c]
                 for i, choice in enumerate(choices):
-                    axes.plot(lines.index, lines[choice], color=style(i)[0], linewidth=1.2)
-                axes.set(ylim=(-0.03, 1.03))
+                    marker = "." if len(lines) == 1 else ""
+                    axes.plot(lines.index, lines[choice], color=style(i)[0], linewidth=1.2, marker=marker)
+                axes.set(ylim=(-0.03, 1.03), xlim=(1, max(last, 2)))
+                axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
                 if r == 0:
                     axes.set_title(f"stage {stage}" if edge is None else f"edge {edge}", fontsize=8)
                 if c == 0:
@@ -141,6 +151,11 @@ def _wrapped(method: str) -> str:
     return "\n".join(textwrap.wrap(method.replace(":", ": ").replace(",", ", "), _LABEL, break_long_words=False))
 
 
+def _title(searches: Searches, setting: int) -> str:
+    facts = searches.settings.iloc[setting]
+    return f"{facts['bench']}: {facts['constraint'].replace('none', 'no constraint')}"
+
+
 def _is_one_cell(own: pd.DataFrame) -> bool:
     """Whether the stages share one cell: their probabilities are the same throughout."""
     stages = [rows["value"].to_numpy() for _, rows in own.groupby("stage")]
@@ -150,9 +165,9 @@ def _is_one_cell(own: pd.DataFrame) -> bool:
 def _density(axes: Axes, values: Array, colour: str, sideways: bool = False) -> None:
     from scipy.stats import gaussian_kde
 
-    if len(values) < 3 or np.ptp(values) == 0:
+    if len(values) < _FEWEST or np.ptp(values) == 0:
         return  # no density is to be seen in so few
-    margin = 0.15 * np.ptp(values)
+    margin = 0.4 * np.ptp(values)
     at = np.linspace(values.min() - margin, values.max() + margin, 100)
     heights = gaussian_kde(values)(at)
     axes.plot(*((heights, at) if sideways else (at, heights)), color=colour, linewidth=1.2)

@@ -322,8 +322,16 @@ class TestMethods:
             ({}, "zo-darts++:T=2,kernel_mode=shared", "unknown kernel_mode 'shared'.*shared_mask"),
             ({}, "zo-darts++:T=2,size=M", "size=M is not known on digits.*LOW-HIGH.*parameters@M"),
             ({}, "zo-darts++:T=2,size=XL", "size must be S, M, L or .* not 'XL'"),
-            ({}, "zo-darts++:T=2,size=10-100", "at most 100 parameters is below the smallest network of digits: 4,"),
-            ({}, "zo-darts++:T=2,size=90000000-100000000", "above the largest network of digits: 302,182"),
+            (
+                {},
+                "zo-darts++:T=2,size=10-100",
+                "at most 100 parameters is below the smallest network that this method draws on digits: 4,",
+            ),
+            (
+                {},
+                "zo-darts++:T=2,size=90000000-100000000",
+                "above the largest network that this method draws on digits: 302,182",
+            ),
         ],
     )
     def test_what_cannot_be_searched_is_refused_in_one_sentence(

@@ -51,7 +51,7 @@ def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Pr
     assert 0 < table.loc["milenas:epochs=1", "entropy"] <= 1
     names = {path.name.partition("-zo-darts++")[0] for path in out.glob("search-*.svg")}
     assert names >= {"search-entropy.svg", "search-operations", "search-kernels", "search-depths"}
-    assert names >= {"search-sizes-digits_1.svg", "search-accuracies-digits_1.svg"}
+    assert names >= {"search-sizes-digits_1.svg", "search-accuracies-digits_1.parameters_M.svg"}
     assert (out / "index.html").read_text().count("<svg") > 6
 
 
@@ -82,8 +82,12 @@ def test_a_killed_search_goes_on_and_its_time_is_paid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "bench", "sentence"),
     [
-        ("darts", "nb201-cifar10", "it trains a supernet on images: choose a live benchmark over cells"),
-        ("zo-darts++", "digits/genetic", "it trains a supernet on images: choose a live benchmark over cells"),
+        ("darts", "nb201-cifar10", "it trains a supernet on images: choose digits or medmnist-…, without a space"),
+        (
+            "zo-darts++",
+            "digits/genetic",
+            "it trains a supernet on images: choose digits or medmnist-…, without a space",
+        ),
         ("zo-darts++:size=S", "digits", "size=S is not known on digits"),
         ("zo-darts:T=18", "digits", "choose T of at most 17"),
         ("zo-darts++:theta=50", "digits", "theta must lie in [0, stop), not 50 with stop=40"),
@@ -104,7 +108,7 @@ def test_constraints_below_the_smallest_network_are_named(nasbench: Callable[...
     asked = ["run", "--method", "zo-darts++", "--bench", "digits", "--store", tmp_path / "store"]
     done = nasbench(*asked, "--constrain", "parameters<=100")
     assert done.code == 2
-    assert "at most 100 parameters is below the smallest network of digits: 1" in done.err
+    assert "at most 100 parameters is below the smallest network that this method draws on digits: 1" in done.err
 
 
 def test_the_published_sizes_are_those_of_the_data_set(nasbench: Callable[..., Printed], tmp_path: Path) -> None:

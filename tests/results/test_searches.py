@@ -212,7 +212,7 @@ def test_the_report_draws_what_searches_became(store: Store, tmp_path: Path) -> 
     written = write([store], tmp_path / "report", formats=["svg", "html", "md", "latex", "csv"])
     names = {path.name for path in written.files}
     where = "medmnist-breast_retrain"
-    assert names >= {"search-entropy.svg", f"search-sizes-{where}.svg", f"search-accuracies-{where}.svg"}
+    assert names >= {"search-entropy.svg", f"search-sizes-{where}.svg", f"search-accuracies-{where}.none.svg"}
     assert names >= {f"search-operations-darts.{where}.none.svg", "searches.csv", "published-searches.tex"}
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Searches of one-shot methods" in page
