@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -15,3 +16,27 @@ class LayerGraph:
     """Filters or units of each layer; None where it keeps what comes in."""
     edges: frozenset[tuple[int, int]]
     """(from, to), by position."""
+    strides: tuple[int | None, ...] = ()
+    """Of convolutions; empty where nothing is known of them."""
+    summed: bool = False
+    """Whether what several edges bring to a layer is added up; else it is concatenated."""
+
+    @cached_property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """Of each layer, ascending."""
+        found: list[list[int]] = [[] for _ in self.labels]
+        for source, target in sorted(self.edges):
+            found[target].append(source)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def incoming(self) -> tuple[int, ...]:
+        """Channels that arrive at each layer; the input counts as one, and what sums has what one parent brings."""
+        brought: list[int] = []
+        arriving: list[int] = []
+        for label, units, parents in zip(self.labels, self.units, self.parents, strict=True):
+            parts = [brought[p] for p in parents]
+            found = (max(parts, default=0)) if self.summed else sum(parts)
+            arriving.append(found)
+            brought.append(1 if label == "ip" else found if units is None else units)
+        return tuple(arriving)
