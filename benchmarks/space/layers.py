@@ -18,6 +18,10 @@ class LayerGraph:
     """(from, to), by position."""
     strides: tuple[int | None, ...] = ()
     """Of convolutions; empty where nothing is known of them."""
+    kind: str = "cnn"
+    """Which networks it can be compared with: cnn, mlp-reg, mlp-class, cell."""
+    channels: int = 1
+    """Of the input."""
     summed: bool = False
     """Whether what several edges bring to a layer is added up; else it is concatenated."""
 
@@ -31,12 +35,12 @@ class LayerGraph:
 
     @cached_property
     def incoming(self) -> tuple[int, ...]:
-        """Channels that arrive at each layer; the input counts as one, and what sums has what one parent brings."""
+        """Channels that arrive at each layer; what sums has what one parent brings."""
         brought: list[int] = []
         arriving: list[int] = []
         for label, units, parents in zip(self.labels, self.units, self.parents, strict=True):
             parts = [brought[p] for p in parents]
             found = (max(parts, default=0)) if self.summed else sum(parts)
             arriving.append(found)
-            brought.append(1 if label == "ip" else found if units is None else units)
+            brought.append(self.channels if label == "ip" else found if units is None else units)
         return tuple(arriving)

@@ -20,6 +20,7 @@ from benchmarks.errors import UsageError
 from benchmarks.metrics import Metric
 from benchmarks.space import Categorical, GridSpace, Ordinal
 from benchmarks.tabular import cache
+from benchmarks.tabular.spaces import grid
 from benchmarks.tabular.table import Array, TabularBenchmark
 
 _LAYOUT = 1  # of the converted array; a new number makes every cache convert again
@@ -55,7 +56,7 @@ def _error_of_share(accuracy: Array) -> Array:
 NAS_BENCH_201 = _Family(
     name="nas-bench-201",
     folder="nasbench201",
-    space=GridSpace(
+    space=grid(
         [
             Categorical(f"Op{edge}", ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"))
             for edge in range(6)

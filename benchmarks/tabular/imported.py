@@ -24,6 +24,7 @@ from benchmarks.errors import UsageError
 from benchmarks.folders import data_folder
 from benchmarks.metrics import Metric
 from benchmarks.space import Categorical, GridSpace, Ordinal
+from benchmarks.tabular.spaces import grid
 from benchmarks.tabular.table import Array, TabularBenchmark
 
 NAME = r"[a-z][a-z0-9+_-]{0,59}"
@@ -61,7 +62,7 @@ class ImportedTable(TabularBenchmark):
         super().__init__(
             facts["name"],
             facts["family"],
-            GridSpace([_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]),
+            grid([_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]),
             metrics,
             partial(_load, folder, facts["values"]),
             cost=facts["cost"],

@@ -22,6 +22,7 @@ from benchmarks.metrics import Metric, sounds_held_out
 from benchmarks.space import Categorical, GridSpace, Ordinal
 from benchmarks.tabular import embedded
 from benchmarks.tabular.imported import NAME, Table
+from benchmarks.tabular.spaces import grid
 from benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
@@ -69,7 +70,7 @@ def read_table(data: Path, spec: Path) -> Table:
     wanted = _columns(facts)
     frame = _read_frame(data, wanted, facts.get("extract", {}), texts & wanted.keys(), spec)
     hyperparameters = [_hyperparameter(h, frame, spec) for h in facts["hyperparameter"]]
-    space = GridSpace(hyperparameters)
+    space = grid(hyperparameters)
     if space.size > MOST_ABSENT * len(frame):
         raise UsageError(
             f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {len(frame):,} rows: "

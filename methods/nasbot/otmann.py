@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ot.lp.emd_wrap import emd_c  # without the checks of `ot.emd`, which take longer than it
 
 from benchmarks.space.layers import LayerGraph
-from methods.nasbot.families import Family
+from methods.nasbot.families import FAMILIES, Family
 from methods.nasbot.paths import path_lengths
 
 NUS = (0.1, 0.25, 0.61, 1.5)
@@ -148,7 +148,7 @@ def matching(one: Encoded, other: Encoded, nu: float) -> Matching:
 def distances(
     networks: Sequence[Encoded], others: Sequence[Encoded] | None = None, nus: Sequence[float] = NUS
 ) -> Array:
-    """Whole matrices, shape (2, ν, networks, others): distances, then normalised ones. `others` are by default the same."""
+    """Whole matrices, shape (2, ν, networks, others): distances, normalised ones; `others` are the same by default."""
     same = others is None
     columns = networks if others is None else others
     found = np.zeros((2, len(nus), len(networks), len(columns)))
@@ -158,6 +158,14 @@ def distances(
             if same:
                 found[:, :, j, i] = found[:, :, i, j]
     return found
+
+
+def compile_ahead() -> None:
+    """Compiles what a distance calls, into numba's cache: some seconds, once on a machine."""
+    labels = ("ip", "conv3", "conv5", "op")
+    units = (None, 8, 8, None)
+    chain = LayerGraph(labels, units, frozenset({(0, 1), (1, 2), (2, 3)}))
+    distance(Encoded(chain, FAMILIES["cnn"]), Encoded(chain, FAMILIES["cnn"]))
 
 
 def _plan(costs: Array, supply: Array, demand: Array) -> Array:
@@ -171,7 +179,7 @@ def _plan(costs: Array, supply: Array, demand: Array) -> Array:
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _greedy(labels: Array, structure: Array, nus: Array, supply: Array, demand: Array) -> Array:
     """What one layer saves by being matched with several, the best first, for each ν."""
     mass = supply[0] if len(supply) == 1 else demand[0]
@@ -190,7 +198,7 @@ def _greedy(labels: Array, structure: Array, nus: Array, supply: Array, demand: 
     return found
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _useful(labels: Array, structure: Array, nu: float, supply: Array, demand: Array) -> tuple[Array, Array, Array]:
     """The transport problem of a block: what matching saves, and the masses, each with a place more for the unmatched.
 
@@ -222,7 +230,7 @@ def _useful(labels: Array, structure: Array, nu: float, supply: Array, demand: A
     return found, a, b
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _penalties(
     paths: Array, others: Array, labels: NDArray[np.int64], other_labels: NDArray[np.int64], mismatch: Array
 ) -> tuple[Array, Array]:

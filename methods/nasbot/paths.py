@@ -21,7 +21,7 @@ def path_lengths(
     return _lengths(edges, memberships, False), _lengths(edges, memberships, True)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _lengths(edges: NDArray[np.int64], memberships: NDArray[np.float64], forward: bool) -> NDArray[np.float64]:
     groups, layers = memberships.shape
     found = np.zeros((layers, 3 * groups))

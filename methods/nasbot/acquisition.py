@@ -1,0 +1,22 @@
+"""What a proposal is judged by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
+    """Of candidates below the best value (values are minimised); zero where nothing is uncertain and no better."""
+    from scipy.special import ndtr
+
+    gain = best - mean
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(deviation > 0, gain / deviation, np.where(gain > 0, np.inf, -np.inf))
+    density = np.exp(-0.5 * np.minimum(z**2, 1e4)) / math.sqrt(2 * math.pi)
+    found: Array = np.where(deviation > 0, gain * ndtr(z) + deviation * density, np.maximum(gain, 0.0))
+    return found

@@ -1,0 +1,176 @@
+"""Where the acquisition is searched: the whole space where it can be listed, else by evolution from what is known."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.space import Configuration, GridSpace, Space
+from benchmarks.space.layers import LayerGraph
+from methods.nasbot.families import FAMILIES
+from methods.nasbot.otmann import NUS, Encoded, distance
+
+Array = NDArray[np.float64]
+Acquisition: TypeAlias = Callable[[Array, Sequence[Configuration]], Array]
+"""Of candidates: from their distances to what has been asked, shape (2, ν, candidates, asked), and themselves."""
+
+MOST_LISTED = 50_000
+STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
+"""Probability that a mutant differs by 1, 2, … modifications."""
+
+
+class Candidates(ABC):
+    """Networks to propose, and how far they are from those that were asked for."""
+
+    @abstractmethod
+    def add(self, configuration: Configuration) -> None:
+        """Takes in what has been asked for: from now on distances to it are known, and it is not proposed again."""
+
+    @abstractmethod
+    def between(self) -> Array:
+        """Distances of all that were asked for, shape (2, ν, asked, asked)."""
+
+    @abstractmethod
+    def random(self, rng: Generator) -> Configuration:
+        """Any candidate that has not been asked for."""
+
+    @abstractmethod
+    def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
+        """The candidate whose acquisition is the largest, of equal ones any."""
+
+
+class Listed(Candidates):
+    """Every network of a finite space: those with the same graph are one candidate."""
+
+    def __init__(self, space: GridSpace) -> None:
+        self._networks, self._members, self._number = _listed(space)
+        self._asked: list[int] = []
+        self._rows: dict[int, Array] = {}
+
+    def add(self, configuration: Configuration) -> None:
+        self._asked.append(self._number[configuration])
+
+    def between(self) -> Array:
+        return np.stack([self._row(number)[:, :, self._asked] for number in self._asked], axis=-1)
+
+    def random(self, rng: Generator) -> Configuration:
+        return self._chosen(np.zeros(len(self._members)), rng)
+
+    def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
+        distances = np.stack([self._row(number) for number in self._asked], axis=-1)
+        return self._chosen(acquisition(distances, [members[0] for members in self._members]), rng)
+
+    def _chosen(self, values: Array, rng: Generator) -> Configuration:
+        """Of those with the largest value that have not been asked for, any; of the same graph, any."""
+        values[self._asked] = -np.inf
+        members = self._members[_largest(values, rng)]
+        return members[int(rng.integers(len(members)))]
+
+    def _row(self, number: int) -> Array:
+        """Distances of all networks to one, shape (2, ν, networks)."""
+        if number not in self._rows:
+            found = [distance(network, self._networks[number]) for network in self._networks]
+            self._rows[number] = np.stack([np.array([d for d, _ in found]).T, np.array([n for _, n in found]).T])
+        return self._rows[number]
+
+
+class Evolved(Candidates):
+    """What evolution comes to from all that was asked for, in a number of steps that grows with it (section 4)."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._asked: list[Configuration] = []
+        self._networks: list[Encoded] = []
+        self._between = np.zeros((2, len(NUS), 0, 0))
+
+    def add(self, configuration: Configuration) -> None:
+        own = encoded(self._space.as_graph(configuration))  # type: ignore[attr-defined]
+        row = self._to_asked([own])[:, :, 0]
+        grown = np.zeros((2, len(NUS), len(self._networks) + 1, len(self._networks) + 1))
+        grown[:, :, :-1, :-1] = self._between
+        grown[:, :, -1, :-1] = grown[:, :, :-1, -1] = row
+        self._between = grown
+        self._asked.append(configuration)
+        self._networks.append(own)
+
+    def between(self) -> Array:
+        return self._between
+
+    def random(self, rng: Generator) -> Configuration:
+        return mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng)
+
+    def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
+        budget = int(np.clip(25 * np.sqrt(len(self._asked)), 50, 500))
+        brood = int(np.clip(3 * np.sqrt(budget), 5, 100))
+        known, values = list(self._asked), acquisition(self._between, self._asked)
+        fresh: dict[Hashable, tuple[Configuration, float]] = {}
+        seen = {self._space.to_json(configuration) for configuration in self._asked}
+        while len(known) - len(self._asked) < budget:
+            mutants = [mutant(self._space, known[i], rng) for i in parents(values, brood, rng)]
+            networks = [encoded(self._space.as_graph(m)) for m in mutants]  # type: ignore[attr-defined]
+            found = acquisition(self._to_asked(networks), mutants)
+            known += mutants
+            values = np.append(values, found)
+            for configuration, value in zip(mutants, found.tolist(), strict=True):
+                fresh.setdefault(self._space.to_json(configuration), (configuration, value))
+        new = [pair for text, pair in fresh.items() if text not in seen] or list(fresh.values())
+        return new[_largest(np.array([value for _, value in new]), rng)][0]
+
+    def _to_asked(self, networks: Sequence[Encoded]) -> Array:
+        found = np.zeros((2, len(NUS), len(networks), len(self._networks)))
+        for i, one in enumerate(networks):
+            for j, other in enumerate(self._networks):
+                found[:, :, i, j] = distance(one, other)
+        return found
+
+
+def candidates_of(space: Space) -> Candidates:
+    """The whole space where it can be listed, which measured faster than evolution; else evolution."""
+    if isinstance(space, GridSpace) and space.size <= MOST_LISTED:
+        return Listed(space)
+    return Evolved(space)
+
+
+def encoded(graph: LayerGraph) -> Encoded:
+    """A network as OTMANN compares it with others of its kind."""
+    return Encoded(graph, FAMILIES[graph.kind])
+
+
+def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:
+    """Drawn with replacement, with a probability that grows as exp((value - mean) / 2 deviations)."""
+    scaled = values / (np.abs(values).max() or 1.0)  # improvements may be as small as 1e-188
+    deviation = scaled.std()
+    weights = np.exp((scaled - scaled.mean()) / (2 * deviation)) if deviation > 0 else np.ones(len(values))
+    return rng.choice(len(values), count, p=weights / weights.sum())
+
+
+def mutant(space: Space, parent: Configuration, rng: Generator) -> Configuration:
+    """A configuration one to five modifications away."""
+    for _ in range(1 + int(rng.choice(len(STEPS), p=STEPS))):
+        parent = space.mutate(parent, rng)
+    return parent
+
+
+@lru_cache(maxsize=4)
+def _listed(space: GridSpace) -> tuple[list[Encoded], list[list[Configuration]], dict[Configuration, int]]:
+    """Every graph of a space once, the configurations that have it, and the number of each configuration's graph."""
+    classes: dict[Hashable, list[Configuration]] = {}
+    graphs: dict[Hashable, LayerGraph] = {}
+    for index in range(space.size):
+        configuration = space.configuration(index)
+        graph = space.as_graph(configuration)  # type: ignore[attr-defined]
+        classes.setdefault((graph.labels, graph.edges), []).append(configuration)
+        graphs.setdefault((graph.labels, graph.edges), graph)
+    members = list(classes.values())
+    number = {configuration: i for i, own in enumerate(members) for configuration in own}
+    return [encoded(graph) for graph in graphs.values()], members, number
+
+
+def _largest(values: Array, rng: Generator) -> int:
+    return int(rng.choice(np.flatnonzero(values == values.max())))

@@ -1,0 +1,216 @@
+"""NASBOT (Kandasamy et al., NeurIPS 2018): Bayesian optimisation over networks, and what the paper holds it against."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks import Bound
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, Space
+from methods.base import METHODS, Logged, Method, Observation, Problem
+from methods.nasbot.acquisition import expected_improvement
+
+if TYPE_CHECKING:
+    from methods.nasbot.candidates import Candidates
+    from methods.nasbot.surrogate import Surrogate
+
+Array = NDArray[np.float64]
+
+_INITIAL, _FEWEST = 10, 2
+
+
+class _OnGraphs(Method):
+    """Begins with random networks."""
+
+    needs = ("as_graph",)
+
+    def __init__(self, problem: Problem, rng: Generator, initial: int) -> None:
+        if initial < 1:
+            raise UsageError(f"initial must be positive, not {initial}")
+        self._problem, self._rng, self._initial = problem, rng, initial
+        self._asked: list[Configuration] = []
+        self._candidates: Candidates | None = None
+
+    @classmethod
+    def misfit(cls, space: Space) -> str:
+        return "" if hasattr(space, "as_graph") else "compares networks: its space must have them as graphs of layers"
+
+    def ask(self) -> Configuration:
+        found = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
+        self._asked.append(found)
+        return found
+
+    def _known(self) -> Candidates:
+        """The candidates, with all that has been asked for taken in."""
+        from methods.nasbot.candidates import candidates_of  # numba and POT take a while
+
+        if self._candidates is None:
+            self._candidates, self._taken = candidates_of(self._problem.space), 0
+        for configuration in self._asked[self._taken :]:
+            self._candidates.add(configuration)
+        self._taken = len(self._asked)
+        return self._candidates
+
+    @abstractmethod
+    def _next(self) -> Configuration:
+        """The configuration after the first random ones."""
+
+
+@METHODS.register("nasbot")
+class Nasbot(_OnGraphs):
+    """A Gaussian process with a kernel of OTMANN distances; proposes where improvement is expected.
+
+    Asynchronous workers: the deviation also conditions on what is pending. Constraints multiply the improvement by the
+    probability that they hold: by a process of their own, or exactly where a metric is known without an evaluation.
+    """
+
+    seconds = 0.5
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        initial: int = _INITIAL,
+        refit: int = 7,
+        draws: int = 1000,
+        power: float = 1.0,
+    ) -> None:
+        super().__init__(problem, rng, initial)
+        for name, value in {"refit": refit, "draws": draws, "power": power}.items():
+            if not 0 < value < math.inf:
+                raise UsageError(f"{name} must be positive, not {value:g}")
+        self._options = refit, draws, power
+        self._observed: dict[int, Observation] = {}
+        """By the number of the ask."""
+        self._failed: set[int] = set()
+        self._surrogates: dict[int, Surrogate] = {}
+        """By the metric's column."""
+
+    @classmethod
+    def make_ready(cls) -> None:
+        from methods.nasbot.otmann import compile_ahead
+
+        compile_ahead()
+
+    def tell(self, observation: Observation) -> None:
+        number = next(
+            i
+            for i, asked in enumerate(self._asked)
+            if i not in self._observed and i not in self._failed and asked == observation.configuration
+        )
+        if observation.evaluation.status == "ok":
+            self._observed[number] = observation
+        else:
+            self._failed.add(number)
+
+    @property
+    def log(self) -> Sequence[Logged]:
+        """How many eigenvalues of Gram matrices were negative, and were set to zero."""
+        return [Logged(1, "clipped_eigenvalues", s.clipped, choice=str(c)) for c, s in self._surrogates.items()]
+
+    def _next(self) -> Configuration:
+        if len(self._observed) < _FEWEST:
+            return self._problem.space.sample(self._rng)
+        candidates = self._known()
+        observed = sorted(self._observed)
+        pending = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
+        order = observed + pending
+        between = candidates.between()[:, :, order][:, :, :, order]
+        bounds = [bound for bound in self._problem.constraints if not self._is_known(bound)]
+        for column in {0, *(bound.column for bound in bounds)}:
+            values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
+            surrogate = self._surrogates.setdefault(column, self._new_surrogate())
+            surrogate.fit(between, values, np.full(len(pending), float(np.median(values))))
+        feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
+
+        def acquisition(distances: Array, configurations: Sequence[Configuration]) -> Array:
+            there = distances[..., order]
+            found = np.ones(len(configurations))
+            if feasible:
+                found = expected_improvement(*self._surrogates[0].predict(there), min(feasible))
+            for bound in bounds:
+                below = self._surrogates[bound.column].below(there, bound.limit)
+                found = found * (below if bound.upper else 1 - below)
+            return found * self._holding(configurations)
+
+        return candidates.best(acquisition, self._rng)
+
+    def _new_surrogate(self) -> Surrogate:
+        from methods.nasbot.surrogate import Surrogate
+
+        return Surrogate(self._rng, *self._options)
+
+    def _is_known(self, bound: Bound) -> bool:
+        return bound.metric.cheap and self._problem.known is not None
+
+    def _holding(self, configurations: Sequence[Configuration]) -> Array:
+        """1 where every constraint that needs no evaluation holds, else 0."""
+        known = self._problem.known
+        bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
+        if known is None or not bounds:
+            return np.ones(len(configurations))
+        return np.array([float(all(b.holds(known(b.column, c)) for b in bounds)) for c in configurations])
+
+
+@METHODS.register("nasbot-rand")
+class NasbotRandom(_OnGraphs):
+    """Any network in place of the best one by the acquisition (the paper's RAND): of a finite space all are alike."""
+
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL) -> None:
+        super().__init__(problem, rng, initial)
+
+    def tell(self, observation: Observation) -> None:
+        """Learns nothing."""
+
+    def _next(self) -> Configuration:
+        return self._known().random(self._rng)
+
+
+@METHODS.register("nasbot-ea")
+class NasbotEvolution(_OnGraphs):
+    """NASBOT's evolution on the objective itself (section 4): mutants of what did well, in broods.
+
+    Parents are drawn with a probability that grows with how much better than the average they are; feasibility, then
+    violation, then the objective decide what is better.
+    """
+
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL, brood: int = 20) -> None:
+        super().__init__(problem, rng, initial)
+        if brood < 1:
+            raise UsageError(f"brood must be positive, not {brood}")
+        self._brood = brood
+        self._seen: list[Observation] = []
+        self._queue: list[Configuration] = []
+
+    def tell(self, observation: Observation) -> None:
+        if observation.evaluation.status == "ok":
+            self._seen.append(observation)
+
+    def _next(self) -> Configuration:
+        from methods.nasbot.candidates import mutant, parents
+
+        if not self._seen:
+            return self._problem.space.sample(self._rng)
+        if not self._queue:
+            values = self._fitness()
+            chosen = parents(values, self._brood, self._rng)
+            space = self._problem.space
+            self._queue = [mutant(space, self._seen[i].configuration, self._rng) for i in chosen]
+        return self._queue.pop(0)
+
+    def _fitness(self) -> Array:
+        """The larger the better; what is infeasible lies below everything feasible by its violation."""
+        ranks = [observation.rank(self._problem.constraints) for observation in self._seen]
+        worst = max(objective for _, objective in ranks)
+        spread = worst - min(objective for _, objective in ranks) or 1.0
+        return np.array(
+            [-objective if violation == 0 else -worst - spread * violation for violation, objective in ranks]
+        )

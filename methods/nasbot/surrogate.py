@@ -1,0 +1,63 @@
+"""A metric as a Gaussian process over networks, whose hyper-parameters are sampled anew now and then."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from methods.nasbot.gp import Hyperparameters, Observations, Process, sampled
+
+Array = NDArray[np.float64]
+
+
+class Surrogate:
+    """Of one metric.
+
+    Args:
+        refit: observations after which hyper-parameters are sampled anew; as many are drawn, and take turns.
+        draws: how many are weighted for that.
+        power: of the normalised distance in the kernel.
+    """
+
+    def __init__(self, rng: Generator, refit: int, draws: int, power: float) -> None:
+        self._rng, self._refit, self._draws, self._power = rng, refit, draws, power
+        self._hyperparameters: list[Hyperparameters] = []
+        self._fitted = self._turn = 0
+        self.clipped = 0
+        """Negative eigenvalues that were set to zero, over all steps."""
+
+    def fit(self, between: Array, values: Array, pending: Array) -> None:
+        """Conditions on observations, and its deviation on what is pending, too.
+
+        Args:
+            between: distances of all that is observed and then all that is pending.
+            values: of the observed ones.
+            pending: what may be assumed of the others: the deviation does not depend on it.
+        """
+        count = len(values)
+        seen = Observations(between[:, :, :count, :count], values)
+        if not self._hyperparameters or count - self._fitted >= self._refit:
+            self._hyperparameters = sampled(seen, self._rng, self._refit, self._draws, power=self._power)
+            self._fitted = count
+        own = self._hyperparameters[self._turn % len(self._hyperparameters)]
+        self._turn += 1
+        self._process = Process(seen, own, self._power)
+        self._hallucinating = self._process
+        if len(pending):
+            everything = Observations(between, np.concatenate([values, pending]))
+            self._hallucinating = Process(everything, own, self._power)
+        self._count = count
+        self.clipped += self._process.clipped
+
+    def predict(self, distances: Array) -> tuple[Array, Array]:
+        """Mean and deviation of candidates, from their distances to what it is conditioned on."""
+        mean, _ = self._process.predict(distances[..., : self._count])
+        return mean, self._hallucinating.predict(distances)[1]
+
+    def below(self, distances: Array, limit: float) -> Array:
+        """The probability that candidates lie at a limit or below it."""
+        mean, deviation = self.predict(distances)
+        found: Array = ndtr((limit - mean) / np.maximum(deviation, 1e-12))
+        return found
