@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -17,8 +17,10 @@ from methods.nasbot.families import FAMILIES
 from methods.nasbot.otmann import NUS, Encoded, distance
 
 Array = NDArray[np.float64]
-Acquisition: TypeAlias = Callable[[Array, Sequence[Configuration]], Array]
-"""Of candidates: from their distances to what has been asked, shape (2, ν, candidates, asked), and themselves."""
+Acquisition: TypeAlias = Callable[[Array], Array]
+"""Of candidates, from their distances to what has been asked, shape (2, ν, candidates, asked)."""
+Allowed: TypeAlias = Callable[[Configuration], bool]
+"""Whether everything holds that is known without an evaluation."""
 
 MOST_LISTED = 50_000
 STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
@@ -26,7 +28,10 @@ STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
 
 
 class Candidates(ABC):
-    """Networks to propose, and how far they are from those that were asked for."""
+    """Networks to propose, and how far they are from those that were asked for.
+
+    What is not allowed is proposed only where nothing else is left.
+    """
 
     @abstractmethod
     def add(self, configuration: Configuration) -> None:
@@ -48,8 +53,11 @@ class Candidates(ABC):
 class Listed(Candidates):
     """Every network of a finite space: those with the same graph are one candidate."""
 
-    def __init__(self, space: GridSpace) -> None:
-        self._networks, self._members, self._number = _listed(space)
+    def __init__(self, space: GridSpace, allowed: Allowed = lambda _: True) -> None:
+        self._networks, members, self._number = _listed(space)
+        kept = [[member for member in own if allowed(member)] for own in members]
+        self._penalties = np.where([not own for own in kept], -np.inf, 0.0)
+        self._members = [own or every for own, every in zip(kept, members, strict=True)]
         self._asked: list[int] = []
         self._rows: dict[int, Array] = {}
 
@@ -64,10 +72,11 @@ class Listed(Candidates):
 
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
         distances = np.stack([self._row(number) for number in self._asked], axis=-1)
-        return self._chosen(acquisition(distances, [members[0] for members in self._members]), rng)
+        return self._chosen(acquisition(distances), rng)
 
     def _chosen(self, values: Array, rng: Generator) -> Configuration:
         """Of those with the largest value that have not been asked for, any; of the same graph, any."""
+        values = values + self._penalties
         values[self._asked] = -np.inf
         members = self._members[_largest(values, rng)]
         return members[int(rng.integers(len(members)))]
@@ -83,8 +92,8 @@ class Listed(Candidates):
 class Evolved(Candidates):
     """What evolution comes to from all that was asked for, in a number of steps that grows with it (section 4)."""
 
-    def __init__(self, space: Space) -> None:
-        self._space = space
+    def __init__(self, space: Space, allowed: Allowed = lambda _: True) -> None:
+        self._space, self._allowed = space, allowed
         self._asked: list[Configuration] = []
         self._networks: list[Encoded] = []
         self._between = np.zeros((2, len(NUS), 0, 0))
@@ -108,19 +117,23 @@ class Evolved(Candidates):
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
         budget = int(np.clip(25 * np.sqrt(len(self._asked)), 50, 500))
         brood = int(np.clip(3 * np.sqrt(budget), 5, 100))
-        known, values = list(self._asked), acquisition(self._between, self._asked)
-        fresh: dict[Hashable, tuple[Configuration, float]] = {}
-        seen = {self._space.to_json(configuration) for configuration in self._asked}
+        known, values = list(self._asked), self._valued(self._between, self._asked, acquisition)
+        fresh: dict[LayerGraph, tuple[Configuration, float]] = {}
+        seen = {network.graph for network in self._networks}
         while len(known) - len(self._asked) < budget:
             mutants = [mutant(self._space, known[i], rng) for i in parents(values, brood, rng)]
             networks = [encoded(self._space.as_graph(m)) for m in mutants]  # type: ignore[attr-defined]
-            found = acquisition(self._to_asked(networks), mutants)
+            found = self._valued(self._to_asked(networks), mutants, acquisition)
             known += mutants
             values = np.append(values, found)
-            for configuration, value in zip(mutants, found.tolist(), strict=True):
-                fresh.setdefault(self._space.to_json(configuration), (configuration, value))
-        new = [pair for text, pair in fresh.items() if text not in seen] or list(fresh.values())
+            for network, configuration, value in zip(networks, mutants, found.tolist(), strict=True):
+                fresh.setdefault(network.graph, (configuration, value))
+        new = [pair for graph, pair in fresh.items() if graph not in seen] or list(fresh.values())
         return new[_largest(np.array([value for _, value in new]), rng)][0]
+
+    def _valued(self, distances: Array, configurations: Sequence[Configuration], acquisition: Acquisition) -> Array:
+        """The acquisition, zero for what is not allowed."""
+        return acquisition(distances) * np.array([float(self._allowed(c)) for c in configurations])
 
     def _to_asked(self, networks: Sequence[Encoded]) -> Array:
         found = np.zeros((2, len(NUS), len(networks), len(self._networks)))
@@ -130,11 +143,11 @@ class Evolved(Candidates):
         return found
 
 
-def candidates_of(space: Space) -> Candidates:
+def candidates_of(space: Space, allowed: Allowed = lambda _: True) -> Candidates:
     """The whole space where it can be listed, which measured faster than evolution; else evolution."""
     if isinstance(space, GridSpace) and space.size <= MOST_LISTED:
-        return Listed(space)
-    return Evolved(space)
+        return Listed(space, allowed)
+    return Evolved(space, allowed)
 
 
 def encoded(graph: LayerGraph) -> Encoded:
@@ -160,16 +173,13 @@ def mutant(space: Space, parent: Configuration, rng: Generator) -> Configuration
 @lru_cache(maxsize=4)
 def _listed(space: GridSpace) -> tuple[list[Encoded], list[list[Configuration]], dict[Configuration, int]]:
     """Every graph of a space once, the configurations that have it, and the number of each configuration's graph."""
-    classes: dict[Hashable, list[Configuration]] = {}
-    graphs: dict[Hashable, LayerGraph] = {}
+    classes: dict[LayerGraph, list[Configuration]] = {}
     for index in range(space.size):
         configuration = space.configuration(index)
-        graph = space.as_graph(configuration)  # type: ignore[attr-defined]
-        classes.setdefault((graph.labels, graph.edges), []).append(configuration)
-        graphs.setdefault((graph.labels, graph.edges), graph)
+        classes.setdefault(space.as_graph(configuration), []).append(configuration)  # type: ignore[attr-defined]
     members = list(classes.values())
     number = {configuration: i for i, own in enumerate(members) for configuration in own}
-    return [encoded(graph) for graph in graphs.values()], members, number
+    return [encoded(graph) for graph in classes], members, number
 
 
 def _largest(values: Array, rng: Generator) -> int:

@@ -52,11 +52,21 @@ class _OnGraphs(Method):
         from methods.nasbot.candidates import candidates_of  # numba and POT take a while
 
         if self._candidates is None:
-            self._candidates, self._taken = candidates_of(self._problem.space), 0
+            self._candidates, self._taken = candidates_of(self._problem.space, self._is_allowed), 0
         for configuration in self._asked[self._taken :]:
             self._candidates.add(configuration)
         self._taken = len(self._asked)
         return self._candidates
+
+    def _is_known(self, bound: Bound) -> bool:
+        """Whether a constraint needs no evaluation."""
+        return bound.metric.cheap and self._problem.known is not None
+
+    def _is_allowed(self, configuration: Configuration) -> bool:
+        """Whether all of those hold."""
+        known = self._problem.known
+        bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
+        return known is None or all(bound.holds(known(bound.column, configuration)) for bound in bounds)
 
     @abstractmethod
     def _next(self) -> Configuration:
@@ -131,15 +141,15 @@ class Nasbot(_OnGraphs):
             surrogate.fit(between, values, np.full(len(pending), float(np.median(values))))
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
-        def acquisition(distances: Array, configurations: Sequence[Configuration]) -> Array:
+        def acquisition(distances: Array) -> Array:
             there = distances[..., order]
-            found = np.ones(len(configurations))
+            found = np.ones(distances.shape[2])
             if feasible:
                 found = expected_improvement(*self._surrogates[0].predict(there), min(feasible))
             for bound in bounds:
                 below = self._surrogates[bound.column].below(there, bound.limit)
                 found = found * (below if bound.upper else 1 - below)
-            return found * self._holding(configurations)
+            return found
 
         return candidates.best(acquisition, self._rng)
 
@@ -147,17 +157,6 @@ class Nasbot(_OnGraphs):
         from methods.nasbot.surrogate import Surrogate
 
         return Surrogate(self._rng, *self._options)
-
-    def _is_known(self, bound: Bound) -> bool:
-        return bound.metric.cheap and self._problem.known is not None
-
-    def _holding(self, configurations: Sequence[Configuration]) -> Array:
-        """1 where every constraint that needs no evaluation holds, else 0."""
-        known = self._problem.known
-        bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
-        if known is None or not bounds:
-            return np.ones(len(configurations))
-        return np.array([float(all(b.holds(known(b.column, c)) for b in bounds)) for c in configurations])
 
 
 @METHODS.register("nasbot-rand")
