@@ -133,7 +133,8 @@ class Evolved(Candidates):
 
     def _valued(self, distances: Array, configurations: Sequence[Configuration], acquisition: Acquisition) -> Array:
         """The acquisition, zero for what is not allowed."""
-        return acquisition(distances) * np.array([float(self._allowed(c)) for c in configurations])
+        found: Array = acquisition(distances) * np.array([float(self._allowed(c)) for c in configurations])
+        return found
 
     def _to_asked(self, networks: Sequence[Encoded]) -> Array:
         found = np.zeros((2, len(NUS), len(networks), len(self._networks)))
