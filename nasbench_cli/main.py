@@ -84,6 +84,21 @@ def show(what: tuple[str, ...], constrain: str | None) -> None:
         raise UsageError("show takes the NAME of a benchmark or method, or STORE METHOD BENCH SEED [--constrain C]")
 
 
+@cli.command(short_help="How far two networks are apart (OTMANN).")
+@click.argument("one", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option("--nu", type=float, default=0.5, show_default=True, help="Weight of the structural penalty.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
+    """Print OTMANN's distance between two networks (NASBOT, section 3): its penalties, and which layers are matched.
+
+    A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, of a cnn, strides.
+    """
+    from nasbench_cli.distance import compare
+
+    click.echo(compare(one, other, nu, as_json))
+
+
 @cli.command()
 @click.option("--method", "methods", multiple=True, metavar="NAME[:OPTION=VALUE,…]", help="A method; repeatable.")
 @click.option("--bench", "benchmarks", multiple=True, metavar="NAME", help="A benchmark; repeatable.")

@@ -15,11 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.space.layers import LayerGraph
+from benchmarks.space.networks import CONVOLUTIONS, LABELS, POOLS, RECTIFIERS, SIGMOIDS
 
-POOLS = ("max-pool", "avg-pool")
-CONVOLUTIONS = tuple(f"{kind}{size}" for size in (3, 5, 7) for kind in ("conv", "res"))
-RECTIFIERS = ("relu", "crelu", "leaky-relu", "softplus", "elu")
-SIGMOIDS = ("logistic", "tanh")
 DECISIONS = ("softmax", "linear")
 
 _SHARE, _FLOOR = 0.1, 100.0  # of the processing mass, for ip, op and the decision layers; and the least it may be
@@ -83,7 +80,7 @@ def cnn(conv_scale: float = math.sqrt(2) / 10, pools: float = 0.5, fc: float = 0
         fc: what a unit of a fully connected layer weighs beside a convolution's.
         floor: the least mass of ip and of op.
     """
-    labels = ("ip", "op", "fc", *POOLS, "softmax", *CONVOLUTIONS)
+    labels = LABELS["cnn"]
     costs = {POOLS: pools}
     for one in CONVOLUTIONS:
         for other in CONVOLUTIONS:
@@ -103,9 +100,9 @@ def mlp(decision: str = "linear") -> Family:
     """
     activations = (*RECTIFIERS, *SIGMOIDS)
     costs = {(a, b): 0.1 if (a in RECTIFIERS) == (b in RECTIFIERS) else 0.25 for a in activations for b in activations}
-    labels = ("ip", "op", *activations, decision)
-    kind = "reg" if decision == "linear" else "class"
-    return _family(f"mlp-{kind}", labels, (labels, RECTIFIERS, SIGMOIDS), costs)
+    kind = "mlp-reg" if decision == "linear" else "mlp-class"
+    labels = LABELS[kind]
+    return _family(kind, labels, (labels, RECTIFIERS, SIGMOIDS), costs)
 
 
 def cell() -> Family:
