@@ -1,0 +1,1 @@
+"""Free networks: any valid graph of layers within bounds (NASBOT's spaces)."""
