@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import UsageError
 from benchmarks.cells.searchable import Searchable
 from benchmarks.images import DATASETS, ImageBenchmark
+from benchmarks.images.spaces import ProgramSpace
 from benchmarks.space import Configuration
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import provenance
@@ -107,6 +108,7 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
     data = benchmark.resident()
     batch = next(data.batches(benchmark.batch, None, np.random.default_rng(0)))
     ours = benchmark.networks.network(configuration)
+    assert isinstance(benchmark.networks, ProgramSpace)
     plain = Network(benchmark.networks.program, configuration, benchmark.networks.frame.shape)
     times = []
     for layout in (ours, plain):

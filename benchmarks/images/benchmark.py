@@ -24,7 +24,7 @@ from benchmarks.images import medmnist
 from benchmarks.images.datasets import Dataset
 from benchmarks.images.digits import DIGITS
 from benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
-from benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame, WrittenSpace
+from benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
 from benchmarks.metrics import Metric
 from benchmarks.space import Configuration
 from benchmarks.space.language.graph import ProgramError
@@ -73,7 +73,7 @@ class ImageBenchmark(Benchmark):
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
         frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES[space](frame)
-        self.space = self.networks.program
+        self.space = self.networks.space
         if isinstance(self.space, CellProgram):
             self.space.searchable = self._searchable
         self.metrics = _metrics(self._epochs, chosen, isinstance(self.networks, CellSpace))
@@ -82,8 +82,7 @@ class ImageBenchmark(Benchmark):
     def checksum(self) -> str:  # type: ignore[override]
         """Of the images, the training, and the space: of three of its networks, in case it is written anew."""
         rng = np.random.default_rng(0)
-        program = self.networks.program
-        samples = [program.graph(program.sample(rng)).hash for _ in range(3)]
+        samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3)]
         facts = [VERSION, self._dataset.checksum, self._space, samples]
         facts += [asdict(self._recipe), self.batch, self._epochs]
         return f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
@@ -178,7 +177,7 @@ class ImageBenchmark(Benchmark):
     @cached_property
     def _pool(self) -> dict[str, NDArray[np.float64]]:
         """The cheap metrics of so many architectures."""
-        if isinstance(self.networks, WrittenSpace):
+        if not isinstance(self.networks, CellSpace):
             _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
         rows: list[dict[str, float]] = []

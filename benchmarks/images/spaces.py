@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,9 +19,13 @@ from benchmarks.architectures.nasnet import nasnet
 from benchmarks.architectures.resnet import resnet18
 from benchmarks.cells import Size, dead_stages, parameters_paper, size, stages_of
 from benchmarks.cells.searchable import Searchable
-from benchmarks.space import Configuration
+from benchmarks.networks.bounds import Bounds
+from benchmarks.networks.pool import convolutional
+from benchmarks.networks.space import NetworkSpace
+from benchmarks.space import Configuration, Space
 from benchmarks.space.language.graph import Part
 from benchmarks.space.language.program import Program
+from benchmarks.space.networks import image_sizes
 
 if TYPE_CHECKING:
     from torch import nn
@@ -41,8 +47,12 @@ class ImageSpace(ABC):
     pool = 200
     """Of so many architectures quantiles are taken."""
 
-    def __init__(self, program: Program, frame: Frame) -> None:
-        self.program, self.frame = program, frame
+    def __init__(self, space: Space, frame: Frame) -> None:
+        self.space, self.frame = space, frame
+
+    @abstractmethod
+    def fingerprint(self, configuration: Configuration) -> str:
+        """What tells whether a network is the same as before, should the space be written anew."""
 
     def infeasible(self, configuration: Configuration) -> str:
         """Why a network cannot be trained at all; empty if it can."""
@@ -56,6 +66,17 @@ class ImageSpace(ABC):
     def network(self, configuration: Configuration) -> nn.Module:
         """The network, its parameters still to be drawn. Raises ProgramError if it does not fit the image."""
 
+    def _measured(self, configuration: Configuration) -> Size:
+        """The size of the module itself."""
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+
+        with torch.device("meta"), torch.no_grad():  # shapes without numbers
+            network = self.network(configuration).eval()
+            with FlopCounterMode(display=False) as counter:
+                network(torch.zeros(1, *self.frame.shape))
+        return Size(sum(p.numel() for p in network.parameters()), counter.get_total_flops())
+
 
 class CellProgram(Program):
     """Cells of one's own in each stage, which can be searched all at once in a supernet."""
@@ -68,7 +89,18 @@ class CellProgram(Program):
         return self.searchable()
 
 
-class CellSpace(ImageSpace):
+class ProgramSpace(ImageSpace):
+    """Networks that a program of the language describes."""
+
+    def __init__(self, program: Program, frame: Frame) -> None:
+        super().__init__(program, frame)
+        self.program = program
+
+    def fingerprint(self, configuration: Configuration) -> str:
+        return self.program.graph(configuration).hash
+
+
+class CellSpace(ProgramSpace):
     """Networks of NAS-Bench-201 cells, built without what is dead in them, and sized by formula."""
 
     pool = 900  # as many as the paper's
@@ -90,7 +122,7 @@ class CellSpace(ImageSpace):
         return CellNetwork(stages_of(dict(configuration)), self.frame.filters, self.frame.shape[0], self.frame.classes)
 
 
-class WrittenSpace(ImageSpace):
+class WrittenSpace(ProgramSpace):
     """Networks as the language builds them."""
 
     def __init__(
@@ -100,7 +132,7 @@ class WrittenSpace(ImageSpace):
         self._misfit = misfit
         # A program of its own: methods walk the other one in their thread while networks are built in others.
         self._builder, self._lock = Program(write), threading.Lock()
-        self._sized = lru_cache(maxsize=4096)(self._size)
+        self._sized = lru_cache(maxsize=4096)(self._measured)
 
     def infeasible(self, configuration: Configuration) -> str:
         return "" if self._misfit is None else self._misfit(configuration)
@@ -114,15 +146,32 @@ class WrittenSpace(ImageSpace):
         with self._lock:
             return Network(self._builder, configuration, self.frame.shape)
 
-    def _size(self, configuration: Configuration) -> Size:
-        import torch
-        from torch.utils.flop_counter import FlopCounterMode
 
-        with torch.device("meta"), torch.no_grad():  # shapes without numbers
-            network = self.network(configuration).eval()
-            with FlopCounterMode(display=False) as counter:
-                network(torch.zeros(1, *self.frame.shape))
-        return Size(sum(p.numel() for p in network.parameters()), counter.get_total_flops())
+class FreeSpace(ImageSpace):
+    """Any convolutional network within bounds (NASBOT)."""
+
+    def __init__(self, frame: Frame) -> None:
+        halvings = min(3, int(math.log2(frame.shape[1])) - 1)  # what is left is 2 pixels wide or more
+        bounds = Bounds(units=(frame.filters // 2, 64 * frame.filters))
+        super().__init__(NetworkSpace("cnn", bounds, convolutional(frame.filters, halvings)), frame)
+        self._sized = lru_cache(maxsize=4096)(self._measured)
+
+    def fingerprint(self, configuration: Configuration) -> str:
+        return hashlib.sha256(self.space.to_json(configuration).encode()).hexdigest()[:16]
+
+    def infeasible(self, configuration: Configuration) -> str:
+        most = max(size or 1 for size in image_sizes(configuration))
+        if most > self.frame.shape[1]:
+            return f"images are halved {int(math.log2(most))} times, to less than a pixel"
+        return ""
+
+    def size(self, configuration: Configuration) -> Size:
+        return self._sized(configuration)
+
+    def network(self, configuration: Configuration) -> nn.Module:
+        from benchmarks.networks.module import GraphNetwork
+
+        return GraphNetwork(configuration, self.frame.shape[0], self.frame.classes)
 
 
 def _nasbench101_misfit(configuration: Configuration) -> str:
@@ -144,6 +193,7 @@ SPACES: dict[str, Callable[[Frame], ImageSpace]] = {
         lambda: nasbench101(filters=frame.filters, classes=frame.classes), frame, _nasbench101_misfit
     ),
     "nasnet": lambda frame: WrittenSpace(lambda: nasnet(filters=frame.filters, classes=frame.classes), frame),
+    "cnn": FreeSpace,
     "resnet18": lambda frame: WrittenSpace(lambda: resnet18(4 * frame.filters, frame.classes), frame),
 }
 """By name; `cells` is what a benchmark's plain name stands for. ResNet-18 has four times the channels (64)."""
