@@ -67,8 +67,9 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
 @cli.command(short_help="Show a benchmark, a method, or a stored run.")
 @click.argument("what", nargs=-1, required=True, metavar="NAME | STORE METHOD BENCH SEED")
 @click.option("--constrain", metavar="CONSTRAINT", help="Which run, where the store has several constraints.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the network that a run found, too.")
 @_takes_data_dir
-def show(what: tuple[str, ...], constrain: str | None) -> None:
+def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None:
     """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options), or one run of a store.
 
     A run's page has its incumbent's steps, its feasible share, and where the time went.
@@ -77,11 +78,13 @@ def show(what: tuple[str, ...], constrain: str | None) -> None:
     from nasbench_cli import catalogue, session
 
     if len(what) == 4:
-        click.echo(session.run_page(*what, constrain))
-    elif len(what) == 1 and constrain is None:
+        click.echo(session.run_page(*what, constrain, svg))
+    elif len(what) == 1 and constrain is None and svg is None:
         click.echo(catalogue.show(what[0]))
     else:
-        raise UsageError("show takes the NAME of a benchmark or method, or STORE METHOD BENCH SEED [--constrain C]")
+        raise UsageError(
+            "show takes the NAME of a benchmark or method, or STORE METHOD BENCH SEED [--constrain C] [--svg FILE]"
+        )
 
 
 @cli.command(short_help="How far two networks are apart (OTMANN).")

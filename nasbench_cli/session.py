@@ -132,14 +132,18 @@ def report(
     click.echo(f"{len(written.files)} files in {out}{page}")
 
 
-def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None) -> str:
-    """One stored run as text."""
-    from results.single_run import describe
+def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
+    """One stored run as text; its network, if it has one, also as a picture in a file."""
+    from results.plots import render
+    from results.single_run import describe, incumbent
 
     if not seed.isdecimal():
         raise UsageError(f"a seed is an integer, 0 or more, not {seed!r}")
     wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
-    return describe(Store.open(Path(folder)), _label(method), bench, wanted, int(seed))
+    run = Store.open(Path(folder)), _label(method), bench, wanted, int(seed)
+    if svg is not None:
+        svg.write_bytes(render(incumbent(*run), "svg"))
+    return describe(*run)
 
 
 def _label(method: str) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from matplotlib.figure import Figure
 
+from results import networks
 from results.errors import StoreError, nearest
 from results.fragment import Fragment, RunRecord, Torn
 from results.store import Store
@@ -25,6 +27,26 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
 
     Raises StoreError, with what there is, if there is no such run or several.
     """
+    found = _found(store, method, bench, constraint, seed)
+    return "\n\n\n".join(_page(f, record, store.search_log(f.cell, record.seed)) for f, record in found)
+
+
+def incumbent(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> Figure:
+    """The network that a run found, as a picture. Raises StoreError if it found none, or its space has no networks."""
+    f, record = _found(store, method, bench, constraint, seed)[0]
+    rows = _rows(f, record)
+    feasible = rows[rows["feasible"]]
+    if not len(feasible):
+        raise StoreError(f"this run found nothing feasible among its {len(rows)} evaluations: there is nothing to draw")
+    values = json.loads(feasible.iloc[int(feasible["objective"].argmin())]["configuration"])
+    if not networks.is_network(values):
+        raise StoreError(f"what {bench} searches are no graphs of layers: there is nothing to draw")
+    return networks.draw(values)
+
+
+def _found(
+    store: Store, method: str, bench: str, constraint: str | None, seed: int
+) -> list[tuple[Fragment, RunRecord]]:
     fragments = store.fragments()
     if not fragments:
         raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
@@ -42,7 +64,7 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
     if not found:
         seeds = sorted({record.seed for f in fragments for record in f.runs})
         raise StoreError(f"{store.folder} has no such run with seed {seed}; its seeds lie in {seeds[0]} … {seeds[-1]}")
-    return "\n\n\n".join(_page(f, record, store.search_log(f.cell, record.seed)) for f, record in found)
+    return found
 
 
 def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreError:
@@ -52,14 +74,7 @@ def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreEr
 
 def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     cell, setting = fragment.cell, fragment.cell.setting
-    before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
-    start = sum(run.rows for run in fragment.runs[:before])
-    try:
-        rows = fragment.table().slice(start, record.rows).to_pandas()
-    except Torn as error:
-        raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
-    if record.failure:
-        rows = rows.iloc[:-1]  # the closing row is no evaluation
+    rows = _rows(fragment, record)
     parameters = ", ".join(f"{name}={value}" for name, value in cell.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
     head = [
@@ -72,6 +87,9 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     steps = rows[rows["feasible"] & (rows["incumbent"] != rows["incumbent"].shift())]
     if len(steps):
         parts.append("Incumbent steps\n" + _steps(steps, setting.objective))
+        last = json.loads(steps["configuration"].iloc[-1])
+        if networks.is_network(last):
+            parts.append("The network\n" + "\n".join(networks.lines(last)))
     times = [*_time(rows, record, cell.workers), *_search(log)]
     parts.append("Where the time went\n" + "\n".join(times))
     if record.failed_evaluations:
@@ -80,6 +98,17 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         parts.append(f"Stopped early: {record.failure}")
     width = min(100, shutil.get_terminal_size().columns)
     return "\n\n".join(_wrapped(part, width) for part in parts)
+
+
+def _rows(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
+    """The evaluations of a run."""
+    before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
+    start = sum(run.rows for run in fragment.runs[:before])
+    try:
+        rows: pd.DataFrame = fragment.table().slice(start, record.rows).to_pandas()
+    except Torn as error:
+        raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
+    return rows.iloc[:-1] if record.failure else rows  # the closing row of a failed run is no evaluation
 
 
 def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
@@ -128,6 +157,9 @@ def _changes(configurations: list[dict[str, Any]]) -> list[str]:
     """The first configuration, and what each later one has otherwise than the one before it."""
     found = []
     for before, now in zip([{}, *configurations], configurations, strict=False):
+        if networks.is_network(now):
+            found.append(f"a network of {len(now['labels'])} layers and {len(now['edges'])} edges")
+            continue
         changed = [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
         gone = [f"no {name}" for name in before if name not in now]
         found.append(" ".join([*changed, *gone]) or "the same, evaluated again")

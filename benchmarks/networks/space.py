@@ -41,7 +41,11 @@ class NetworkSpace(Space):
 
     def mutate(self, configuration: Configuration, rng: Generator) -> LayerGraph:
         """One modification of table 2 away."""
-        return modified(configuration, self.bounds, rng)[0]
+        return self.modified(configuration, rng)[0]
+
+    def modified(self, configuration: Configuration, rng: Generator) -> tuple[LayerGraph, str]:
+        """A network one modification away, and which."""
+        return modified(configuration, self.bounds, rng)
 
     def check(self, configuration: Configuration) -> None:
         if not isinstance(configuration, LayerGraph) or configuration.kind != self.kind:

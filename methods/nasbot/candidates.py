@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.networks.space import NetworkSpace
 from benchmarks.space import Configuration, GridSpace, Space
 from benchmarks.space.layers import LayerGraph
 from methods.nasbot.families import FAMILIES
@@ -33,6 +35,10 @@ class Candidates(ABC):
     What is not allowed is proposed only where nothing else is left.
     """
 
+    def __init__(self) -> None:
+        self.made: Counter[str] = Counter()
+        """How often each modifier made a mutant, where the space tells."""
+
     @abstractmethod
     def add(self, configuration: Configuration) -> None:
         """Takes in what has been asked for: from now on distances to it are known, and it is not proposed again."""
@@ -54,6 +60,7 @@ class Listed(Candidates):
     """Every network of a finite space: those with the same graph are one candidate."""
 
     def __init__(self, space: GridSpace, allowed: Allowed = lambda _: True) -> None:
+        super().__init__()
         self._networks, members, self._number = _listed(space)
         kept = [[member for member in own if allowed(member)] for own in members]
         self._penalties = np.where([not own for own in kept], -np.inf, 0.0)
@@ -92,8 +99,9 @@ class Listed(Candidates):
 class Evolved(Candidates):
     """What evolution comes to from all that was asked for, in a number of steps that grows with it (section 4)."""
 
-    def __init__(self, space: Space, allowed: Allowed = lambda _: True) -> None:
-        self._space, self._allowed = space, allowed
+    def __init__(self, space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> None:
+        super().__init__()
+        self._space, self._allowed, self._begins = space, allowed, begins
         self._asked: list[Configuration] = []
         self._networks: list[Encoded] = []
         self._between = np.zeros((2, len(NUS), 0, 0))
@@ -112,16 +120,18 @@ class Evolved(Candidates):
         return self._between
 
     def random(self, rng: Generator) -> Configuration:
-        return mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng)
+        return mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
 
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
         budget = int(np.clip(25 * np.sqrt(len(self._asked)), 50, 500))
         brood = int(np.clip(3 * np.sqrt(budget), 5, 100))
-        known, values = list(self._asked), self._valued(self._between, self._asked, acquisition)
+        known = self._asked[: self._begins]
+        first = len(known)
+        values = self._valued(self._between[:, :, :first], known, acquisition)
         fresh: dict[LayerGraph, tuple[Configuration, float]] = {}
         seen = {network.graph for network in self._networks}
-        while len(known) - len(self._asked) < budget:
-            mutants = [mutant(self._space, known[i], rng) for i in parents(values, brood, rng)]
+        while len(known) - first < budget:
+            mutants = [mutant(self._space, known[i], rng, self.made) for i in parents(values, brood, rng)]
             networks = [encoded(self._space.as_graph(m)) for m in mutants]  # type: ignore[attr-defined]
             found = self._valued(self._to_asked(networks), mutants, acquisition)
             known += mutants
@@ -144,11 +154,15 @@ class Evolved(Candidates):
         return found
 
 
-def candidates_of(space: Space, allowed: Allowed = lambda _: True) -> Candidates:
-    """The whole space where it can be listed, which measured faster than evolution; else evolution."""
+def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> Candidates:
+    """The whole space where it can be listed, which measured faster than evolution; else evolution.
+
+    Args:
+        begins: evolution begins from the first so many that were asked for; by default from all.
+    """
     if isinstance(space, GridSpace) and space.size <= MOST_LISTED:
         return Listed(space, allowed)
-    return Evolved(space, allowed)
+    return Evolved(space, allowed, begins)
 
 
 def encoded(graph: LayerGraph) -> Encoded:
@@ -164,10 +178,14 @@ def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:
     return rng.choice(len(values), count, p=weights / weights.sum())
 
 
-def mutant(space: Space, parent: Configuration, rng: Generator) -> Configuration:
-    """A configuration one to five modifications away."""
+def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[str]) -> Configuration:
+    """A configuration one to five modifications away; which ones is counted where the space tells."""
     for _ in range(1 + int(rng.choice(len(STEPS), p=STEPS))):
-        parent = space.mutate(parent, rng)
+        if isinstance(space, NetworkSpace):
+            parent, name = space.modified(parent, rng)
+            made[name] += 1
+        else:
+            parent = space.mutate(parent, rng)
     return parent
 
 

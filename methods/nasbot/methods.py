@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks import Bound
-from benchmarks.errors import UsageError
+from benchmarks.errors import UsageError, unknown
 from benchmarks.space import Configuration, Space
 from methods.base import METHODS, Logged, Method, Observation, Problem
 from methods.nasbot.acquisition import expected_improvement
@@ -37,6 +38,8 @@ class _OnGraphs(Method):
         self._problem, self._rng, self._initial = problem, rng, initial
         self._asked: list[Configuration] = []
         self._candidates: Candidates | None = None
+        self._begins_anew = False
+        self._made: Counter[str] = Counter()
 
     @classmethod
     def misfit(cls, space: Space) -> str:
@@ -52,7 +55,8 @@ class _OnGraphs(Method):
         from methods.nasbot.candidates import candidates_of  # numba and POT take a while
 
         if self._candidates is None:
-            self._candidates, self._taken = candidates_of(self._problem.space, self._is_allowed), 0
+            begins = self._initial if self._begins_anew else None
+            self._candidates, self._taken = candidates_of(self._problem.space, self._is_allowed, begins), 0
         for configuration in self._asked[self._taken :]:
             self._candidates.add(configuration)
         self._taken = len(self._asked)
@@ -67,6 +71,12 @@ class _OnGraphs(Method):
         known = self._problem.known
         bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
         return known is None or all(bound.holds(known(bound.column, configuration)) for bound in bounds)
+
+    @property
+    def log(self) -> Sequence[Logged]:
+        """How often each modifier made a network, where the space has some."""
+        made = self._made + (Counter() if self._candidates is None else self._candidates.made)
+        return [Logged(1, "modifications", count, choice=name) for name, count in sorted(made.items())]
 
     @abstractmethod
     def _next(self) -> Configuration:
@@ -92,8 +102,12 @@ class Nasbot(_OnGraphs):
         refit: int = 7,
         draws: int = 1000,
         power: float = 1.0,
+        pool: str = "initial+evaluated",
     ) -> None:
         super().__init__(problem, rng, initial)
+        if pool not in ("initial+evaluated", "initial"):
+            raise unknown("pool", pool, ("initial+evaluated", "initial"))
+        self._begins_anew = pool == "initial"
         for name, value in {"refit": refit, "draws": draws, "power": power}.items():
             if not 0 < value < math.inf:
                 raise UsageError(f"{name} must be positive, not {value:g}")
@@ -123,8 +137,24 @@ class Nasbot(_OnGraphs):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """How many eigenvalues of Gram matrices were negative, and were set to zero."""
-        return [Logged(1, "clipped_eigenvalues", s.clipped, choice=str(c)) for c, s in self._surrogates.items()]
+        """Negative eigenvalues that were set to zero, modifications made, and where networks lie beside each other.
+
+        The last is classical scaling (Torgerson, 1952) of the normalised distances of all observed networks to a plane.
+        """
+        rows = [Logged(1, "clipped_eigenvalues", s.clipped, choice=str(c)) for c, s in self._surrogates.items()]
+        return [*rows, *super().log, *self._plane()]
+
+    def _plane(self) -> Iterator[Logged]:
+        if len(self._observed) < _FEWEST or self._candidates is None:
+            return
+        from methods.nasbot.surrogate import plane
+
+        observed = sorted(self._observed)
+        places = plane(self._known().between()[1, 1][np.ix_(observed, observed)])
+        for step, (i, (x, y)) in enumerate(zip(observed, places, strict=True), 1):
+            yield Logged(1, "plane_x", float(x), step=step)
+            yield Logged(1, "plane_y", float(y), step=step)
+            yield Logged(1, "plane_objective", self._observed[i].objective, step=step)
 
     def _next(self) -> Configuration:
         if len(self._observed) < _FEWEST:
@@ -202,7 +232,7 @@ class NasbotEvolution(_OnGraphs):
             values = self._fitness()
             chosen = parents(values, self._brood, self._rng)
             space = self._problem.space
-            self._queue = [mutant(space, self._seen[i].configuration, self._rng) for i in chosen]
+            self._queue = [mutant(space, self._seen[i].configuration, self._rng, self._made) for i in chosen]
         return self._queue.pop(0)
 
     def _fitness(self) -> Array:

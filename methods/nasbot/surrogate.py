@@ -61,3 +61,12 @@ class Surrogate:
         mean, deviation = self.predict(distances)
         found: Array = ndtr((limit - mean) / np.maximum(deviation, 1e-12))
         return found
+
+
+def plane(distances: Array) -> Array:
+    """Points in a plane whose distances are near to these, shape (points, 2): classical scaling."""
+    count = len(distances)
+    centring = np.eye(count) - 1 / count
+    values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
+    found: Array = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
+    return found
