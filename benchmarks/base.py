@@ -182,19 +182,36 @@ def find_benchmark(name: str) -> Callable[[], Benchmark]:
 
     Raises UsageError, with the nearest name, if there is none.
     """
-    path, at, epochs = name.partition("@")
-    plain, *variants = path.split("/")
+    path, at, epochs = name.rpartition("@") if "@" in name else (name, "", "")
+    plain, *variants = [path] if ":" in path else path.split("/")
     if at and not (epochs.isascii() and epochs.isdecimal()):
         raise UsageError(f"{name}: after @ stands a number of epochs, as in {path}@12")
     if at and str(int(epochs)) != epochs:
         raise UsageError(f"{name}: write {path}@{int(epochs)}")
-    opener = BENCHMARKS.get(plain)
+    opener = _of_file(plain) if ":" in plain else BENCHMARKS.get(plain)
 
     def opened() -> Benchmark:
         benchmark = opener()
         for variant in variants:
             benchmark = benchmark.variant(variant)
         return benchmark.at(int(epochs)) if at else benchmark
+
+    return opened
+
+
+def _of_file(name: str) -> Callable[[], Benchmark]:
+    """`KIND:FILE:COLUMN`: a benchmark of that kind on a file of the user's."""
+    kind, _, rest = name.partition(":")
+    file, _, column = rest.rpartition(":")
+    if kind != "mlp":
+        raise unknown("kind of benchmark before a colon", kind, ["mlp"])
+    if not file or not column:
+        raise UsageError(f"{name}: a file and its target column follow, as in mlp:houses.csv:price")
+
+    def opened() -> Benchmark:
+        from benchmarks.regression import RegressionBenchmark
+
+        return RegressionBenchmark(file, column)
 
     return opened
 

@@ -1,0 +1,136 @@
+"""The benchmark `mlp:FILE.csv:TARGET`: perceptrons of any shape on a table of one's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from functools import cached_property, lru_cache
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.base import Benchmark, Evaluation
+from benchmarks.errors import UsageError
+from benchmarks.metrics import Metric
+from benchmarks.networks.bounds import Bounds
+from benchmarks.networks.pool import perceptrons
+from benchmarks.networks.space import NetworkSpace
+from benchmarks.regression.data import Table, read
+from benchmarks.space import Configuration
+from benchmarks.space.layers import LayerGraph
+
+_STEPS, _BATCH, _CHECKS = 20_000, 256, 200
+_RATE = 1e-5  # of the sum of a batch's errors, as the authors' code has it
+_WIDTH = 64
+_MOST_STEPS = 1_000_000
+_STEP_SECONDS = 6e-4  # seen on one core of a server's CPU
+
+
+class RegressionBenchmark(Benchmark):
+    """Trains a network by plain gradient descent for 20,000 steps, and keeps it at its best of 200 looks at validation.
+
+    `@STEPS` trains it for as many.
+    """
+
+    live = True
+
+    def __init__(self, path: str, target: str, steps: int | None = None) -> None:
+        self._path, self._target, self._steps = Path(path), target, steps or _STEPS
+        self.name = f"mlp:{path}:{target}" + (f"@{steps}" if steps else "")
+        self.family = f"mlp:{path}:{target}"
+        self.fidelities = () if steps else tuple(range(_CHECKS, _MOST_STEPS + 1, _CHECKS))
+        self.source, self.licence = f"{path}, a file of one's own", "the file's own"
+        self.checksum = self._table.checksum
+        self.space = NetworkSpace("mlp-reg", Bounds(), perceptrons("linear", _WIDTH))
+        self.procedure = (
+            f"stochastic gradient descent, step size {_RATE:g} on a batch's summed errors, batches of {_BATCH}, "
+            f"{self._steps:,} steps; splits 0.6, 0.2, 0.2, standardised (NASBOT, section 5)"
+        )
+        self.metrics = (
+            Metric("val-mse", "", True, "mean squared error of the best of 200 looks, in variances", "val"),
+            Metric("test-mse", "", True, "mean squared error then", "test"),
+            Metric("parameters", "", description="number of parameters", cheap=True),
+            Metric("train_time", "s", description="training alone"),
+        )
+
+    @cached_property
+    def _table(self) -> Table:
+        return read(self._path, self._target)
+
+    @property
+    def seconds(self) -> float:
+        return self._steps * _STEP_SECONDS
+
+    def at(self, epochs: int) -> Benchmark:
+        if epochs not in self.fidelities:
+            raise UsageError(f"{self.name} can be trained for multiples of {_CHECKS} steps, up to {_MOST_STEPS:,}")
+        return RegressionBenchmark(str(self._path), self._target, epochs)
+
+    def make_ready(self) -> None:
+        if importlib.util.find_spec("torch") is None:
+            raise UsageError(f"{self.name} trains networks with PyTorch: pip install 'nasbench[live]'")
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        if not self.metrics[column].cheap:
+            return super().known(column, configuration)
+        return float(_parameters(configuration, self._table.features))
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        import torch
+        from torch.nn.functional import mse_loss
+
+        from benchmarks.images import training
+        from benchmarks.networks.module import GraphNetwork
+
+        begin = perf_counter()
+        training.use_one_thread()
+        generator = torch.Generator().manual_seed(seed)
+        with torch.device("meta"):
+            network = GraphNetwork(configuration, self._table.features, 1)
+        network = network.to_empty(device="cpu")
+        training.draw_parameters(network, generator)
+        splits = {
+            name: (torch.from_numpy(split.features).float(), torch.from_numpy(split.target).float())
+            for name, split in self._table.splits.items()
+        }
+        optimizer = torch.optim.SGD(network.parameters(), _RATE)
+        features, target = splits["train"]
+        best, tested, trained = math.inf, math.nan, 0.0
+        for _ in range(_CHECKS):
+            started = perf_counter()
+            for _ in range(self._steps // _CHECKS):
+                rows = torch.randint(len(target), (min(_BATCH, len(target)),), generator=generator)
+                optimizer.zero_grad()
+                error = mse_loss(network(features[rows])[:, 0], target[rows], reduction="sum")
+                torch.autograd.backward(error)
+                optimizer.step()
+            trained += perf_counter() - started
+            with torch.no_grad():
+                val, test = (
+                    float(mse_loss(network(splits[name][0])[:, 0], splits[name][1])) for name in ("val", "test")
+                )
+            if not math.isfinite(val):
+                nothing = (math.nan,) * len(self.metrics)
+                return Evaluation(nothing, perf_counter() - begin, "failed", f"the validation error is {val}")
+            if val < best:
+                best, tested = val, test
+        parameters = float(_parameters(configuration, self._table.features))
+        return Evaluation((best, tested, parameters, trained), perf_counter() - begin)
+
+    def quantile(self, column: int, q: float) -> float:
+        """Of a cheap metric, over networks drawn as `sample` does."""
+        if not self.metrics[column].cheap:
+            return super().quantile(column, q)
+        rng = np.random.default_rng(0)
+        return float(np.quantile([self.known(column, self.space.sample(rng)) for _ in range(200)], q))
+
+
+@lru_cache(maxsize=4096)
+def _parameters(graph: LayerGraph, features: int) -> int:
+    import torch
+
+    from benchmarks.networks.module import GraphNetwork
+
+    with torch.device("meta"):
+        return sum(p.numel() for p in GraphNetwork(graph, features, 1).parameters())

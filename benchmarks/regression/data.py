@@ -1,0 +1,80 @@
+"""A CSV file as features and a target, split and standardised (NASBOT, section 5)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.errors import UsageError, unknown
+
+Array = NDArray[np.float64]
+
+_SHARES = (0.6, 0.2)  # of training and validation; the rest is the test split
+_FEWEST = 50
+
+
+class Split(NamedTuple):
+    """Rows of a table."""
+
+    features: Array
+    """(rows, features)."""
+    target: Array
+    """(rows,)."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Mean 0 and variance 1 in every column of the training split: a constant prediction has an error of about 1."""
+
+    splits: dict[str, Split]
+    checksum: str
+
+    @property
+    def features(self) -> int:
+        """How many there are."""
+        return int(self.splits["train"].features.shape[1])
+
+
+def read(path: Path, target: str) -> Table:
+    """Reads a file; which row is in which split depends on its number only.
+
+    Raises UsageError, naming file and column, for text, missing values, a target that is not there or never changes, or
+    too few rows.
+    """
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
+    if target not in frame.columns:
+        raise unknown(f"column of {path}", target, list(map(str, frame.columns)))
+    texts = [str(name) for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
+    if texts:
+        raise UsageError(f"{path} has text in column {texts[0]}: turn it into numbers, or leave it out")
+    numbers = frame.to_numpy(float)
+    missing = ~np.isfinite(numbers)
+    if missing.any():
+        name = frame.columns[int(missing.any(0).argmax())]
+        raise UsageError(f"{path} has missing values, {int(missing.sum())} of them, the first in column {name}")
+    if len(frame) < _FEWEST or len(frame.columns) < 2:
+        raise UsageError(
+            f"{path} has {len(frame)} rows of {len(frame.columns)} columns: {_FEWEST} rows of 2 are needed"
+        )
+    order = np.random.default_rng(0).permutation(len(frame))
+    ends = (np.cumsum(_SHARES) * len(frame)).astype(int)
+    rows = dict(zip(("train", "val", "test"), np.split(order, ends), strict=True))
+    mean, deviation = numbers[rows["train"]].mean(0), numbers[rows["train"]].std(0)
+    column = list(frame.columns).index(target)
+    if deviation[column] == 0:
+        raise UsageError(f"the target {target} of {path} has one value only: there is nothing to predict")
+    scaled = (numbers - mean) / np.where(deviation > 0, deviation, 1.0)
+    others = np.arange(numbers.shape[1]) != column
+    splits = {name: Split(scaled[own][:, others], scaled[own, column]) for name, own in rows.items()}
+    digest = hashlib.sha256(path.read_bytes() + target.encode()).hexdigest()
+    return Table(splits, f"sha256:{digest}")
