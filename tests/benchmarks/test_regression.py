@@ -1,0 +1,82 @@
+"""Perceptrons of any shape on a CSV file: what is read, what is refused, what is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import find_benchmark
+from benchmarks.errors import UsageError
+from benchmarks.regression.data import read
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.normal(3, 2, size=(300, 4))
+    frame = pd.DataFrame(x, columns=["a", "b", "c", "d"]).assign(price=5 * x[:, 0] - x[:, 1] + rng.normal(size=300))
+    frame.to_csv(tmp_path / "houses.csv", index=False)
+    return tmp_path / "houses.csv"
+
+
+def test_columns_are_standardised_by_the_training_split(houses: Path) -> None:
+    table = read(houses, "price")
+    assert {name: len(split.target) for name, split in table.splits.items()} == {"train": 180, "val": 60, "test": 60}
+    train = table.splits["train"]
+    assert train.features.mean(0) == pytest.approx(np.zeros(4), abs=1e-12)
+    assert train.features.std(0) == pytest.approx(np.ones(4))
+    assert (train.target.mean(), train.target.std()) == pytest.approx((0, 1), abs=1e-12)
+    rows = np.concatenate([split.features for split in table.splits.values()])
+    assert len({tuple(row) for row in rows.round(9)}) == 300  # every row is in one split
+    assert read(houses, "price").checksum == table.checksum
+    assert read(houses, "a").checksum != table.checksum
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "message"),
+    [
+        (lambda f: f.assign(town="x"), "price", "has text in column town"),
+        (
+            lambda f: f.assign(b=f["b"].where(f.index > 3)),
+            "price",
+            "has missing values, 4 of them, the first in column b",
+        ),
+        (lambda f: f, "prize", "unknown column of .*'prize'.*did you mean price"),
+        (lambda f: f.head(20), "price", "has 20 rows of 5 columns: 50 rows of 2 are needed"),
+        (lambda f: f[["price"]], "price", "has 300 rows of 1 columns"),
+        (lambda f: f.assign(price=1.0), "price", "has one value only"),
+    ],
+)
+def test_what_cannot_be_learnt_from_is_one_sentence(
+    change: object, target: str, message: str, houses: Path, tmp_path: Path
+) -> None:
+    change(pd.read_csv(houses)).to_csv(tmp_path / "other.csv", index=False)  # type: ignore[operator]
+    with pytest.raises(UsageError, match=message):
+        read(tmp_path / "other.csv", target)
+
+
+def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot read .*nowhere\.csv"):
+        find_benchmark(f"mlp:{tmp_path}/nowhere.csv:y")()
+    with pytest.raises(UsageError, match="unknown kind of benchmark before a colon 'svm'"):
+        find_benchmark("svm:file.csv:y")
+    with pytest.raises(UsageError, match="a file and its target column follow"):
+        find_benchmark("mlp:file.csv")
+
+
+def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
+    pytest.importorskip("torch")
+    benchmark = find_benchmark(f"mlp:{houses}:price@400")()
+    assert benchmark.name == f"mlp:{houses}:price@400"
+    configuration = benchmark.space.pool[0]  # type: ignore[attr-defined]
+    one, other = benchmark.evaluate(configuration, 3), benchmark.evaluate(configuration, 3)
+    assert one.status == "ok"
+    assert one.metrics[:3] == other.metrics[:3]
+    assert one.metrics[0] < 0.9  # a constant has 1
+    assert one.metrics[2] == benchmark.known(2, configuration)
+    assert benchmark.evaluate(configuration, 4).metrics[0] != one.metrics[0]
+    with pytest.raises(UsageError, match="multiples of 200 steps"):
+        find_benchmark(f"mlp:{houses}:price@300")()
