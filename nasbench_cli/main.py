@@ -105,6 +105,7 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 @cli.command()
 @click.option("--method", "methods", multiple=True, metavar="NAME[:OPTION=VALUE,…]", help="A method; repeatable.")
 @click.option("--bench", "benchmarks", multiple=True, metavar="NAME", help="A benchmark; repeatable.")
+@click.option("--target", metavar="COLUMN", help="Of benchmarks mlp:FILE.csv: the column to predict.")
 @click.option(
     "--constrain",
     "constraints",
@@ -140,6 +141,7 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 def run(
     methods: tuple[str, ...],
     benchmarks: tuple[str, ...],
+    target: str | None,
     constraints: tuple[str, ...],
     seeds: str | None,
     evals: int | None,
@@ -161,7 +163,7 @@ def run(
     from nasbench_cli import session, suites
     from nasbench_cli.plan import Grid, Protocol
 
-    flags = [methods, benchmarks, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
+    flags = [methods, benchmarks, target, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
     if jobs < 1:
         raise UsageError(f"jobs must be at least 1, not {jobs}")
     if suite is not None:
@@ -175,6 +177,10 @@ def run(
             raise UsageError("--without leaves methods of a --suite out: here, name only the methods you want")
         if not methods or not benchmarks:
             raise UsageError("give a --method and a --bench (see `nasbench list`), or a --suite")
+        if target is not None:
+            if not any(name.startswith("mlp:") for name in benchmarks):
+                raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
+            benchmarks = tuple(f"{name}:{target}" if name.startswith("mlp:") else name for name in benchmarks)
         grid = Grid(
             methods=tuple(map(MethodSpec.parse, methods)),
             benchmarks=tuple(map(suites.check_benchmark, benchmarks)),

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from results import page, panels, plots, searches, tables
+from results import graphs, page, panels, plots, searches, tables
 from results.curves import Curves, load, references, select
 from results.errors import Interrupted, StoreError, nearest
 from results.fragment import Fragment, written_aside
+from results.graphs import Graphs
 from results.searches import Searches, figures
 from results.searches.tables import beside_published, searched
 from results.statistics import ranking, summaries
@@ -90,7 +91,7 @@ def write(
     points = _checkpoints(curves, checkpoints, wishes)
     reference = _baseline(curves, baseline, wishes)
     made = _tables(curves, reference, points) | {t.name: t for t in tables.references(references(stores))}
-    found = searches.load(chosen, curves)
+    found, nets = searches.load(chosen, curves), graphs.load(chosen, curves)
     if found is not None:
         own = [searched(found), *beside_published(found)]
         made |= {table.name: table for table in own}
@@ -98,6 +99,7 @@ def write(
     contents: dict[str, bytes] = {}
     for form in sorted(set(plots.FORMATS) & set(formats)):
         drawn = [*_figures(curves, reference, points[-1]), *(_search_figures(found) if found else ())]
+        drawn += _graph_figures(nets, curves) if nets else ()
         contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in drawn}
     if "csv" in formats:
         contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
@@ -108,7 +110,7 @@ def write(
     if "html" in formats:
         fragments = [f for _, f in chosen]
         linked = "csv" in formats
-        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, found)
+        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, found, nets)
         contents["index.html"] = text.encode()
     return Report(_write_all(out, contents), _text(curves, warnings, made, contents))
 
@@ -236,6 +238,7 @@ def _page(
     checkpoint: int,
     linked: bool,
     found: Searches | None,
+    nets: Graphs | None,
 ) -> str:
     methods = {
         f.cell.method: {
@@ -247,7 +250,7 @@ def _page(
     failed = curves.runs[curves.runs["failure"] != ""]
     names = curves.settings[["bench", "constraint"]].agg(", ".join, axis=1)
     return page.render(
-        list(_sections(curves, made, baseline, checkpoint, found)),
+        list(_sections(curves, made, baseline, checkpoint, found, nets)),
         curves.methods,
         title=wishes.get("title") or "nasbench report",
         warnings=warnings,
@@ -284,8 +287,19 @@ def _search_figures(found: Searches) -> Iterator[tuple[str, Figure]]:
         yield f"search-{quantity}s-{_slug('.'.join(where))}", evolution
 
 
+def _graph_figures(nets: Graphs, curves: Curves) -> Iterator[tuple[str, Figure]]:
+    """Every figure of networks by name."""
+    for words, figure in graphs.drawn(nets, curves):
+        yield _slug(".".join(words)), figure
+
+
 def _sections(
-    curves: Curves, made: dict[str, Table], baseline: int, checkpoint: int, found: Searches | None
+    curves: Curves,
+    made: dict[str, Table],
+    baseline: int,
+    checkpoint: int,
+    found: Searches | None,
+    nets: Graphs | None,
 ) -> Iterator[page.Section]:
     """The page's claims in order, each with its charts beside its tables."""
     drawn = [panels.ranks(curves, _PAGE_POINTS), panels.ranks_over_seconds(curves, _PAGE_POINTS)]
@@ -304,6 +318,10 @@ def _sections(
         shown = [table for name, table in made.items() if name in ("searches", "published-searches")]
         diagrams = [_inline(plots.render(figure, "svg")) for _, figure in islice(_search_figures(found), _MOST_FIGURES)]
         yield page.Section("searches", "Searches of one-shot methods", shown, diagrams=diagrams)
+    if nets is not None:
+        first = islice(_graph_figures(nets, curves), _MOST_FIGURES)
+        diagrams = [_inline(plots.render(figure, "svg")) for _, figure in first]
+        yield page.Section("networks", "Networks found", diagrams=diagrams)
     yield page.Section("medians", "Medians of every setting", [made["medians"]])
     if "held-out" in made:
         yield page.Section("held-out", "Test metrics of the incumbents", [made["held-out"]])
