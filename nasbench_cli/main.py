@@ -180,7 +180,8 @@ def run(
         if target is not None:
             if not any(name.startswith("mlp:") for name in benchmarks):
                 raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
-            benchmarks = tuple(f"{name}:{target}" if name.startswith("mlp:") else name for name in benchmarks)
+            parts = [(name, *name.partition("@")) for name in benchmarks]
+            benchmarks = tuple(f"{p}:{target}{at}{n}" if w.startswith("mlp:") else w for w, p, at, n in parts)
         grid = Grid(
             methods=tuple(map(MethodSpec.parse, methods)),
             benchmarks=tuple(map(suites.check_benchmark, benchmarks)),

@@ -198,7 +198,7 @@ class TestCells:
 
 class TestMethods:
     @pytest.mark.parametrize(
-        "name", ["nasbot:initial=4,draws=50", "nasbot-ea:initial=4,brood=3", "nasbot-rand:initial=4"]
+        "name", ["nasbot:initial=4,draws=20", "nasbot-ea:initial=4,brood=3", "nasbot-rand:initial=4"]
     )
     def test_same_seed_same_proposals_and_failures_are_no_trouble(self, name: str) -> None:
         benchmark = open_benchmark("nb201-cifar10")
@@ -238,12 +238,12 @@ class TestMethods:
     def test_constraints_on_what_is_known_are_kept_and_others_learnt(self) -> None:
         benchmark = open_benchmark("nb201-cifar10")
         bounds = benchmark.bounds(parse_constraints(["model_size@0.2", "latency@0.3"]))
-        method = MethodSpec.parse("nasbot:initial=8,draws=50").build(
+        method = MethodSpec.parse("nasbot:initial=8,draws=30").build(
             Problem.of(benchmark, bounds), np.random.default_rng(1)
         )
         (cheap,) = (bound for bound in bounds if bound.metric.cheap)
         held = []
-        for number in range(24):
+        for number in range(20):
             configuration = method.ask()
             evaluation = benchmark.evaluate(configuration, number)
             feasible = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
