@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 import subprocess
 import sys
@@ -12,19 +13,27 @@ from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from benchmarks import Benchmark, parse_constraints
 from benchmarks.architectures.figures import figure_4
+from benchmarks.networks.bounds import Bounds
+from benchmarks.networks.pool import convolutional
+from benchmarks.networks.space import NetworkSpace
 from benchmarks.space.language.counting import count
 from benchmarks.space.language.program import Program
+from benchmarks.space.layers import LayerGraph
 from methods import MethodSpec, Observation, Problem
 from nasbench_cli import executors, training_speed
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark, provenance
 from results import Store
+
+if TYPE_CHECKING:
+    from methods.nasbot.otmann import Encoded
 
 _EVALS = 200
 _BENCH = "nb201-cifar10"
@@ -54,6 +63,7 @@ def main() -> None:
         click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
     _suggestion_speed()
     _language_speed()
+    _distance_speed()
     if importlib.util.find_spec("torch"):
         training_speed.main()
     else:
@@ -138,6 +148,49 @@ def _language_speed() -> None:
         f"search-space language, figure 4: {1e6 * kept:.1f} µs a sample, {anew / kept:.0f}x as fast as building the "
         f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
     )
+
+
+def _distance_speed() -> None:
+    """Times OTMANN on convolutional networks of about so many layers."""
+    from methods.nasbot.otmann import compile_ahead, distance, distances
+
+    compile_ahead()
+    rows = [("OTMANN, one core; layers", "ms a network, its paths included", "ms a pair, four nu")]
+    for layers in (10, 20, 30, 40):
+        graphs = _networks(layers, 30)
+        made = _seconds(lambda graphs=graphs: [_opened(graph) for graph in graphs]) / len(graphs)  # type: ignore[misc]
+        nets = [_opened(graph) for graph in graphs]
+        pairs = list(itertools.combinations(nets, 2))
+        each = _seconds(lambda pairs=pairs: [distance(*pair) for pair in pairs]) / len(pairs)  # type: ignore[misc]
+        rows.append((str(layers), f"{1e3 * made:.3f}", f"{1e3 * each:.3f}"))
+    many = [_opened(graph) for graph in _networks(20, 200)]
+    begin = perf_counter()
+    distances(many)
+    click.echo(table(rows))
+    click.echo(f"a matrix of 200 networks of 20 layers, four nu: {perf_counter() - begin:.1f} s\n")
+
+
+def _networks(layers: int, count: int) -> list[LayerGraph]:
+    """Random ones of nearly so many layers."""
+    rng = np.random.default_rng(layers)
+    space = NetworkSpace("cnn", Bounds(layers=(5, layers + 2)), convolutional(16, 2)[:1])
+    found: list[LayerGraph] = []
+    graph = space.sample(rng)
+    while len(found) < count:
+        graph = space.mutate(graph, rng)
+        if abs(len(graph.labels) - layers) <= 2:
+            found.append(graph)
+    return found
+
+
+def _opened(graph: LayerGraph) -> Encoded:
+    """A network with everything that distances need."""
+    from methods.nasbot.candidates import encoded
+
+    found = encoded(graph)
+    assert len(found.paths) == len(found.masses) == len(graph.labels)
+    assert found.blocks
+    return found
 
 
 def _suggestion_times(name: str, counts: tuple[int, ...], bench: str, constraints: tuple[str, ...]) -> dict[int, float]:
