@@ -21,7 +21,7 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)

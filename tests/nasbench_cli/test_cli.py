@@ -88,8 +88,11 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["runn"], r"Did you mean 'run'\? Allowed: list, show, run, status, report, import, tabulate, data, bench"),
-        ([], "give a command: list, show, run"),
+        (
+            ["runn"],
+            r"Did you mean 'run'\? Allowed: list, show, distance, run, status, report, import, tabulate, data, bench",
+        ),
+        ([], "give a command: list, show, distance, run"),
         (["run"], "give a --method and a --bench"),
         ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),
         ([*RUN, "--bench", "nb201-cifar"], "unknown benchmark 'nb201-cifar' .did you mean nb201-cifar10"),
