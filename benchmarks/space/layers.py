@@ -19,7 +19,7 @@ class LayerGraph:
     strides: tuple[int | None, ...] = ()
     """Of convolutions; empty where nothing is known of them."""
     kind: str = "cnn"
-    """Which networks it can be compared with: cnn, mlp-reg, mlp-class, cell."""
+    """Which networks it can be compared with: cnn, mlp-reg, mlp-class, cell, program."""
     channels: int = 1
     """Of the input."""
     summed: bool = False

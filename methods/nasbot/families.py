@@ -92,6 +92,20 @@ def cnn(conv_scale: float = math.sqrt(2) / 10, pools: float = 0.5, fc: float = 0
     return _family("cnn", labels, groups, costs, {"fc": fc}, floor)
 
 
+def program() -> Family:
+    """Networks that the search-space language describes: as convolutional ones, with pointwise convolutions."""
+    convolutions = ("conv1", *CONVOLUTIONS)
+    known = cnn()
+    labels = (*known.labels, "conv1")
+    costs = {
+        (a, b): float(known.mismatch[i, j]) for i, a in enumerate(known.labels) for j, b in enumerate(known.labels)
+    }
+    for other in CONVOLUTIONS:
+        cost = math.sqrt(2) / 10 * math.sqrt(int(other[-1]) - 1)
+        costs["conv1", other] = cost if other.startswith("conv") else 0.9 * cost + 0.1
+    return _family("program", labels, (labels, convolutions, POOLS, ("fc",)), costs, known.coefficients)
+
+
 def mlp(decision: str = "linear") -> Family:
     """Multi-layer perceptrons; a layer's label is its activation.
 
@@ -129,4 +143,4 @@ def _family(
     return Family(name, labels, tuple(map(frozenset, groups)), mismatch, coefficients or {}, floor)
 
 
-FAMILIES = {family.name: family for family in (cnn(), mlp("linear"), mlp("softmax"), cell())}
+FAMILIES = {family.name: family for family in (cnn(), program(), mlp("linear"), mlp("softmax"), cell())}

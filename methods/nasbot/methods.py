@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from benchmarks import Bound
 from benchmarks.errors import UsageError, unknown
 from benchmarks.space import Configuration, Space
+from benchmarks.space.layers import LayerGraph
 from methods.base import METHODS, Logged, Method, Observation, Problem
 from methods.nasbot.acquisition import expected_improvement
+from methods.nasbot.families import FAMILIES
 
 if TYPE_CHECKING:
     from methods.nasbot.candidates import Candidates
@@ -36,6 +38,11 @@ class _OnGraphs(Method):
         if initial < 1:
             raise UsageError(f"initial must be positive, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
+        example: LayerGraph = problem.space.as_graph(problem.space.sample(np.random.default_rng(0)))  # type: ignore[attr-defined]
+        try:
+            FAMILIES[example.kind].numbers(example)
+        except ValueError as error:
+            raise UsageError(f"networks here cannot be compared: {error}") from None
         self._asked: list[Configuration] = []
         self._candidates: Candidates | None = None
         self._begins_anew = False

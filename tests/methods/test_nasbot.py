@@ -290,5 +290,16 @@ class TestMethods:
             MethodSpec.parse(method).build(Problem.of(open_benchmark("nb201-cifar10")), np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("space", ["digits", "digits/genetic", "digits/flat", "digits/nasbench101"])
+def test_networks_of_the_language_can_be_compared(space: str) -> None:
+    benchmark = open_benchmark(space)
+    rng = np.random.default_rng(0)
+    graphs = [encoded(benchmark.space.as_graph(benchmark.space.sample(rng))) for _ in range(5)]  # type: ignore[attr-defined]
+    found = distances(graphs)
+    assert np.isfinite(found).all()
+    assert found[1].max() <= 1
+    MethodSpec.parse("nasbot").build(Problem.of(benchmark), rng)
+
+
 def test_all_nus_are_used() -> None:
     assert NUS == (0.1, 0.25, 0.61, 1.5)

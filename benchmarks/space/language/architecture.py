@@ -84,7 +84,7 @@ class Architecture:
         labels.append("op")
         units.append(None)
         edges |= {(source, len(labels) - 1) for module, _ in self.outputs.values() for source in ends[module]}
-        return LayerGraph(tuple(labels), tuple(units), frozenset(edges))
+        return LayerGraph(tuple(labels), tuple(units), frozenset(edges), kind="program")
 
     def compile(self, inputs: dict[str, Any]) -> tuple[list[Callable[..., Any]], dict[str, Any]]:
         """Builds every module on example inputs, and applies it (algorithm 4).
