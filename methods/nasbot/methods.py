@@ -96,6 +96,9 @@ class Nasbot(_OnGraphs):
 
     Asynchronous workers: the deviation also conditions on what is pending. Constraints multiply the improvement by the
     probability that they hold: by a process of their own, or exactly where a metric is known without an evaluation.
+    initial: random networks at first; refit: observations after which hyper-parameters are sampled anew, from `draws`
+    weighted by their likelihood; power: of the normalised distance in the kernel (1: the paper's, 2: its code's);
+    pool: initial+evaluated, or initial where evolution of the acquisition begins from the first networks only.
     """
 
     seconds = 0.5
@@ -216,6 +219,7 @@ class NasbotEvolution(_OnGraphs):
 
     Parents are drawn with a probability that grows with how much better than the average they are; feasibility, then
     violation, then the objective decide what is better.
+    initial: random networks at first; brood: mutants made at a time.
     """
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL, brood: int = 20) -> None:
