@@ -62,6 +62,8 @@ class PlannedCell:
     spec: MethodSpec
     bounds: tuple[Bound, ...]
     seeds: tuple[int, ...]
+    beginning: float = 0.0
+    """Seconds of the method's first ask, where it is a long one (`Method.beginning`)."""
 
 
 @cache
@@ -100,11 +102,11 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
                 bounds = benchmark.bounds(constraints)
                 setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
-                    _check_fit(spec, benchmark, bounds, grid.protocol)
+                    beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
                     cell = _cell(spec, benchmark, label(constraints), setting, grid.protocol)
                     known = planned[cell.id].seeds if cell.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
-                    planned[cell.id] = PlannedCell(cell, spec, bounds, seeds)
+                    planned[cell.id] = PlannedCell(cell, spec, bounds, seeds, beginning)
     return list(planned.values())
 
 
@@ -128,7 +130,8 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> None:
+def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
+    """The seconds of the method's first ask. Raises UsageError if it cannot run there."""
     misfit = spec.method.misfit(benchmark.space)
     if misfit:
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
@@ -143,11 +146,11 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
             raise UsageError(f"{spec.name} cannot run on {benchmark.name}: there is nothing to choose (try random)")
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
-        spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0))
+        return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
     except UsageError:
         raise
     except Exception:
-        return
+        return 0.0
 
 
 def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:

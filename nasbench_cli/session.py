@@ -14,11 +14,10 @@ from time import perf_counter
 from typing import Any
 
 import click
-import numpy as np
 
 from benchmarks import UsageError, label, parse_constraints
 from benchmarks.errors import unknown
-from methods import MethodSpec, Problem
+from methods import MethodSpec
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
@@ -134,7 +133,6 @@ def report(
 
 def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
     """One stored run as text; its network, if it has one, also as a picture in a file."""
-    from results.plots import render
     from results.single_run import describe, incumbent
 
     if not seed.isdecimal():
@@ -142,6 +140,8 @@ def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | 
     wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
     run = Store.open(Path(folder)), _label(method), bench, wanted, int(seed)
     if svg is not None:
+        from results.plots import render
+
         svg.write_bytes(render(incumbent(*run), "svg"))
     return describe(*run)
 
@@ -204,9 +204,9 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
         if not seeds:
             continue
         each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
-        run = (p.cell.evals or 200) * each + _beginning(p)
+        run = (p.cell.evals or 200) * each + p.beginning
         if p.cell.seconds is not None and open_benchmark(p.cell.bench).live:
-            run = max(min(run, p.cell.seconds), _beginning(p))
+            run = max(min(run, p.cell.seconds), p.beginning)
         own = len(seeds) * run / jobs
         seconds[p.spec.name] = seconds.get(p.spec.name, 0.0) + own
     total = sum(seconds.values())
@@ -221,22 +221,12 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
 def _say_long_beginnings(planned: list[PlannedCell]) -> None:
     """Warns of budgets that a method's first ask will probably use up: it is not interrupted."""
     for p in planned:
-        needed = _beginning(p)
-        if p.cell.seconds is not None and needed > p.cell.seconds:
+        if p.cell.seconds is not None and p.beginning > p.cell.seconds:
             click.echo(
-                f"{p.cell.method} on {p.cell.bench} searches for about {_span(needed)} before its first evaluation, "
-                f"and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
+                f"{p.cell.method} on {p.cell.bench} searches for about {_span(p.beginning)} before its first "
+                f"evaluation, and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
                 err=True,
             )
-
-
-def _beginning(planned: PlannedCell) -> float:
-    """Seconds of a method's first ask, where it is a long one."""
-    problem = Problem.of(open_benchmark(planned.cell.bench), planned.bounds)
-    try:
-        return planned.spec.build(problem, np.random.default_rng(0)).beginning
-    except Exception:
-        return 0.0  # the run will record what is wrong with the method
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:

@@ -62,6 +62,12 @@ class Fragment:
         with _torn_if_invalid("unreadable rows"):
             return pq.ParquetFile(self.path, page_checksum_verification=True).read(columns)
 
+    def first(self, column: str) -> Any:
+        """A column's value in the first row, without reading the others; None where there is no row."""
+        with _torn_if_invalid("unreadable rows"):
+            batches = pq.ParquetFile(self.path).iter_batches(1, columns=[column])
+            return next((batch.column(0)[0].as_py() for batch in batches if len(batch)), None)
+
 
 def write(path: Path, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
     """Writes the runs of one cell as a fragment, atomically and durably; returns what its metadata says of them."""

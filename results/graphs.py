@@ -44,12 +44,16 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     best: dict[int, tuple[float, int, networks.Facts]] = {}
     planes: dict[tuple[int, int], Plane] = {}
+    searched: dict[str, bool | None] = {}
+    """Benchmark → whether its configurations are networks; None until a run has proposed one."""
     for store, f in chosen:
         setting = number.get((f.cell.bench, f.cell.constraint))
         if setting is None or f.cell.method not in curves.methods:
             continue
         method = curves.methods.index(f.cell.method)
-        found = _best(f)
+        if searched.get(f.cell.bench) is None:
+            searched[f.cell.bench] = _are_networks(f)
+        found = _best(f) if searched[f.cell.bench] else None
         if found is not None and found[0] < best.get(setting, (np.inf,))[0]:
             best[setting] = (found[0], method, found[1])
         for run in f.runs:
@@ -85,8 +89,16 @@ def _scatter(plane: Plane, title: str, objective: str) -> Figure:
         return figure
 
 
+def _are_networks(f: Fragment) -> bool | None:
+    try:
+        first = f.first("configuration")
+    except Torn:  # the store has said so when the curves were read
+        return None
+    return None if first is None else networks.is_network(json.loads(first))
+
+
 def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
-    """The best feasible network of a fragment; None where its configurations are none."""
+    """The best feasible network of a fragment; None where nothing is feasible."""
     try:
         table = f.table(["configuration", "objective", "feasible"])
     except Torn:  # the store has said so when the curves were read
@@ -96,7 +108,7 @@ def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
         return None
     row = int(np.nanargmin(objective))
     values: dict[str, Any] = json.loads(table["configuration"][row].as_py())
-    return (float(objective[row]), values) if networks.is_network(values) else None
+    return float(objective[row]), values
 
 
 def _plane(store: Store, f: Fragment, seed: int, setting: int, method: int) -> Plane | None:

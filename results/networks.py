@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from matplotlib.figure import Figure
-
-from results.plots import styled
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Facts: TypeAlias = dict[str, Any]
 """Labels, units, edges and strides."""
@@ -30,6 +29,10 @@ def lines(values: Facts) -> list[str]:
 
 def draw(values: Facts) -> Figure:
     """The layers from top to bottom by their distance from the input, with arrows."""
+    from matplotlib.figure import Figure  # to show a run as text needs none of it
+
+    from results.plots import styled
+
     count = len(values["labels"])
     level = [0] * count
     for a, b in sorted(map(tuple, values["edges"])):

@@ -7,16 +7,18 @@ import shutil
 import textwrap
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-from matplotlib.figure import Figure
 
 from results import networks
 from results.errors import StoreError, nearest
 from results.fragment import Fragment, RunRecord, Torn
 from results.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def describe(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:

@@ -117,6 +117,8 @@ class Store:
     def search_log(self, cell: Cell, seed: int) -> pa.Table | None:
         """What the method of a run had to say of its search; None where it said nothing, or the file is damaged."""
         path = self._search(cell, seed)
+        if not path.exists():
+            return None  # as of most runs: asking Parquet would take a hundred times as long
         try:
             return pq.read_table(path)
         except FileNotFoundError:

@@ -49,6 +49,7 @@ class ImageSpace(ABC):
 
     def __init__(self, space: Space, frame: Frame) -> None:
         self.space, self.frame = space, frame
+        self._sized = lru_cache(maxsize=4096)(self._measured)
 
     @abstractmethod
     def fingerprint(self, configuration: Configuration) -> str:
@@ -58,9 +59,9 @@ class ImageSpace(ABC):
         """Why a network cannot be trained at all; empty if it can."""
         return ""
 
-    @abstractmethod
     def size(self, configuration: Configuration) -> Size:
         """Parameters and operations, exactly, without training. Raises ProgramError if it does not fit the image."""
+        return self._sized(configuration)
 
     @abstractmethod
     def network(self, configuration: Configuration) -> nn.Module:
@@ -132,13 +133,9 @@ class WrittenSpace(ProgramSpace):
         self._misfit = misfit
         # A program of its own: methods walk the other one in their thread while networks are built in others.
         self._builder, self._lock = Program(write), threading.Lock()
-        self._sized = lru_cache(maxsize=4096)(self._measured)
 
     def infeasible(self, configuration: Configuration) -> str:
         return "" if self._misfit is None else self._misfit(configuration)
-
-    def size(self, configuration: Configuration) -> Size:
-        return self._sized(configuration)
 
     def network(self, configuration: Configuration) -> nn.Module:
         from benchmarks.space.language.network import Network
@@ -154,7 +151,6 @@ class FreeSpace(ImageSpace):
         halvings = min(3, int(math.log2(frame.shape[1])) - 1)  # what is left is 2 pixels wide or more
         bounds = Bounds(units=(frame.filters // 2, 64 * frame.filters))
         super().__init__(NetworkSpace("cnn", bounds, convolutional(frame.filters, halvings)), frame)
-        self._sized = lru_cache(maxsize=4096)(self._measured)
 
     def fingerprint(self, configuration: Configuration) -> str:
         return hashlib.sha256(self.space.to_json(configuration).encode()).hexdigest()[:16]
@@ -164,9 +160,6 @@ class FreeSpace(ImageSpace):
         if most > self.frame.shape[1]:
             return f"images are halved {int(math.log2(most))} times, to less than a pixel"
         return ""
-
-    def size(self, configuration: Configuration) -> Size:
-        return self._sized(configuration)
 
     def network(self, configuration: Configuration) -> nn.Module:
         from benchmarks.networks.module import GraphNetwork

@@ -94,6 +94,12 @@ class RegressionBenchmark(Benchmark):
             name: (torch.from_numpy(split.features).float(), torch.from_numpy(split.target).float())
             for name, split in self._table.splits.items()
         }
+
+        def error_on(split: str) -> float:
+            with torch.no_grad():
+                inputs, wanted = splits[split]
+                return float(mse_loss(network(inputs)[:, 0], wanted))
+
         optimizer = torch.optim.SGD(network.parameters(), _RATE)
         features, target = splits["train"]
         best, tested, trained = math.inf, math.nan, 0.0
@@ -106,15 +112,12 @@ class RegressionBenchmark(Benchmark):
                 torch.autograd.backward(error)
                 optimizer.step()
             trained += perf_counter() - started
-            with torch.no_grad():
-                val, test = (
-                    float(mse_loss(network(splits[name][0])[:, 0], splits[name][1])) for name in ("val", "test")
-                )
+            val = error_on("val")
             if not math.isfinite(val):
                 nothing = (math.nan,) * len(self.metrics)
                 return Evaluation(nothing, perf_counter() - begin, "failed", f"the validation error is {val}")
             if val < best:
-                best, tested = val, test
+                best, tested = val, error_on("test")
         parameters = float(_parameters(configuration, self._table.features))
         return Evaluation((best, tested, parameters, trained), perf_counter() - begin)
 

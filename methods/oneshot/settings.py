@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KERNELS = (7, 5, 3)
-DEPTH = 3
+from benchmarks.architectures import cells
+
+KERNELS = cells.KERNELS[::-1]
+"""The largest first: the others are cut from it."""
+DEPTH = cells.DEPTHS[-1]
 """Cells of a stage, or the most where depths are searched."""
 
 

@@ -39,7 +39,8 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
     Other methods may log what they like: a search is what logs probabilities of operations, with seconds and sizes.
     """
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
-    logs, networks, seen = [], [], set()
+    logs, seen = [], set()
+    read: list[tuple[Fragment, dict[str, int], list[int]]] = []
     for store, f in chosen:
         setting = number.get((f.cell.bench, f.cell.constraint))
         if setting is None or f.cell.method not in curves.methods:
@@ -52,10 +53,13 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 own = log.select(LOG.names).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))
-        found = _networks(f)
-        networks.append(found[found["seed"].isin(fresh)].assign(**ids))
+        read.append((f, ids, fresh))
     if not logs:
         return None
+    networks = []
+    for f, ids, fresh in read:
+        found = _networks(f)
+        networks.append(found[found["seed"].isin(fresh)].assign(**ids))
     log = pd.concat(logs, ignore_index=True).sort_values(["setting", "method", "seed", "epoch"], kind="stable")
     settings = curves.settings[["bench", "constraint", "family"]]
     return Searches(settings, curves.methods, log.reset_index(drop=True), pd.concat(networks, ignore_index=True))
