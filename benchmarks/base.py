@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -176,19 +177,26 @@ class Benchmark(ABC):
 BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "benchmarks", "nasbench.benchmarks")
 """Every benchmark by name: a callable that opens it."""
 
+ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
+    "kind of benchmark before a colon", "benchmarks", "nasbench.benchmarks_on_files"
+)
+"""Kinds of benchmarks on a file of the user's: a callable of the file's path and the column to predict."""
+
 
 def find_benchmark(name: str) -> Callable[[], Benchmark]:
     """What opens the benchmark called `name`; `name/variant` and `name@epochs` name others made of it.
 
-    Raises UsageError, with the nearest name, if there is none.
+    `KIND:FILE:COLUMN` is one on a file of the user's. Raises UsageError, with the nearest name, if there is none.
     """
-    path, at, epochs = name.rpartition("@") if "@" in name else (name, "", "")
+    path, at, epochs = name.rpartition("@")
+    if not at or ":" in epochs:  # of a file whose path has one
+        path, at, epochs = name, "", ""
     plain, *variants = [path] if ":" in path else path.split("/")
     if at and not (epochs.isascii() and epochs.isdecimal()):
         raise UsageError(f"{name}: after @ stands a number of epochs, as in {path}@12")
     if at and str(int(epochs)) != epochs:
         raise UsageError(f"{name}: write {path}@{int(epochs)}")
-    opener = _of_file(plain) if ":" in plain else BENCHMARKS.get(plain)
+    opener = _on_file(plain) if ":" in plain else BENCHMARKS.get(plain)
 
     def opened() -> Benchmark:
         benchmark = opener()
@@ -199,21 +207,13 @@ def find_benchmark(name: str) -> Callable[[], Benchmark]:
     return opened
 
 
-def _of_file(name: str) -> Callable[[], Benchmark]:
-    """`KIND:FILE:COLUMN`: a benchmark of that kind on a file of the user's."""
+def _on_file(name: str) -> Callable[[], Benchmark]:
     kind, _, rest = name.partition(":")
+    opener = ON_FILES.get(kind)
     file, _, column = rest.rpartition(":")
-    if kind != "mlp":
-        raise unknown("kind of benchmark before a colon", kind, ["mlp"])
     if not file or not column:
-        raise UsageError(f"{name}: a file and its target column follow, as in mlp:houses.csv:price")
-
-    def opened() -> Benchmark:
-        from benchmarks.regression import RegressionBenchmark
-
-        return RegressionBenchmark(file, column)
-
-    return opened
+        raise UsageError(f"{name}: a file and its target column follow, as in {kind}:houses.csv:price")
+    return partial(opener, file, column)
 
 
 def _spans(numbers: Sequence[int]) -> str:

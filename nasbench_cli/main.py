@@ -178,10 +178,7 @@ def run(
         if not methods or not benchmarks:
             raise UsageError("give a --method and a --bench (see `nasbench list`), or a --suite")
         if target is not None:
-            if not any(name.startswith("mlp:") for name in benchmarks):
-                raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
-            parts = [(name, *name.partition("@")) for name in benchmarks]
-            benchmarks = tuple(f"{p}:{target}{at}{n}" if w.startswith("mlp:") else w for w, p, at, n in parts)
+            benchmarks = suites.with_target(benchmarks, target)
         grid = Grid(
             methods=tuple(map(MethodSpec.parse, methods)),
             benchmarks=tuple(map(suites.check_benchmark, benchmarks)),

@@ -125,14 +125,9 @@ def _few(choices: int, alive: int, generator: torch.Generator) -> Tensor:
 
 def _seconds(call: Callable[[], object], count: int) -> float:
     """Of one of so many calls."""
-    _wait()
+    training.wait(training.device())
     begin = perf_counter()
     for _ in range(count):
         call()
-    _wait()
+    training.wait(training.device())
     return (perf_counter() - begin) / count
-
-
-def _wait() -> None:
-    if training.device().type == "cuda":
-        torch.cuda.synchronize()

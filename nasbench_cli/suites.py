@@ -78,6 +78,13 @@ def check_benchmark(name: str) -> str:
     return name
 
 
+def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
+    """`KIND:FILE[@STEPS]` with the column to predict. Raises UsageError if no name is of a benchmark on a file."""
+    if not any(":" in name for name in names):
+        raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
+    return tuple(re.sub(r"(@\d+)?$", rf":{target}\1", name, count=1) if ":" in name else name for name in names)
+
+
 def load_suite(path: Path) -> Suite:
     """Reads a suite file. Raises UsageError that names the file, the line and the key of what is wrong."""
     if path.suffix != ".toml" and not path.exists():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import click
 import numpy as np
@@ -93,7 +93,7 @@ def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
         optimizer.zero_grad()
         torch.autograd.backward(cross_entropy(network(images), labels))
         optimizer.step()
-    _wait(data.device)
+    training.wait(data.device)
     return ours, perf_counter() - begin
 
 
@@ -118,20 +118,13 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
             torch.autograd.backward(cross_entropy(network(batch.images), batch.labels))
 
         step()
-        _wait(data.device)
+        training.wait(data.device)
         begin = perf_counter()
         for _ in range(5):
             step()
-        _wait(data.device)
+        training.wait(data.device)
         times.append(200 * (perf_counter() - begin))
     return times[0], times[1]
-
-
-def _wait(device: Any) -> None:
-    import torch
-
-    if device.type == "cuda":
-        torch.cuda.synchronize()
 
 
 def _opened(name: str) -> ImageBenchmark:

@@ -282,6 +282,12 @@ def scores(outputs: Tensor, labels: Tensor) -> Scores:
     return Scores(error_of(outputs, labels), float(np.mean(areas)))
 
 
+def wait(on: torch.device) -> None:
+    """For a device to have computed what it was asked: before a clock is read."""
+    if on.type == "cuda":
+        torch.cuda.synchronize()
+
+
 def latency(network: nn.Module, data: Resident) -> float:
     """Milliseconds an image, in batches of up to 64: the median of five passes after a first one."""
     images = next(data.plain("test"))[:64]
@@ -291,8 +297,7 @@ def latency(network: nn.Module, data: Resident) -> float:
         for _ in range(6):
             begin = perf_counter()
             network(images)
-            if data.device.type == "cuda":
-                torch.cuda.synchronize()
+            wait(data.device)
             times.append(perf_counter() - begin)
     return 1000 * statistics.median(times[1:]) / len(images)
 

@@ -27,14 +27,13 @@ class Bounds:
         for a, _ in graph.edges:
             degrees[a] += 1
         units = [u for u in graph.units if u is not None] or [self.units[0]]
-        weights = sum(i * u for i, u in zip(graph.incoming, graph.units, strict=True) if u is not None)
         measured: dict[str, tuple[float, float]] = {
             "layers": (len(graph.labels),) * 2,
             "edges": (len(graph.edges),) * 2,
             "parents": (max(map(len, graph.parents)),) * 2,
             "children": (max(degrees),) * 2,
             "units": (min(units), max(units)),
-            "weights": (weights, weights),
+            "weights": (graph.weights,) * 2,
         }
         for name, (least, most) in measured.items():
             low, high = getattr(self, name)

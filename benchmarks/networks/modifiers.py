@@ -286,7 +286,7 @@ def _copied(graph: LayerGraph, inner: Sequence[int], starts_at_input: bool, rng:
     for position, v in enumerate(inner):
         label = graph.labels[v]
         first_fc = label == "fc" and not any(graph.labels[k] == "fc" for k in kept)
-        needed = label in POOLS or graph.strides[v : v + 1] == (2,) or label == DECISIONS[graph.kind] or first_fc
+        needed = label in POOLS or graph.stride(v) == 2 or label == DECISIONS[graph.kind] or first_fc
         needed = needed or (position == 0 and starts_at_input) or (position == len(inner) - 1 and not kept)
         if needed or rng.random() < _KEPT:
             kept.append(v)

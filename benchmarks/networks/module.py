@@ -33,7 +33,7 @@ class GraphNetwork(nn.Module):
         made: list[nn.Module] = [nn.Identity()]
         for v, label in list(enumerate(graph.labels))[1:-1]:
             incoming, units = sum(brought[p] for p in graph.parents[v]), graph.units[v]
-            stride = (graph.strides[v : v + 1] or (1,))[0] or 1
+            stride = graph.stride(v)
             made.append(_layer(label, incoming, units, stride, outputs))
             brought.append(incoming if units is None else units)
         self.layers = nn.ModuleList(made)

@@ -1,5 +1,8 @@
 """Regression on a table of one's own: multi-layer perceptrons of any shape, trained now (NASBOT's experiments)."""
 
+from benchmarks.base import ON_FILES
 from benchmarks.regression.benchmark import RegressionBenchmark
 
 __all__ = ["RegressionBenchmark"]
+
+ON_FILES.add("mlp", RegressionBenchmark)

@@ -25,7 +25,8 @@ class Space(ABC):
     """A set of configurations that can be drawn from and walked in.
 
     Views are optional methods that some spaces have and some methods need: `as_flat()` (TPE),
-    `as_graph(configuration)` (NASBOT), `as_supernet()` (one-shot methods).
+    `as_graph(configuration)` and, of what a graph does not show, `as_scalars(configuration)` (NASBOT), `as_supernet()`
+    (one-shot methods).
     """
 
     @abstractmethod

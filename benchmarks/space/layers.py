@@ -25,6 +25,10 @@ class LayerGraph:
     summed: bool = False
     """Whether what several edges bring to a layer is added up; else it is concatenated."""
 
+    def stride(self, layer: int) -> int:
+        """Of a layer: 1 where it has none, or nothing is known of it."""
+        return (self.strides[layer] if self.strides else None) or 1
+
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
         """Of each layer, ascending."""
@@ -44,3 +48,8 @@ class LayerGraph:
             arriving.append(found)
             brought.append(self.channels if label == "ip" else found if units is None else units)
         return tuple(arriving)
+
+    @cached_property
+    def weights(self) -> int:
+        """Of all layers together: what arrives times units."""
+        return sum(i * u for i, u in zip(self.incoming, self.units, strict=True) if u is not None)

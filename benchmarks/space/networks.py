@@ -124,7 +124,7 @@ def image_sizes(graph: LayerGraph) -> list[int | None]:
         elif size is None:
             raise UsageError(f"layer {v}, {label}, needs an image, but what comes before it has none")
         else:
-            sizes.append(2 * size if label in POOLS or graph.strides[v : v + 1] == (2,) else size)
+            sizes.append(2 * size if label in POOLS or graph.stride(v) == 2 else size)
     return sizes
 
 

@@ -20,7 +20,7 @@ from benchmarks.errors import UsageError
 from benchmarks.metrics import Metric
 from benchmarks.space import Categorical, GridSpace, Ordinal
 from benchmarks.tabular import cache
-from benchmarks.tabular.spaces import grid
+from benchmarks.tabular.spaces import EvenGrid, TwoLayerGrid, grid
 from benchmarks.tabular.table import Array, TabularBenchmark
 
 _LAYOUT = 1  # of the converted array; a new number makes every cache convert again
@@ -77,7 +77,7 @@ NAS_BENCH_201 = _Family(
 _HPOLIB = _Family(
     name="hpolib",
     folder="hpolib",
-    space=GridSpace(
+    space=TwoLayerGrid(
         [
             Categorical("activation_fn_1", ("relu", "tanh")),
             Categorical("activation_fn_2", ("relu", "tanh")),
@@ -104,7 +104,7 @@ _HPOLIB = _Family(
 _HPOBENCH = _Family(
     name="hpobench",
     folder="hpobench",
-    space=GridSpace(
+    space=EvenGrid(
         [
             Ordinal(
                 "alpha",

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -20,7 +20,7 @@ from methods.nasbot.otmann import NUS, Encoded, distance
 
 Array = NDArray[np.float64]
 Acquisition: TypeAlias = Callable[[Array], Array]
-"""Of candidates, from their distances to what has been asked, shape (2, ν, candidates, asked)."""
+"""Of candidates, from their distances to what has been asked, shape (measures, candidates, asked) (see gp.py)."""
 Allowed: TypeAlias = Callable[[Configuration], bool]
 """Whether everything holds that is known without an evaluation."""
 
@@ -29,11 +29,29 @@ STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
 """Probability that a mutant differs by 1, 2, … modifications."""
 
 
+class Point(NamedTuple):
+    """A configuration as the kernel sees it: what is equal in both parts is the same candidate."""
+
+    network: Encoded
+    scalars: tuple[float, ...]
+    """What stands beside the network (the view `as_scalars`), each in [0, 1]."""
+
+    @classmethod
+    def of(cls, space: Space, configuration: Configuration) -> Point:
+        """A configuration of a space that has networks."""
+        view = getattr(space, "as_scalars", None)
+        graph = space.as_graph(configuration)  # type: ignore[attr-defined]
+        return cls(encoded(graph), view(configuration) if view else ())
+
+
 class Candidates(ABC):
     """Networks to propose, and how far they are from those that were asked for.
 
     What is not allowed is proposed only where nothing else is left.
     """
+
+    scalars = 0
+    """How many stand beside each network."""
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
@@ -45,7 +63,7 @@ class Candidates(ABC):
 
     @abstractmethod
     def between(self) -> Array:
-        """Distances of all that were asked for, shape (2, ν, asked, asked)."""
+        """Distances of all that were asked for, shape (measures, asked, asked)."""
 
     @abstractmethod
     def random(self, rng: Generator) -> Configuration:
@@ -72,7 +90,7 @@ class Listed(Candidates):
         self._asked.append(self._number[configuration])
 
     def between(self) -> Array:
-        return np.stack([self._row(number)[:, :, self._asked] for number in self._asked], axis=-1)
+        return np.stack([self._row(number)[:, self._asked] for number in self._asked], axis=-1)
 
     def random(self, rng: Generator) -> Configuration:
         return self._chosen(np.zeros(len(self._members)), rng)
@@ -89,10 +107,10 @@ class Listed(Candidates):
         return members[int(rng.integers(len(members)))]
 
     def _row(self, number: int) -> Array:
-        """Distances of all networks to one, shape (2, ν, networks)."""
+        """Distances of all networks to one, shape (measures, networks)."""
         if number not in self._rows:
-            found = [distance(network, self._networks[number]) for network in self._networks]
-            self._rows[number] = np.stack([np.array([d for d, _ in found]).T, np.array([n for _, n in found]).T])
+            found = [np.concatenate(distance(network, self._networks[number])) for network in self._networks]
+            self._rows[number] = np.array(found).T
         return self._rows[number]
 
 
@@ -103,21 +121,23 @@ class Evolved(Candidates):
         super().__init__()
         self._space, self._allowed, self._begins = space, allowed, begins
         self._asked: list[Configuration] = []
-        self._networks: list[Encoded] = []
-        self._between = np.zeros((2, len(NUS), 0, 0))
+        self._points: list[Point] = []
+        self._rows: list[Array] = []
+        """Of each that was asked for its distances to those before it."""
+        self.scalars = len(Point.of(space, space.sample(np.random.default_rng(0))).scalars)
 
     def add(self, configuration: Configuration) -> None:
-        own = encoded(self._space.as_graph(configuration))  # type: ignore[attr-defined]
-        row = self._to_asked([own])[:, :, 0]
-        grown = np.zeros((2, len(NUS), len(self._networks) + 1, len(self._networks) + 1))
-        grown[:, :, :-1, :-1] = self._between
-        grown[:, :, -1, :-1] = grown[:, :, :-1, -1] = row
-        self._between = grown
+        own = Point.of(self._space, configuration)
+        self._rows.append(self._to_asked([own])[:, 0])
         self._asked.append(configuration)
-        self._networks.append(own)
+        self._points.append(own)
 
     def between(self) -> Array:
-        return self._between
+        count = len(self._rows)
+        found = np.zeros((2 * len(NUS) + self.scalars, count, count))
+        for i, row in enumerate(self._rows):
+            found[:, i, :i] = found[:, :i, i] = row
+        return found
 
     def random(self, rng: Generator) -> Configuration:
         return mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
@@ -127,18 +147,18 @@ class Evolved(Candidates):
         brood = int(np.clip(3 * np.sqrt(budget), 5, 100))
         known = self._asked[: self._begins]
         first = len(known)
-        values = self._valued(self._between[:, :, :first], known, acquisition)
-        fresh: dict[LayerGraph, tuple[Configuration, float]] = {}
-        seen = {network.graph for network in self._networks}
-        while len(known) - first < budget:
-            mutants = [mutant(self._space, known[i], rng, self.made) for i in parents(values, brood, rng)]
-            networks = [encoded(self._space.as_graph(m)) for m in mutants]  # type: ignore[attr-defined]
-            found = self._valued(self._to_asked(networks), mutants, acquisition)
+        values = self._valued(self.between()[:, :first], known, acquisition)
+        fresh: dict[Point, tuple[Configuration, float]] = {}
+        seen = set(self._points)
+        while (left := budget + first - len(known)) > 0:
+            mutants = [mutant(self._space, known[i], rng, self.made) for i in parents(values, min(brood, left), rng)]
+            points = [Point.of(self._space, m) for m in mutants]
+            found = self._valued(self._to_asked(points), mutants, acquisition)
             known += mutants
             values = np.append(values, found)
-            for network, configuration, value in zip(networks, mutants, found.tolist(), strict=True):
-                fresh.setdefault(network.graph, (configuration, value))
-        new = [pair for graph, pair in fresh.items() if graph not in seen] or list(fresh.values())
+            for point, configuration, value in zip(points, mutants, found.tolist(), strict=True):
+                fresh.setdefault(point, (configuration, value))
+        new = [pair for point, pair in fresh.items() if point not in seen] or list(fresh.values())
         return new[_largest(np.array([value for _, value in new]), rng)][0]
 
     def _valued(self, distances: Array, configurations: Sequence[Configuration], acquisition: Acquisition) -> Array:
@@ -146,28 +166,40 @@ class Evolved(Candidates):
         found: Array = acquisition(distances) * np.array([float(self._allowed(c)) for c in configurations])
         return found
 
-    def _to_asked(self, networks: Sequence[Encoded]) -> Array:
-        found = np.zeros((2, len(NUS), len(networks), len(self._networks)))
-        for i, one in enumerate(networks):
-            for j, other in enumerate(self._networks):
-                found[:, :, i, j] = distance(one, other)
+    def _to_asked(self, points: Sequence[Point]) -> Array:
+        found = np.zeros((2 * len(NUS) + self.scalars, len(points), len(self._points)))
+        for i, one in enumerate(points):
+            for j, other in enumerate(self._points):
+                found[: 2 * len(NUS), i, j] = _distance(one.network, other.network)
+        for k in range(self.scalars):
+            own, asked = (np.array([p.scalars[k] for p in group]) for group in (points, self._points))
+            found[2 * len(NUS) + k] = (own[:, None] - asked) ** 2
         return found
 
 
 def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> Candidates:
     """The whole space where it can be listed, which measured faster than evolution; else evolution.
 
+    A space whose networks have scalars beside them is not listed: most of its configurations differ in these alone.
+
     Args:
         begins: evolution begins from the first so many that were asked for; by default from all.
     """
-    if isinstance(space, GridSpace) and space.size <= MOST_LISTED:
+    if isinstance(space, GridSpace) and space.size <= MOST_LISTED and not hasattr(space, "as_scalars"):
         return Listed(space, allowed)
     return Evolved(space, allowed, begins)
 
 
+@lru_cache(maxsize=1 << 14)
 def encoded(graph: LayerGraph) -> Encoded:
     """A network as OTMANN compares it with others of its kind."""
     return Encoded(graph, FAMILIES[graph.kind])
+
+
+@lru_cache(maxsize=1 << 16)
+def _distance(one: Encoded, other: Encoded) -> Array:
+    """Both of OTMANN's, one after the other: with scalars beside them the same networks meet again and again."""
+    return np.concatenate(distance(one, other))
 
 
 def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:

@@ -157,10 +157,12 @@ class Nasbot(_OnGraphs):
     def _plane(self) -> Iterator[Logged]:
         if len(self._observed) < _FEWEST or self._candidates is None:
             return
+        from methods.nasbot.otmann import NUS
         from methods.nasbot.surrogate import plane
 
         observed = sorted(self._observed)
-        places = plane(self._known().between()[1, 1][np.ix_(observed, observed)])
+        normalised = self._known().between()[len(NUS) + 1]  # at the second ν, where few saturate
+        places = plane(normalised[np.ix_(observed, observed)])
         for step, (i, (x, y)) in enumerate(zip(observed, places, strict=True), 1):
             yield Logged(1, "plane_x", float(x), step=step)
             yield Logged(1, "plane_y", float(y), step=step)
@@ -173,7 +175,7 @@ class Nasbot(_OnGraphs):
         observed = sorted(self._observed)
         pending = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
         order = observed + pending
-        between = candidates.between()[:, :, order][:, :, :, order]
+        between = candidates.between()[:, order][:, :, order]
         bounds = [bound for bound in self._problem.constraints if not self._is_known(bound)]
         for column in {0, *(bound.column for bound in bounds)}:
             values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
@@ -183,7 +185,7 @@ class Nasbot(_OnGraphs):
 
         def acquisition(distances: Array) -> Array:
             there = distances[..., order]
-            found = np.ones(distances.shape[2])
+            found = np.ones(distances.shape[1])
             if feasible:
                 found = expected_improvement(*self._surrogates[0].predict(there), min(feasible))
             for bound in bounds:
@@ -196,7 +198,7 @@ class Nasbot(_OnGraphs):
     def _new_surrogate(self) -> Surrogate:
         from methods.nasbot.surrogate import Surrogate
 
-        return Surrogate(self._rng, *self._options)
+        return Surrogate(self._rng, *self._options, self._known().scalars)
 
 
 @METHODS.register("nasbot-rand")

@@ -45,7 +45,7 @@ class Matching(NamedTuple):
     unmatched: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Encoded:
     """A network as OTMANN sees it; made once, compared often. Layers are ordered by what they may be matched with."""
 

@@ -19,10 +19,11 @@ class Surrogate:
         refit: observations after which hyper-parameters are sampled anew; as many are drawn, and take turns.
         draws: how many are weighted for that.
         power: of the normalised distance in the kernel.
+        scalars: how many of the measures are of what stands beside the networks.
     """
 
-    def __init__(self, rng: Generator, refit: int, draws: int, power: float) -> None:
-        self._rng, self._refit, self._draws, self._power = rng, refit, draws, power
+    def __init__(self, rng: Generator, refit: int, draws: int, power: float, scalars: int = 0) -> None:
+        self._rng, self._refit, self._draws, self._power, self._scalars = rng, refit, draws, power, scalars
         self._hyperparameters: list[Hyperparameters] = []
         self._fitted = self._turn = 0
         self.clipped = 0
@@ -32,14 +33,14 @@ class Surrogate:
         """Conditions on observations, and its deviation on what is pending, too.
 
         Args:
-            between: distances of all that is observed and then all that is pending.
+            between: distances of all that is observed and then all that is pending, shape (measures, all, all).
             values: of the observed ones.
             pending: what may be assumed of the others: the deviation does not depend on it.
         """
         count = len(values)
-        seen = Observations(between[:, :, :count, :count], values)
+        seen = Observations(between[:, :count, :count], values)
         if not self._hyperparameters or count - self._fitted >= self._refit:
-            self._hyperparameters = sampled(seen, self._rng, self._refit, self._draws, power=self._power)
+            self._hyperparameters = sampled(seen, self._rng, self._refit, self._draws, self._scalars, self._power)
             self._fitted = count
         own = self._hyperparameters[self._turn % len(self._hyperparameters)]
         self._turn += 1

@@ -67,6 +67,14 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
         find_benchmark("mlp:file.csv")
 
 
+def test_a_path_may_have_an_at_sign_and_a_colon(houses: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "a:b@c" / "d@200.csv"
+    odd.parent.mkdir()
+    odd.write_bytes(houses.read_bytes())
+    assert find_benchmark(f"mlp:{odd}:price")().name == f"mlp:{odd}:price"
+    assert find_benchmark(f"mlp:{odd}:price@400")().name == f"mlp:{odd}:price@400"
+
+
 def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
     pytest.importorskip("torch")
     benchmark = find_benchmark(f"mlp:{houses}:price@400")()

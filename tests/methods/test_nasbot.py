@@ -14,15 +14,18 @@ from scipy import stats
 
 from benchmarks import UsageError, parse_constraints
 from benchmarks.cells.graph import cell_graph
+from benchmarks.space import GridSpace, Ordinal
+from benchmarks.space.networks import check
 from methods import MethodSpec, Observation, Problem
 from methods.nasbot.acquisition import expected_improvement
 from methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
 from methods.nasbot.gp import Hyperparameters, Observations, Process, kernel, projected, sampled
+from methods.nasbot.methods import Nasbot
 from methods.nasbot.otmann import NUS, distances
 from methods.nasbot.surrogate import Surrogate
 from nasbench_cli.plan import open_benchmark
 
-H = Hyperparameters(0.3, np.array([2.0, 5.0]), np.array([[1e-4] * 4, [0.5, 1.0, 2.0, 0.2]]))
+H = Hyperparameters(0.3, np.array([2.0, 5.0]), np.array([[1e-4] * 4, [0.5, 1.0, 2.0, 0.2]]), np.empty(0))
 
 
 def cells(count: int, seed: int = 0) -> list[Any]:
@@ -32,8 +35,10 @@ def cells(count: int, seed: int = 0) -> list[Any]:
 
 
 def between(count: int = 30) -> np.ndarray:
+    """Shape (measures, cells, cells)."""
     space = open_benchmark("nb201-cifar10").space
-    return distances([encoded(space.as_graph(c)) for c in cells(count)])  # type: ignore[attr-defined]
+    found = distances([encoded(space.as_graph(c)) for c in cells(count)])  # type: ignore[attr-defined]
+    return found.reshape(-1, count, count)
 
 
 def values(count: int = 30) -> np.ndarray:
@@ -46,11 +51,11 @@ class TestProcess:
         found = kernel(d, H)
         for i in range(5):
             for j in range(5):
-                plain = 2.0 * math.exp(-sum(1e-4 * d[0, k, i, j] for k in range(4)))
-                normalised = 5.0 * math.exp(-sum(b * d[1, k, i, j] for k, b in enumerate([0.5, 1.0, 2.0, 0.2])))
+                plain = 2.0 * math.exp(-sum(1e-4 * d[k, i, j] for k in range(4)))
+                normalised = 5.0 * math.exp(-sum(b * d[4 + k, i, j] for k, b in enumerate([0.5, 1.0, 2.0, 0.2])))
                 assert found[i, j] == pytest.approx(plain + normalised)
         assert kernel(d, H, 2.0)[0, 1] == pytest.approx(
-            2.0 * math.exp(-1e-4 * d[0, :, 0, 1].sum()) + 5.0 * math.exp(-(H.rates[1] * d[1, :, 0, 1] ** 2).sum())
+            2.0 * math.exp(-1e-4 * d[:4, 0, 1].sum()) + 5.0 * math.exp(-(H.rates[1] * d[4:, 0, 1] ** 2).sum())
         )
 
     def test_posterior_and_likelihood_are_the_textbooks(self) -> None:
@@ -60,8 +65,8 @@ class TestProcess:
         seen, new = slice(0, 20), slice(20, 30)
         noisy = gram[seen, seen] + H.noise * np.eye(20)
         inverse, centre = np.linalg.inv(noisy), np.median(y[seen])
-        process = Process(Observations(d[:, :, seen, seen], y[seen]), H)
-        mean, deviation = process.predict(d[:, :, new, seen])
+        process = Process(Observations(d[:, seen, seen], y[seen]), H)
+        mean, deviation = process.predict(d[:, new, seen])
         assert process.clipped == 0
         assert mean == pytest.approx(centre + gram[new, seen] @ inverse @ (y[seen] - centre), rel=1e-8)
         expected = np.diag(gram[new, new] - gram[new, seen] @ inverse @ gram[seen, new])
@@ -94,8 +99,8 @@ class TestProcess:
         centre = np.median(y[:20])
         model.fit(np.arange(20)[:, None], y[:20] - centre)
         mean, deviation = model.predict(np.arange(20, 30)[:, None], return_std=True)
-        process = Process(Observations(d[:, :, :20, :20], y[:20]), H)
-        ours = process.predict(d[:, :, 20:, :20])
+        process = Process(Observations(d[:, :20, :20], y[:20]), H)
+        ours = process.predict(d[:, 20:, :20])
         assert ours[0] == pytest.approx(mean + centre, rel=1e-8)
         assert ours[1] == pytest.approx(deviation, rel=1e-8)
         assert process.likelihood == pytest.approx(model.log_marginal_likelihood_value_, rel=1e-8)
@@ -112,13 +117,13 @@ class TestProcess:
     def test_too_few_or_infinite_values_are_refused(self, wrong: list[float]) -> None:
         n = len(wrong)
         with pytest.raises(ValueError, match="two observations or more, all finite"):
-            Process(Observations(np.zeros((2, 4, n, n)), np.array(wrong)), H)
+            Process(Observations(np.zeros((8, n, n)), np.array(wrong)), H)
 
     def test_equal_values_and_equal_networks_are_no_trouble(self) -> None:
         rng = np.random.default_rng(0)
-        seen = Observations(np.zeros((2, 4, 6, 6)), np.full(6, 3.0))
+        seen = Observations(np.zeros((8, 6, 6)), np.full(6, 3.0))
         for h in sampled(seen, rng, 3, 20):
-            mean, deviation = Process(seen, h).predict(np.zeros((2, 4, 2, 6)))
+            mean, deviation = Process(seen, h).predict(np.zeros((8, 2, 6)))
             assert mean == pytest.approx([3.0, 3.0])
             assert np.isfinite(deviation).all()
 
@@ -126,11 +131,11 @@ class TestProcess:
         """Values drawn from a process: its own noise is nearer to what is drawn than the bounds' middle is."""
         d = between(40)
         rng = np.random.default_rng(3)
-        gram = kernel(d, Hyperparameters(1e-9, np.array([0.01, 100.0]), H.rates))
+        gram = kernel(d, Hyperparameters(1e-9, np.array([0.01, 100.0]), H.rates, H.inverses))
         y = rng.multivariate_normal(np.zeros(40), gram + 1e-6 * np.eye(40))
         drawn = sampled(Observations(d, y), np.random.default_rng(1), 50, 400)
         likelihoods = [Process(Observations(d, y), h).likelihood for h in drawn]
-        anywhere = sampled(Observations(d[:, :, :2, :2], y[:2]), np.random.default_rng(1), 50, 400)
+        anywhere = sampled(Observations(d[:, :2, :2], y[:2]), np.random.default_rng(1), 50, 400)
         others = [Process(Observations(d, y), h).likelihood for h in anywhere]
         assert np.mean(likelihoods) > np.mean(others)
 
@@ -157,10 +162,10 @@ class TestAcquisition:
     def test_what_is_pending_takes_deviation_away_and_leaves_the_mean(self) -> None:
         d, y = between(), values()
         alone, beside = (Surrogate(np.random.default_rng(0), 3, 50, 1.0) for _ in range(2))
-        alone.fit(d[:, :, :10, :10], y[:10], np.empty(0))
-        beside.fit(d[:, :, :15, :15], y[:10], np.full(5, 3.0))
-        mean, deviation = alone.predict(d[:, :, 20:, :10])
-        hallucinated = beside.predict(d[:, :, 20:, :15])
+        alone.fit(d[:, :10, :10], y[:10], np.empty(0))
+        beside.fit(d[:, :15, :15], y[:10], np.full(5, 3.0))
+        mean, deviation = alone.predict(d[:, 20:, :10])
+        hallucinated = beside.predict(d[:, 20:, :15])
         assert hallucinated[0] == pytest.approx(mean)
         assert (hallucinated[1] <= deviation + 1e-9).all()
         assert (hallucinated[1] < deviation - 1e-6).any()
@@ -193,7 +198,90 @@ class TestCells:
         assert len({(graph.labels, graph.edges) for graph in graphs if not graph.edges}) == 1
 
     def test_other_grids_have_no_graph(self) -> None:
-        assert not hasattr(open_benchmark("hpolib-naval").space, "as_graph")
+        assert "its space must have them as graphs" in Nasbot.misfit(GridSpace([Ordinal("width", (1, 2))]))
+
+
+class TestPerceptronsBesideScalars:
+    """HPOlib's and HPOBench's networks: section 4's product kernel."""
+
+    HPOLIB = {  # noqa: RUF012
+        "activation_fn_1": "tanh",
+        "activation_fn_2": "relu",
+        "batch_size": 32,
+        "dropout_1": 0.3,
+        "dropout_2": 0.0,
+        "init_lr": 0.1,
+        "lr_schedule": "const",
+        "n_units_1": 16,
+        "n_units_2": 512,
+    }
+
+    def test_two_layers_become_a_chain_and_the_rest_scalars(self) -> None:
+        space: Any = open_benchmark("hpolib-naval").space
+        configuration = space.from_values(self.HPOLIB)
+        graph = space.as_graph(configuration)
+        assert graph.labels == ("ip", "tanh", "relu", "linear", "op")
+        assert graph.units == (None, 16, 512, None, None)
+        assert graph.edges == {(0, 1), (1, 2), (2, 3), (3, 4)}
+        assert space.as_scalars(configuration) == pytest.approx((2 / 3, 0.5, 0.0, 1.0, 1.0))
+        check(graph)
+
+    def test_depth_and_width_become_a_chain(self) -> None:
+        space: Any = open_benchmark("hpobench-car").space
+        values = {**space.values((0,) * 5), "depth": 3, "width": 40, "batch_size": 256}
+        configuration = space.from_values(values)
+        assert space.as_graph(configuration).labels == ("ip", "relu", "relu", "relu", "softmax", "op")
+        assert space.as_graph(configuration).units[1:4] == (40, 40, 40)
+        assert space.as_scalars(configuration) == (0.0, 1.0, 0.0)
+        check(space.as_graph(configuration))
+
+    def test_graphs_are_as_many_as_architectures(self) -> None:
+        """144 of HPOlib, 30 of HPOBench, and what the graph and the scalars say together is everything."""
+        for name, architectures in (("hpolib-slice", 144), ("hpobench-kc1", 30)):
+            space: Any = open_benchmark(name).space
+            everything = list(space)
+            assert len({space.as_graph(c) for c in everything}) == architectures
+            assert len({(space.as_graph(c), space.as_scalars(c)) for c in everything}) == space.size
+
+    def test_the_kernel_is_the_product(self) -> None:
+        """Of the networks' kernel and scikit-learn's squared exponential with a length-scale for each scalar."""
+        kernels = pytest.importorskip("sklearn.gaussian_process.kernels")
+        space: Any = open_benchmark("hpolib-naval").space
+        rng = np.random.default_rng(0)
+        candidates = Evolved(space)
+        asked = [space.sample(rng) for _ in range(6)]
+        for configuration in asked:
+            candidates.add(configuration)
+        found = candidates.between()
+        networks = distances([encoded(space.as_graph(c)) for c in asked]).reshape(8, 6, 6)
+        assert found[:8] == pytest.approx(networks)
+        scales = np.array([0.2, 0.5, 1.0, 2.0, 0.7])
+        own = H._replace(inverses=0.5 / scales**2)
+        expected = kernel(networks, H) * kernels.RBF(scales)(np.array([space.as_scalars(c) for c in asked]))
+        assert kernel(found, own) == pytest.approx(expected, rel=1e-12)
+
+    def test_a_scalar_that_matters_gets_a_short_length_scale(self) -> None:
+        """Values that depend on the first scalar alone: its inverse is drawn the largest of the five."""
+        space: Any = open_benchmark("hpolib-naval").space
+        rng = np.random.default_rng(1)
+        candidates = Evolved(space)
+        asked = [space.sample(rng) for _ in range(60)]
+        for configuration in asked:
+            candidates.add(configuration)
+        y = np.array([math.sin(6 * space.as_scalars(c)[0]) for c in asked])
+        drawn = sampled(Observations(candidates.between(), y), rng, 20, 3000, scalars=5)
+        inverses = np.median([h.inverses for h in drawn], axis=0)
+        assert inverses.argmax() == 0
+
+    def test_it_is_searched_by_evolution_and_proposes_nothing_twice(self) -> None:
+        benchmark = open_benchmark("hpolib-slice")
+        assert isinstance(candidates_of(benchmark.space), Evolved)
+        method = MethodSpec.parse("nasbot:initial=4,draws=30").build(Problem.of(benchmark), np.random.default_rng(0))
+        asked = []
+        for number in range(16):
+            asked.append(method.ask())
+            method.tell(Observation(asked[-1], benchmark.evaluate(asked[-1], number), True))
+        assert len(set(asked)) == 16
 
 
 class TestMethods:
@@ -266,7 +354,7 @@ class TestMethods:
             evolved.add(configuration)
 
         def nearness(found: np.ndarray) -> np.ndarray:
-            return -found[1, 1, :, 0]
+            return -found[len(NUS) + 1, :, 0]
 
         assert listed.between() == pytest.approx(evolved.between(), abs=1e-6)
         best = [c.best(nearness, np.random.default_rng(0)) for c in (listed, evolved)]

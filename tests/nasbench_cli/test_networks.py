@@ -90,9 +90,3 @@ def test_perceptrons_are_searched_on_a_file(nasbench: Callable[..., Printed], tm
     lost = nasbench("run", "--method", "random", "--bench", "digits", "--target", "x", "--store", tmp_path / "other")
     assert lost.code == 2
     assert "--target is for benchmarks on a file" in lost.err
-
-
-def test_tables_that_are_no_networks_are_not_compared(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
-    done = nasbench("run", "--method", "nasbot", "--bench", "hpolib-naval", "--store", tmp_path / "store")
-    assert done.code == 2
-    assert "nasbot cannot run on hpolib-naval: it compares networks" in done.err
