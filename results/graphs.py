@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from results import networks
 from results.curves import Array, Curves
 from results.fragment import Fragment, Torn
+from results.part import Drawn, Part
 from results.plots import styled
 from results.store import Store
 
@@ -64,7 +66,13 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
     return Graphs(best, [plane for _, plane in sorted(planes.items())]) if best or planes else None
 
 
-def drawn(graphs: Graphs, curves: Curves) -> Iterator[tuple[tuple[str, ...], Figure]]:
+def part(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Part | None:
+    """Of a report on the fragments `chosen`; None where no run searches graphs of layers."""
+    found = load(chosen, curves)
+    return None if found is None else Part("networks", "Networks found", [], partial(drawn, found, curves))
+
+
+def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
     """Every figure, with the words of its name."""
     where = curves.settings[["bench", "constraint"]].to_numpy().tolist()
     for setting, (_, _, values) in sorted(graphs.best.items()):

@@ -31,6 +31,41 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
     return found
 
 
+def scores(curves: Curves) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """Every paper that prints scores of methods and data sets that we have runs of: its facts, and a row for each.
+
+    Columns: benchmark, published_as, method, published_method, published, published_std, ours (the median over seeds of
+    the final objective without a constraint), evaluations.
+    """
+    found = []
+    medians = medians_of(curves)
+    places = curves.settings[["bench", "constraint"]].to_numpy().tolist()
+    for path in sorted(Path(__file__).parent.glob("published/*.json")):
+        paper = json.loads(path.read_text())
+        rows = [
+            {
+                "benchmark": bench,
+                "published_as": paper["benchmarks"][bench],
+                "method": name,
+                "published_method": paper["methods"][name],
+                **dict(zip(("published", "published_std"), _score(paper, bench, name), strict=True)),
+                "ours": float(medians[setting, method, -1]),
+                "evaluations": curves.evaluations,
+            }
+            for setting, (bench, constraint) in enumerate(places)
+            for method, name in enumerate(curves.methods)
+            if constraint == "none" and "scores" in paper and bench in paper["benchmarks"] and name in paper["methods"]
+        ]
+        if rows:
+            found.append((paper, pd.DataFrame(rows)))
+    return found
+
+
+def _score(paper: dict[str, Any], bench: str, method: str) -> tuple[float, float]:
+    mean, deviation = paper["scores"][paper["methods"][method]][paper["benchmarks"][bench]]
+    return mean, deviation
+
+
 def _rows(
     curves: Curves, medians: Array, baseline: int, published: dict[str, Any], paper: dict[str, Any]
 ) -> list[dict[str, Any]]:

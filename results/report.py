@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,9 +19,7 @@ from results import graphs, page, panels, plots, searches, tables
 from results.curves import Curves, load, references, select
 from results.errors import Interrupted, StoreError, nearest
 from results.fragment import Fragment, written_aside
-from results.graphs import Graphs
-from results.searches import Searches, figures
-from results.searches.tables import beside_published, searched
+from results.part import Part
 from results.statistics import ranking, summaries
 from results.status import status
 from results.store import Store
@@ -38,6 +36,7 @@ _TERMINAL = (
     "comparison",
     "practical",
     "published",
+    "published-scores",
     "searches",
     "published-searches",
     "performance",
@@ -47,7 +46,7 @@ _TERMINAL = (
 )
 _TERMINAL_ROWS = 40
 _PAGE_POINTS, _FILE_POINTS = 41, 101  # of a line: more cannot be seen
-_MOST_FIGURES = 12  # of searches on the page; the files have them all
+_MOST_FIGURES = 12  # of a part on the page; the files have them all
 _LONGEST_SLUG = 150
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
@@ -91,15 +90,13 @@ def write(
     points = _checkpoints(curves, checkpoints, wishes)
     reference = _baseline(curves, baseline, wishes)
     made = _tables(curves, reference, points) | {t.name: t for t in tables.references(references(stores))}
-    found, nets = searches.load(chosen, curves), graphs.load(chosen, curves)
-    if found is not None:
-        own = [searched(found), *beside_published(found)]
-        made |= {table.name: table for table in own}
+    parts = [part for make in (searches.part, graphs.part) if (part := make(chosen, curves)) is not None]
+    made |= {table.name: table for part in parts for table in part.tables}
     made["settings"] = _settings(curves)
     contents: dict[str, bytes] = {}
     for form in sorted(set(plots.FORMATS) & set(formats)):
-        drawn = [*_figures(curves, reference, points[-1]), *(_search_figures(found) if found else ())]
-        drawn += _graph_figures(nets, curves) if nets else ()
+        own = ((_slug(".".join(words)), figure) for part in parts for words, figure in part.figures())
+        drawn = chain(_figures(curves, reference, points[-1]), own)
         contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in drawn}
     if "csv" in formats:
         contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
@@ -110,7 +107,7 @@ def write(
     if "html" in formats:
         fragments = [f for _, f in chosen]
         linked = "csv" in formats
-        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, found, nets)
+        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, parts)
         contents["index.html"] = text.encode()
     return Report(_write_all(out, contents), _text(curves, warnings, made, contents))
 
@@ -123,7 +120,7 @@ def _tables(curves: Curves, baseline: int, points: tuple[int, ...]) -> dict[str,
         made.append(tables.posthoc(curves, points[-1]))
         made += tables.beside_published(curves, baseline)
         made.append(tables.within(curves, baseline, points[-1]))
-    made += tables.targets(curves, points)
+    made += [*tables.published_scores(curves), *tables.targets(curves, points)]
     made += [tables.medians(curves, baseline, points[-1]), tables.performance(curves, points)]
     made += tables.held_out(curves)
     made.append(tables.feasibility(curves))
@@ -237,8 +234,7 @@ def _page(
     baseline: int,
     checkpoint: int,
     linked: bool,
-    found: Searches | None,
-    nets: Graphs | None,
+    parts: Sequence[Part],
 ) -> str:
     methods = {
         f.cell.method: {
@@ -250,7 +246,7 @@ def _page(
     failed = curves.runs[curves.runs["failure"] != ""]
     names = curves.settings[["bench", "constraint"]].agg(", ".join, axis=1)
     return page.render(
-        list(_sections(curves, made, baseline, checkpoint, found, nets)),
+        list(_sections(curves, made, baseline, checkpoint, parts)),
         curves.methods,
         title=wishes.get("title") or "nasbench report",
         warnings=warnings,
@@ -271,35 +267,12 @@ def _page(
     )
 
 
-def _search_figures(found: Searches) -> Iterator[tuple[str, Figure]]:
-    """Every figure of the searches by name."""
-    yield "search-entropy", plots.charts(figures.entropies(found), found.methods, "How sharp searches become")
-    for bench in dict.fromkeys(found.settings["bench"]):
-        drawn = figures.sizes(found, bench)
-        if drawn is not None:
-            yield f"search-sizes-{_slug(bench)}", drawn
-    for number, (bench, constraint) in enumerate(found.settings[["bench", "constraint"]].to_numpy().tolist()):
-        drawn = figures.accuracies(found, number)
-        if drawn is not None:
-            yield f"search-accuracies-{_slug(f'{bench}.{constraint}')}", drawn
-    for (setting, method), quantity, evolution in figures.evolutions(found):
-        where = [found.methods[method], *found.settings[["bench", "constraint"]].iloc[setting]]
-        yield f"search-{quantity}s-{_slug('.'.join(where))}", evolution
-
-
-def _graph_figures(nets: Graphs, curves: Curves) -> Iterator[tuple[str, Figure]]:
-    """Every figure of networks by name."""
-    for words, figure in graphs.drawn(nets, curves):
-        yield _slug(".".join(words)), figure
-
-
 def _sections(
     curves: Curves,
     made: dict[str, Table],
     baseline: int,
     checkpoint: int,
-    found: Searches | None,
-    nets: Graphs | None,
+    parts: Sequence[Part],
 ) -> Iterator[page.Section]:
     """The page's claims in order, each with its charts beside its tables."""
     drawn = [panels.ranks(curves, _PAGE_POINTS), panels.ranks_over_seconds(curves, _PAGE_POINTS)]
@@ -312,16 +285,12 @@ def _sections(
     reached = panels.targets(curves, _PAGE_POINTS)
     if reached is not None:
         yield page.Section("targets", "Targets reached", [made["targets"]], [reached])
-    if "published" in made:
-        yield page.Section("published", "Published beside reproduced", [made["published"]])
-    if found is not None:
-        shown = [table for name, table in made.items() if name in ("searches", "published-searches")]
-        diagrams = [_inline(plots.render(figure, "svg")) for _, figure in islice(_search_figures(found), _MOST_FIGURES)]
-        yield page.Section("searches", "Searches of one-shot methods", shown, diagrams=diagrams)
-    if nets is not None:
-        first = islice(_graph_figures(nets, curves), _MOST_FIGURES)
+    if printed := [made[name] for name in ("published", "published-scores") if name in made]:
+        yield page.Section("published", "Published beside reproduced", printed)
+    for part in parts:
+        first = islice(part.figures(), _MOST_FIGURES)
         diagrams = [_inline(plots.render(figure, "svg")) for _, figure in first]
-        yield page.Section("networks", "Networks found", diagrams=diagrams)
+        yield page.Section(part.name, part.title, part.tables, diagrams=diagrams)
     yield page.Section("medians", "Medians of every setting", [made["medians"]])
     if "held-out" in made:
         yield page.Section("held-out", "Test metrics of the incumbents", [made["held-out"]])

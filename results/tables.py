@@ -193,6 +193,27 @@ def beside_published(curves: Curves, baseline: int) -> list[Table]:
     return tables
 
 
+def published_scores(curves: Curves) -> list[Table]:
+    """Scores that a paper prints, and ours of the same method on data of the same name: a table a paper."""
+    made = []
+    for paper, data in published.scores(curves):
+        shown = pd.DataFrame(
+            {
+                "benchmark": data["benchmark"],
+                "method": data["method"],
+                "published as": data["published_method"] + ", " + data["published_as"],
+                "published": [f"{m:g} ± {s:g}" for m, s in data[["published", "published_std"]].to_numpy()],
+                "ours": data["ours"].map(number),
+            }
+        )
+        note = (
+            f"{paper['source']}. {paper['note']} Ours: the objective after {curves.evaluations} evaluations, median "
+            "over seeds."
+        )
+        made.append(Table("published-scores", "Published scores beside ours", note, data, shown))
+    return made
+
+
 def medians(curves: Curves, baseline: int, checkpoint: int) -> Table:
     """The median of every method on every setting at one checkpoint, a row a setting."""
     data = pd.DataFrame(

@@ -14,11 +14,28 @@ from matplotlib.ticker import MaxNLocator
 
 from results.curves import Array
 from results.panels import Panel, Series, style
-from results.plots import legend, styled
+from results.part import Drawn
+from results.plots import charts, legend, styled
 from results.searches.logs import Searches, bounds, parts, probabilities, sharpness
 
 _FEWEST = 4  # networks of which a density is drawn
 _LABEL = 16  # letters of a line of a violin's name
+
+
+def drawn(searches: Searches) -> Iterator[Drawn]:
+    """Every figure, with the words of its name."""
+    yield ("search-entropy",), charts(entropies(searches), searches.methods, "How sharp searches become")
+    for bench in dict.fromkeys(searches.settings["bench"]):
+        figure = sizes(searches, bench)
+        if figure is not None:
+            yield (f"search-sizes-{bench}",), figure
+    places = searches.settings[["bench", "constraint"]].to_numpy().tolist()
+    for number, (bench, constraint) in enumerate(places):
+        figure = accuracies(searches, number)
+        if figure is not None:
+            yield (f"search-accuracies-{bench}", constraint), figure
+    for (setting, method), quantity, evolution in evolutions(searches):
+        yield (f"search-{quantity}s-{searches.methods[method]}", *places[setting]), evolution
 
 
 def entropies(searches: Searches) -> list[Panel]:

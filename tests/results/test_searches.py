@@ -18,8 +18,8 @@ from results import Store, Trajectory
 from results.curves import load as load_curves
 from results.curves import select
 from results.report import write
-from results.searches import Searches, figures, load
-from results.searches.logs import sharpness, summary
+from results.searches import figures
+from results.searches.logs import Searches, load, sharpness, summary
 from results.searches.tables import beside_published, searched
 from results.trajectory import Cell
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
