@@ -25,6 +25,7 @@ _MOST = 2 * _UNMATCHED
 _ITERATIONS = 1_000_000
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 class Distance(NamedTuple):
@@ -116,7 +117,7 @@ def distance(one: Encoded, other: Encoded, nus: Sequence[float] = NUS) -> Distan
             found -= _greedy(*costs, weights, *masses)
             continue
         for i, nu in enumerate(nus):
-            saving, supply, demand = _useful(*costs, nu, *masses)
+            saving, supply, demand, _, _ = _useful(*costs, nu, *masses)
             if len(saving):
                 plan = emd_c(supply, demand, _MOST - saving, _ITERATIONS, 1)[0]
                 found[i] -= np.vdot(plan, saving)
@@ -135,7 +136,11 @@ def matching(one: Encoded, other: Encoded, nu: float) -> Matching:
         costs = _penalties(
             one.paths[rows], other.paths[columns], one.numbers[rows], other.numbers[columns], one.family.mismatch
         )
-        plan = _plan(costs[0] + nu * costs[1], one.masses[rows], other.masses[columns])
+        saving, supply, demand, some, others = _useful(*costs, nu, one.masses[rows], other.masses[columns])
+        plan = np.zeros(costs[0].shape)
+        if len(saving):
+            plan[np.ix_(some, others)] = emd_c(supply, demand, _MOST - saving, _ITERATIONS, 1)[0][:-1, :-1]
+        plan[costs[0] + nu * costs[1] >= _MOST] = 0.0  # saves nothing: left unmatched
         matched = plan > 0  # of labels that never match the penalty is infinite
         labels += float((plan[matched] * costs[0][matched]).sum())
         structure += nu * float((plan[matched] * costs[1][matched]).sum())
@@ -168,17 +173,6 @@ def compile_ahead() -> None:
     distance(Encoded(chain, FAMILIES["cnn"]), Encoded(chain, FAMILIES["cnn"]))
 
 
-def _plan(costs: Array, supply: Array, demand: Array) -> Array:
-    """What is matched with what, the penalty of what is not being one."""
-    padded = np.full((len(supply) + 1, len(demand) + 1), _UNMATCHED)
-    padded[:-1, :-1] = np.minimum(costs, _MOST)
-    padded[-1, -1] = 0.0
-    a, b = np.append(supply, demand.sum()), np.append(demand, supply.sum())
-    found: Array = emd_c(a, b, padded, _ITERATIONS, 1)[0][:-1, :-1]
-    found[costs >= _MOST] = 0.0
-    return found
-
-
 @njit(cache=True)
 def _greedy(labels: Array, structure: Array, nus: Array, supply: Array, demand: Array) -> Array:
     """What one layer saves by being matched with several, the best first, for each ν."""
@@ -199,10 +193,12 @@ def _greedy(labels: Array, structure: Array, nus: Array, supply: Array, demand: 
 
 
 @njit(cache=True)
-def _useful(labels: Array, structure: Array, nu: float, supply: Array, demand: Array) -> tuple[Array, Array, Array]:
+def _useful(
+    labels: Array, structure: Array, nu: float, supply: Array, demand: Array
+) -> tuple[Array, Array, Array, Mask, Mask]:
     """The transport problem of a block: what matching saves, and the masses, each with a place more for the unmatched.
 
-    Layers that no match saves anything for are left out; nothing is returned where none does.
+    Layers that no match saves anything for are left out, and which are in it follows; empty arrays where none is.
     """
     rows, columns = np.zeros(len(supply), np.bool_), np.zeros(len(demand), np.bool_)
     saving = np.zeros(labels.shape)
@@ -213,7 +209,7 @@ def _useful(labels: Array, structure: Array, nu: float, supply: Array, demand: A
                 rows[i] = columns[j] = True
     n, m = rows.sum(), columns.sum()
     if n == 0:
-        return np.zeros((0, 0)), np.zeros(0), np.zeros(0)
+        return np.zeros((0, 0)), np.zeros(0), np.zeros(0), rows, columns
     found, a, b = np.zeros((n + 1, m + 1)), np.zeros(n + 1), np.zeros(m + 1)
     r = 0
     for i in range(len(supply)):
@@ -227,7 +223,7 @@ def _useful(labels: Array, structure: Array, nu: float, supply: Array, demand: A
             a[r] = supply[i]
             r += 1
     a[n], b[m] = b.sum(), a.sum()
-    return found, a, b
+    return found, a, b, rows, columns
 
 
 @njit(cache=True)
