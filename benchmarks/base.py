@@ -69,6 +69,8 @@ class Benchmark(ABC):
     """How a configuration is evaluated, in a line, where there is more to say than looking it up."""
     reference: bool = False
     """A single network, for orientation: reports list its runs apart from the searches."""
+    gpus: float = 0.0
+    """The share of a GPU that an evaluation takes, where there is one."""
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
     False: costs are recorded, the clock is simulated."""

@@ -37,6 +37,13 @@ def _takes_data_dir(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def _takes_shard(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --shard."""
+    return click.option("--shard", metavar="I/N", help="Only the I-th of N parts, which together are everything.")(
+        command
+    )
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="nasbench")
 @click.option("--debug", is_flag=True, help="Show a traceback where something goes wrong.")
@@ -136,6 +143,7 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 )
 @click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Runs computed at the same time.")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
+@_takes_shard
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
 @_takes_data_dir
 def run(
@@ -152,6 +160,7 @@ def run(
     folder: Path | None,
     jobs: int,
     without: tuple[str, ...],
+    shard: str | None,
     retry_failed: bool,
 ) -> int:
     """Run methods on benchmarks and store every seed's trajectory.
@@ -193,7 +202,33 @@ def run(
         )
         wanted = suites.Suite(grids=(grid,))
     folder = folder or Path("runs") / (suite.stem if suite else "default")
-    return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed) else _DONE
+    part = None if shard is None else suites.Shard.parse(shard)
+    return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed, part) else _DONE
+
+
+@cli.command(short_help="Say what a suite takes: runs, hours, storage.")
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.option(
+    "--store",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="What is there already, and measured costs.  [default: runs/SUITE]",
+)
+@click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
+@_takes_shard
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_takes_data_dir
+def plan(suite: Path, folder: Path | None, without: tuple[str, ...], shard: str | None, as_json: bool) -> None:
+    """Say how many runs a suite has, what they take on one core, how much they store, and what is there already.
+
+    Times are the medians of the runs that the store has; for the others what methods and benchmarks state.
+    """
+    from nasbench_cli import planning, suites
+
+    wanted = suites.load_suite(suite).without(without)
+    part = None if shard is None else suites.Shard.parse(shard)
+    planning.plan(wanted, folder or Path("runs") / suite.stem, part, as_json)
 
 
 @cli.command(short_help="Say what a store holds, and how to finish it.")

@@ -126,7 +126,7 @@ def provenance() -> dict[str, Any]:
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),
-        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": _gpu()},
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu()},
     }
 
 
@@ -216,7 +216,7 @@ def _cpu() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
-def _gpu() -> str:
+def gpu() -> str:
     """The first NVIDIA GPU's model, from the driver's files (no library is loaded for it); empty if there is none."""
     for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         return path.read_text().partition("Model:")[2].partition("\n")[0].strip()

@@ -20,9 +20,10 @@ from benchmarks.errors import unknown
 from methods import MethodSpec
 from nasbench_cli import executors
 from nasbench_cli.catalogue import table
+from nasbench_cli.costs import Costs, span
 from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
 from nasbench_cli.progress import Progress
-from nasbench_cli.suites import Suite
+from nasbench_cli.suites import Shard, Suite
 from results import Store, StoreError
 from results.fragment import RunRecord
 from results.journal import drop_failed
@@ -34,9 +35,15 @@ _MOST_LINES = 24
 _WORTH_SAYING = 30.0  # seconds
 
 
-def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
-    """Computes the runs of a suite that the store lacks; returns whether any run of it failed or is missing."""
+def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool, shard: Shard | None = None) -> bool:
+    """Computes the runs of a suite that the store lacks; returns whether any run of it failed or is missing.
+
+    Args:
+        shard: a part of the suite; the others are some other machine's.
+    """
     planned = expand(suite.grids)
+    if shard is not None:
+        planned = shard.of(planned)
     _make_ready(planned, folder, retry_failed)
     store = Store.create(folder)
     store.supersede(p.cell for p in planned)
@@ -47,7 +54,7 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool) -> bool:
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
     _say_plan(missing)
-    _say_cost(missing, jobs)
+    _say_cost(missing, jobs, Costs(store))
     _say_crowd([p for p, seeds in missing if seeds], jobs)
     _say_long_beginnings([p for p, seeds in missing if seeds])
     work = executors.batches([(p, seeds) for p, seeds in missing if seeds], jobs)
@@ -197,25 +204,21 @@ def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
     click.echo(f"{wanted} runs in {len(missing)} cells: {state}")
 
 
-def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> None:
+def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Costs) -> None:
     """An estimate of the time, where it is worth a coffee: a method's own, and that of its evaluations."""
     seconds: dict[str, float] = {}
     for p, seeds in missing:
         if not seeds:
             continue
-        each = p.spec.method.seconds + open_benchmark(p.cell.bench).seconds / p.cell.workers
-        run = (p.cell.evals or 200) * each + p.beginning
-        if p.cell.seconds is not None and open_benchmark(p.cell.bench).live:
-            run = max(min(run, p.cell.seconds), p.beginning)
-        own = len(seeds) * run / jobs
+        own = len(seeds) * costs.of(p).seconds / jobs
         seconds[p.spec.name] = seconds.get(p.spec.name, 0.0) + own
     total = sum(seconds.values())
     if total > _WORTH_SAYING:
         longest_first = sorted(seconds.items(), key=lambda item: -item[1])
-        parts = ", ".join(f"{name} {_span(own)}" for name, own in longest_first if own > 1)
+        parts = ", ".join(f"{name} {span(own)}" for name, own in longest_first if own > 1)
         trained = any(_is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
-        click.echo(f"estimated: {_span(total)} with {cores} ({parts}); --without NAME leaves a method out")
+        click.echo(f"estimated: {span(total)} with {cores} ({parts}); --without NAME leaves a method out")
 
 
 def _say_long_beginnings(planned: list[PlannedCell]) -> None:
@@ -223,7 +226,7 @@ def _say_long_beginnings(planned: list[PlannedCell]) -> None:
     for p in planned:
         if p.cell.seconds is not None and p.beginning > p.cell.seconds:
             click.echo(
-                f"{p.cell.method} on {p.cell.bench} searches for about {_span(p.beginning)} before its first "
+                f"{p.cell.method} on {p.cell.bench} searches for about {span(p.beginning)} before its first "
                 f"evaluation, and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
                 err=True,
             )
@@ -243,14 +246,6 @@ def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
 
 def _is_live(planned: PlannedCell) -> bool:
     return open_benchmark(planned.cell.bench).live
-
-
-def _span(seconds: float) -> str:
-    """Seconds as people say them."""
-    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from benchmarks import UsageError, find_benchmark, parse_constraints
 from benchmarks.errors import unknown
 from methods import MethodSpec
-from nasbench_cli.plan import Grid, Protocol
+from nasbench_cli.plan import Grid, PlannedCell, Protocol
 
 T = TypeVar("T")
 
@@ -55,6 +55,31 @@ def parse_seeds(value: str | int) -> tuple[int, ...]:
     if not 0 < len(seeds) <= 1_000_000:
         raise UsageError(f"seeds {value!r} name no seed; write a count (20) or first:end (5:8 for 5, 6, 7)")
     return tuple(seeds)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of so many parts of a suite, which together are all of it."""
+
+    number: int
+    """From 1."""
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """`2/8`. Raises UsageError if malformed."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise UsageError(f"shard {text!r} must be i/n with 1 <= i <= n, for example 2/8")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:
+        """Every n-th run, counted over all cells: each part has some seeds of every method, and none twice."""
+        found, first = [], self.number - 1
+        for p in planned:
+            found.append(replace(p, seeds=p.seeds[first % self.count :: self.count]))
+            first -= len(p.seeds)
+        return [p for p in found if p.seeds]
 
 
 def parse_checkpoints(value: str) -> tuple[int, ...]:

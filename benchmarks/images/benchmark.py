@@ -54,6 +54,7 @@ class ImageBenchmark(Benchmark):
     """
 
     live = True
+    gpus = 0.25  # networks for images of 28 x 28: four beside each other fill one
 
     def __init__(
         self, dataset: Dataset, space: str = _PLAIN, recipe: str | None = None, epochs: int | None = None

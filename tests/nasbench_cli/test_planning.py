@@ -1,0 +1,94 @@
+"""What a suite takes, and parts of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks import UsageError
+from nasbench_cli.plan import expand
+from nasbench_cli.suites import Shard, load_suite
+from results import Store
+from results.store import content_hash
+from tests.conftest import Printed
+
+SUITE = """
+methods = ["random", "evolution:population=5,tournament=2"]
+benchmarks = ["nb201-cifar10", "hpolib-naval"]
+seeds = 7
+evals = 20
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SUITE)
+    return path
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 40])
+def test_shards_are_everything_once(suite: Path, count: int) -> None:
+    planned = expand(load_suite(suite).grids)
+    everything = {(p.cell.id, seed) for p in planned for seed in p.seeds}
+    parts = [[(p.cell.id, seed) for p in Shard(i + 1, count).of(planned) for seed in p.seeds] for i in range(count)]
+    flat = [run for part in parts for run in part]
+    assert len(flat) == len(everything) == 28
+    assert set(flat) == everything
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_shards_that_are_none_are_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match="must be i/n with 1 <= i <= n"):
+        Shard.parse(text)
+
+
+def test_shards_together_make_the_store_that_one_command_makes(
+    nasbench: Callable[..., Printed], suite: Path, tmp_path: Path
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert nasbench("run", "--suite", suite, "--store", whole).code == 0
+    for i in (2, 1, 3):
+        assert nasbench("run", "--suite", suite, "--shard", f"{i}/3", "--store", parts).code == 0
+    assert content_hash(Store.open(parts)) == content_hash(Store.open(whole))
+    assert "28 of them in" in nasbench("plan", suite, "--store", parts).out
+    one = tmp_path / "one"
+    assert nasbench("run", "--suite", suite, "--shard", "1/3", "--store", one).code == 0
+    assert sum(map(len, Store.open(one).runs().values())) == 10
+
+
+def test_a_plan_counts_runs_hours_and_bytes(nasbench: Callable[..., Printed], suite: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    before = json.loads(nasbench("plan", suite, "--store", store, "--json").out)
+    assert (before["runs"], before["stored"]) == (28, 0)
+    assert len(before["cells"]) == 4
+    assert not any(entry["measured"] for entry in before["cells"])
+    assert before["bytes"] == pytest.approx(28 * 20 * before["bytes_a_row"])
+    assert not store.exists()
+    assert nasbench("run", "--suite", suite, "--without", "evolution", "--store", store).code == 0
+    after = json.loads(nasbench("plan", suite, "--store", store, "--json").out)
+    assert (after["runs"], after["stored"]) == (28, 14)
+    by_method = {(e["method"].partition(":")[0], e["bench"]): e for e in after["cells"]}
+    assert by_method["random", "hpolib-naval"]["measured"]
+    assert by_method["random", "hpolib-naval"]["cpu_seconds"] == 0
+    assert not by_method["evolution", "hpolib-naval"]["measured"]
+    rows = sum(run.rows for runs in Store.open(store).runs().values() for run in runs.values())
+    assert rows == 280
+    size = sum(fragment.path.stat().st_size for fragment in Store.open(store).fragments())
+    assert after["bytes_a_row"] == pytest.approx(size / rows)
+    part = json.loads(nasbench("plan", suite, "--store", store, "--shard", "2/4", "--json").out)
+    assert part["runs"] == 7
+
+
+def test_a_plan_states_live_runs_by_their_budget(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    (tmp_path / "live.toml").write_text(
+        'methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 3\nworkers = 2\nbudget_seconds = 40\n'
+    )
+    facts = json.loads(nasbench("plan", tmp_path / "live.toml", "--store", tmp_path / "store", "--json").out)
+    (entry,) = facts["cells"]
+    assert entry["seconds_a_run"] == 40
+    assert entry["cpu_seconds"] == 3 * 40 * 2
