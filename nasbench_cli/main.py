@@ -231,6 +231,21 @@ def plan(suite: Path, folder: Path | None, without: tuple[str, ...], shard: str 
     planning.plan(wanted, folder or Path("runs") / suite.stem, part, as_json)
 
 
+@cli.command(short_help="Try whether a method or a benchmark keeps its promises.")
+@click.argument("name", metavar="METHOD[:OPTION=VALUE,…]|BENCHMARK")
+@click.option("--bench", metavar="NAME", help="What to try a method on.  [default: one that it fits]")
+@_takes_data_dir
+def check(name: str, bench: str | None) -> int:
+    """Try whether a method or a benchmark, a plug-in of yours above all, keeps the promises that the harness relies on.
+
+    Same seed, same result; exact resume; workers that finish in any order; failed evaluations; constraints; foreign
+    configurations; JSON and back; no global random state. `nasbench_cli.checks` has the same for your own tests.
+    """
+    from nasbench_cli.checks.command import check as tried
+
+    return _DONE if tried(name, bench) else _SOME_FAILED
+
+
 @cli.command(short_help="Say what a store holds, and how to finish it.")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,14 @@
+"""What every method and every benchmark promises, as checks: for `nasbench check`, and for a plug-in's own tests.
+
+In a test file of the plug-in:
+
+    @pytest.mark.parametrize("check", METHOD_CHECKS, ids=str)
+    def test_my_method(check):
+        check("my-method")
+"""
+
+from nasbench_cli.checks.base import Check, Failed
+from nasbench_cli.checks.benchmarks import BENCHMARK_CHECKS
+from nasbench_cli.checks.methods import METHOD_CHECKS
+
+__all__ = ["BENCHMARK_CHECKS", "METHOD_CHECKS", "Check", "Failed"]

@@ -1,0 +1,201 @@
+"""What a benchmark promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks import Benchmark, UsageError
+from benchmarks.space import Configuration
+from benchmarks.space.base import ForeignConfiguration
+from nasbench_cli.checks.base import (
+    Check,
+    changes,
+    check_member,
+    global_state,
+    require,
+    require_untouched,
+    same,
+    scrambled,
+)
+from nasbench_cli.plan import open_benchmark
+
+_SAMPLES, _LIVE_EVALUATIONS = 50, 2
+_FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))
+
+
+def _rng() -> Generator:
+    return np.random.default_rng(0)
+
+
+def _evaluated(benchmark: Benchmark) -> list[tuple[Configuration, int]]:
+    """Configurations and seeds: few where each is a training."""
+    rng = _rng()
+    count = _LIVE_EVALUATIONS if benchmark.live else _SAMPLES
+    return [(benchmark.space.sample(rng), int(rng.integers(2**63))) for _ in range(count)]
+
+
+def _is_described(benchmark: Benchmark) -> None:
+    for name in ("name", "family", "source", "licence", "checksum"):
+        require(getattr(benchmark, name, ""), f"{name} is empty: it is part of a run's identity or provenance")
+    require(benchmark.metrics, "it has no metric")
+    names = [metric.name for metric in benchmark.metrics]
+    require(len(set(names)) == len(names), f"two metrics have one name: {names}")
+    require(benchmark.objective.minimize, f"the first metric, {names[0]}, is maximised: the objective is minimised")
+    require(not benchmark.objective.held_out, f"the objective {names[0]} is measured on a test split")
+
+
+def _space_holds_together(benchmark: Benchmark) -> None:
+    rng, space = _rng(), benchmark.space
+    for _ in range(_SAMPLES):
+        configuration = space.sample(rng)
+        check_member(space, configuration, "sample")
+        neighbour = space.mutate(configuration, rng)
+        check_member(space, neighbour, "mutate")
+        require(neighbour != configuration, f"mutate leaves {configuration!r} as it is")
+    one, other = np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(5):
+        require(space.sample(one) == space.sample(other), "sample draws from something else than the generator it gets")
+
+
+def _refuses_what_is_foreign(benchmark: Benchmark) -> None:
+    for foreign in _FOREIGN:
+        try:
+            benchmark.space.check(foreign)
+        except ForeignConfiguration:
+            continue
+        except Exception as error:
+            require(False, f"check({foreign!r}) raises {type(error).__name__} instead of ForeignConfiguration")
+        require(False, f"check accepts {foreign!r}")
+
+
+def _same_seed_same_scores(benchmark: Benchmark) -> None:
+    benchmark.make_ready()
+    measured = [i for i, metric in enumerate(benchmark.metrics) if metric.split is not None or metric.cheap]
+    for configuration, seed in _evaluated(benchmark):
+        first = benchmark.evaluate(configuration, seed)
+        scrambled()
+        second = benchmark.evaluate(configuration, seed)
+        columns = measured if benchmark.live else range(len(benchmark.metrics))  # seconds are measured anew
+        one, other = ([evaluation.metrics[i] for i in columns] for evaluation in (first, second))
+        require(
+            same(one, other) and first.status == second.status,
+            f"{benchmark.space.to_json(configuration)} with seed {seed} scores {one}, then {other}",
+        )
+
+
+def _evaluations_are_whole(benchmark: Benchmark) -> None:
+    benchmark.make_ready()
+    for configuration, seed in _evaluated(benchmark):
+        metrics, cost, status, reason = benchmark.evaluate(configuration, seed)
+        where = f"the evaluation of {benchmark.space.to_json(configuration)}"
+        require(len(metrics) == len(benchmark.metrics), f"{where} has {len(metrics)} metrics, not all that it lists")
+        require(math.isfinite(cost) and cost >= 0, f"{where} costs {cost} seconds")
+        require(status in ("ok", "failed", "infeasible"), f"{where} has status {status!r}")
+        if status == "ok":
+            require(not math.isnan(metrics[0]), f"{where} is ok and has no objective")
+        else:
+            require(reason, f"{where} is {status} without a reason")
+            require(all(map(math.isnan, metrics)), f"{where} is {status} and has metrics: they are NaN then")
+
+
+def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
+    benchmark.make_ready()
+    for configuration, seed in _evaluated(benchmark):
+        evaluation = benchmark.evaluate(configuration, seed)
+        for column, metric in enumerate(benchmark.metrics):
+            if metric.cheap and evaluation.status == "ok":
+                known = benchmark.known(column, configuration)
+                require(
+                    same([known], [evaluation.metrics[column]]),
+                    f"{metric.name} is {known} before an evaluation and {evaluation.metrics[column]} after it",
+                )
+            elif not metric.cheap:
+                try:
+                    benchmark.known(column, configuration)
+                except UsageError:
+                    continue
+                require(False, f"{metric.name} is known without an evaluation, but not declared cheap")
+
+
+def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
+    block = benchmark.space.sample_block(_SAMPLES, _rng())
+    if block is None:
+        return "its space has no blocks"
+    rng = _rng()
+    configurations = [benchmark.space.sample(rng) for _ in range(_SAMPLES)]
+    seeds = np.arange(_SAMPLES, dtype=np.uint64)
+    found = None if benchmark.live else benchmark.evaluate_block(block, seeds)
+    if found is None:
+        return "it evaluates no blocks"
+    single = [benchmark.evaluate(c, int(seed)).metrics for c, seed in zip(configurations, seeds, strict=True)]
+    require(same(found, single), "evaluate_block and evaluate give different metrics for what the same seed samples")
+    return None
+
+
+def _quantiles_bound_shares(benchmark: Benchmark) -> str | None:
+    """Of cheap metrics, which can be had for many configurations."""
+    rng, told = _rng(), []
+    configurations = [benchmark.space.sample(rng) for _ in range(400)]
+    for column, metric in enumerate(benchmark.metrics):
+        if not metric.cheap:
+            continue
+        try:
+            limit = benchmark.quantile(column, 0.25)
+        except UsageError:
+            told.append(f"no quantiles of {metric.name}")
+            continue
+        below = np.mean([benchmark.known(column, c) <= limit for c in configurations])
+        require(below > 0.1, f"its 0.25-quantile of {metric.name}, {limit:g}, has {below:.0%} of 400 samples below it")
+    return "; ".join(told) or None
+
+
+def _no_score_beats_the_oracle(benchmark: Benchmark) -> str | None:
+    oracle = benchmark.oracle(())
+    if oracle is None:
+        return "its oracle is not known"
+    for configuration, seed in _evaluated(benchmark):
+        score = benchmark.evaluate(configuration, seed).metrics[0]
+        require(not score < oracle.best, f"{benchmark.space.to_json(configuration)} scores {score}, below the oracle")
+        require(not score > oracle.worst, f"{benchmark.space.to_json(configuration)} scores {score}, above the worst")
+    return None
+
+
+def _refuses_what_there_is_not(benchmark: Benchmark) -> None:
+    for what, call in (
+        ("fidelity of 987654321 epochs", lambda: benchmark.at(987_654_321)),
+        ("variant", lambda: benchmark.variant("no-such-variant")),
+        ("metric", lambda: benchmark.column("no-such-metric")),
+    ):
+        try:
+            call()
+        except UsageError:
+            continue
+        require(False, f"a {what} that it has not is no UsageError")
+
+
+def _leaves_global_state(benchmark: Benchmark) -> None:
+    benchmark.make_ready()
+    state = global_state()
+    for configuration, seed in _evaluated(benchmark)[:5]:
+        benchmark.evaluate(configuration, seed)
+        benchmark.space.mutate(configuration, _rng())
+    require_untouched(changes(state))
+
+
+_ALL = {
+    "says what it is": _is_described,
+    "its space is consistent": _space_holds_together,
+    "refuses foreign configurations": _refuses_what_is_foreign,
+    "same seed, same scores": _same_seed_same_scores,
+    "evaluations are whole": _evaluations_are_whole,
+    "cheap metrics are known beforehand": _cheap_metrics_are_known,
+    "blocks equal single evaluations": _blocks_equal_single_evaluations,
+    "quantiles bound shares": _quantiles_bound_shares,
+    "no score beats the oracle": _no_score_beats_the_oracle,
+    "refuses what there is not": _refuses_what_there_is_not,
+    "leaves global random state alone": _leaves_global_state,
+}
+BENCHMARK_CHECKS = tuple(Check(promise, function, open_benchmark) for promise, function in _ALL.items())

@@ -1,0 +1,279 @@
+"""What a search method promises (`methods.Method`)."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks import Benchmark, Bound, Evaluation, UsageError
+from benchmarks.space import Configuration, Space
+from benchmarks.space.base import ForeignConfiguration, Values
+from methods import Method, MethodSpec, Observation, Problem
+from nasbench_cli.checks.base import (
+    Check,
+    Failed,
+    changes,
+    check_member,
+    global_state,
+    require,
+    require_untouched,
+    scrambled,
+)
+from nasbench_cli.plan import open_benchmark
+
+_TRIED = ("nb201-cifar10", "digits@1")
+_EVALUATIONS, _LIVE_EVALUATIONS = 24, 4
+_PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
+
+
+class Usual(NamedTuple):
+    """A search with one worker and nothing in its way."""
+
+    asked: list[Configuration]
+    seconds: float
+    """Of one suggestion."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A method, and a benchmark that it fits."""
+
+    spec: MethodSpec
+    benchmark: Benchmark
+
+    @classmethod
+    def of(cls, method: str, bench: str | None = None) -> Trial:
+        """The same for the same names: checks share its usual search.
+
+        Raises UsageError for names there are not, or where the method does not fit.
+        """
+        return _trial(method, bench)
+
+    @cached_property
+    def usual(self) -> Usual:
+        """What it proposes one after the other."""
+        begin = perf_counter()
+        method = self.method()
+        asked = _search(self, method)
+        seconds = perf_counter() - begin - method.beginning
+        return Usual(asked, seconds / self.count)
+
+    @property
+    def count(self) -> int:
+        """Of evaluations in a search."""
+        return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
+
+    def method(self, bounds: Sequence[Bound] = (), state: Path | None = None) -> Method:
+        """A new one, always with the same generator."""
+        return self.spec.build(Problem.of(self.benchmark, tuple(bounds), state), np.random.default_rng(5))
+
+    def evaluated(self, configuration: Configuration, number: int, bounds: Sequence[Bound] = ()) -> Observation:
+        """What the harness would tell: nothing measured on a test split."""
+        evaluation = _score(self.benchmark, configuration, number)
+        hidden = [
+            math.nan if m.held_out else v for m, v in zip(self.benchmark.metrics, evaluation.metrics, strict=True)
+        ]
+        holds = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+        ok = evaluation.status == "ok"
+        return Observation(configuration, evaluation._replace(metrics=tuple(hidden)), ok and holds)
+
+
+@cache
+def _trial(method: str, bench: str | None) -> Trial:
+    spec = MethodSpec.parse(method)
+    misfits = []
+    for name in (bench,) if bench else _TRIED:
+        benchmark = open_benchmark(name)
+        misfit = spec.method.misfit(benchmark.space)
+        if not misfit:
+            benchmark.make_ready()
+            spec.method.make_ready()
+            return Trial(spec, benchmark)
+        misfits.append(f"on {name} it {misfit}")
+    raise UsageError(f"{method} cannot be tried: {'; '.join(misfits)}; name another benchmark with --bench")
+
+
+def _score(benchmark: Benchmark, configuration: Configuration, number: int) -> Evaluation:
+    """A live benchmark is not asked: its scores are made up, its cheap metrics true."""
+    if not benchmark.live:
+        return benchmark.evaluate(configuration, number)
+    rng = np.random.default_rng(number)
+    metrics = [
+        benchmark.known(column, configuration) if metric.cheap else float(rng.random())
+        for column, metric in enumerate(benchmark.metrics)
+    ]
+    if any(map(math.isnan, metrics)):  # as it would be before training
+        return Evaluation((math.nan,) * len(metrics), 0.0, "infeasible", "dead")
+    return Evaluation(tuple(metrics), 1.0)
+
+
+def _failure(benchmark: Benchmark, configuration: Configuration) -> Observation:
+    nothing = (math.nan,) * len(benchmark.metrics)
+    return Observation(configuration, Evaluation(nothing, 1.0, "failed", "made to fail"), False)
+
+
+def _search(
+    trial: Trial,
+    method: Method,
+    workers: int = 1,
+    bounds: Sequence[Bound] = (),
+    fails: Callable[[int], bool] = lambda _: False,
+) -> list[Configuration]:
+    """What it proposes; of several that are pending the last one that began is told first."""
+    asked: list[Configuration] = []
+    pending: list[Configuration] = []
+    while len(asked) < trial.count:
+        while len(pending) < workers:
+            asked.append(method.ask())
+            check_member(trial.benchmark.space, asked[-1], "ask")
+            pending.append(asked[-1])
+        configuration, number = pending.pop(), len(asked)
+        if fails(number):
+            method.tell(_failure(trial.benchmark, configuration))
+        else:
+            method.tell(trial.evaluated(configuration, number, bounds))
+    return asked
+
+
+def _proposes_members(trial: Trial) -> None:
+    require(trial.usual.asked, "it proposes nothing")
+
+
+def _same_seed_same_proposals(trial: Trial) -> None:
+    """And once everything is loaded, which may draw, the random state that all code shares stays as it is."""
+    first = trial.usual.asked
+    scrambled()
+    state = global_state()
+    second = _search(trial, trial.method())
+    _require_equal(trial, first, second, "the same generator and the same tells")
+    require_untouched(changes(state))
+
+
+def _workers_in_any_order(trial: Trial) -> None:
+    first = _search(trial, trial.method(), workers=3)
+    _require_equal(trial, first, _search(trial, trial.method(), workers=3), "three workers told in the same order")
+
+
+def _resumes_exactly(trial: Trial) -> None:
+    """Half a search is forgotten, but for the file that a method may keep, and asked and told again."""
+    half = trial.count // 2
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "state"
+        interrupted, resumed = trial.method(state=state), []
+        for number in range(1, half + 1):
+            interrupted.tell(trial.evaluated(interrupted.ask(), number))
+        again = trial.method(state=state)
+        for number in range(1, trial.count + 1):
+            resumed.append(again.ask())
+            again.tell(trial.evaluated(resumed[-1], number))
+    _require_equal(trial, trial.usual.asked, resumed, "a resume from half of a search")
+
+
+def _lives_with_failures(trial: Trial) -> None:
+    _search(trial, trial.method(), fails=lambda number: number % 3 == 0)
+    _search(trial, trial.method(), workers=2, fails=lambda _: True)
+
+
+def _takes_constraints(trial: Trial) -> str | None:
+    cheap = [i for i, metric in enumerate(trial.benchmark.metrics) if metric.cheap]
+    if not cheap:
+        return f"{trial.benchmark.name} has no cheap metric to constrain"
+    column = cheap[0]
+    metric = trial.benchmark.metrics[column]
+    rng = np.random.default_rng(0)
+    known = [trial.benchmark.known(column, trial.benchmark.space.sample(rng)) for _ in range(100)]
+    reachable = Bound(metric, column, float(np.nanmedian(known)), upper=True)
+    _search(trial, trial.method([reachable]), bounds=[reachable])
+    first = trial.evaluated(trial.usual.asked[0], 1).objective
+    never = Bound(trial.benchmark.objective, 0, -1 - abs(first), upper=True)  # known after an evaluation only
+    _search(trial, trial.method([reachable, never]), bounds=[reachable, never])
+    return None
+
+
+def _refuses_other_spaces(trial: Trial) -> None:
+    space = _Bare()
+    misfit = trial.spec.method.misfit(space)
+    if misfit:
+        require(isinstance(misfit, str), "misfit is no sentence")
+        return
+    bare = Problem(space, trial.benchmark.objective)
+    try:
+        method = trial.spec.build(bare, np.random.default_rng(0))
+        space.check(method.ask())
+    except Exception as error:
+        raise Failed(
+            f"a space without any view fits, as it says, but searching it ends with {type(error).__name__}: {error}; "
+            "name the views it calls in `needs`"
+        ) from error
+
+
+def _refuses_wrong_options(trial: Trial) -> None:
+    for option in ("no-such-option=1", "malformed"):
+        try:
+            MethodSpec.parse(f"{trial.spec.name}:{option}")
+        except UsageError:
+            continue
+        require(False, f"the option {option} is accepted")
+
+
+def _thinks_as_fast_as_it_says(trial: Trial) -> str:
+    """A figure to tell, not to judge: it depends on the machine."""
+    each, stated = trial.usual.seconds, trial.spec.method.seconds
+    verdict = "" if each <= _PATIENCE * max(stated, _LEAST) else ": a suite's estimate will be far off"
+    return f"{1000 * each:.3g} ms a suggestion here, {1000 * stated:.3g} ms stated{verdict}"
+
+
+def _require_equal(trial: Trial, one: list[Configuration], other: list[Configuration], what: str) -> None:
+    for number, (a, b) in enumerate(zip(one, other, strict=True), 1):
+        if a != b:
+            space = trial.benchmark.space
+            raise Failed(f"{what} lead to {space.to_json(a)} and {space.to_json(b)} as proposal {number}")
+
+
+class _Bare(Space):
+    """A hundred numbers, and nothing that the protocol does not ask for."""
+
+    def sample(self, rng: Generator) -> int:
+        return int(rng.integers(100))
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> int:
+        return int(configuration + 1) % 100
+
+    def check(self, configuration: Configuration) -> None:
+        if type(configuration) is not int or not 0 <= configuration < 100:
+            raise ForeignConfiguration(f"{configuration!r} is not a number below 100")
+
+    def values(self, configuration: Configuration) -> Values:
+        return {"number": configuration}
+
+    def from_values(self, values: Values) -> int:
+        return int(values["number"])
+
+    def to_json(self, configuration: Configuration) -> str:
+        return f'{{"number": {configuration}}}'
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        return [("number", "integer", "0 to 99")]
+
+
+_ALL = {
+    "proposes members of the space": _proposes_members,
+    "same seed, same proposals, whatever else draws": _same_seed_same_proposals,
+    "workers may finish in any order": _workers_in_any_order,
+    "resumes exactly": _resumes_exactly,
+    "lives with failed evaluations": _lives_with_failures,
+    "takes constraints": _takes_constraints,
+    "refuses spaces it cannot search": _refuses_other_spaces,
+    "refuses options it does not have": _refuses_wrong_options,
+    "thinks as fast as it says": _thinks_as_fast_as_it_says,
+}
+METHOD_CHECKS = tuple(Check(promise, function, Trial.of) for promise, function in _ALL.items())

@@ -1,0 +1,325 @@
+"""`nasbench check`: ours pass, what breaks a promise is found, and the template of a plug-in passes once installed."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from benchmarks import BENCHMARKS, Evaluation
+from benchmarks.errors import UsageError
+from benchmarks.space import Configuration, GridSpace, Ordinal
+from methods import METHODS, MethodSpec, Observation, Problem
+from nasbench_cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench_cli.checks.methods import Trial
+from tests.conftest import Printed
+from tests.nasbench_cli.toys import Careful, Toy
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
+
+TRIED = {
+    "nasbot": ("nasbot:draws=20,initial=4", "hpolib-slice"),
+    "ax-nei": ("ax-nei:initial=24",),
+    "darts": ("darts:epochs=1",),
+    "milenas": ("milenas:epochs=1",),
+    "zo-darts": ("zo-darts:epochs=1,T=2",),
+    "zo-darts+": ("zo-darts+:epochs=1,T=2,stop=1,every=1",),
+    "zo-darts++": ("zo-darts++:epochs=1,T=2,stop=1,every=1,theta=0",),
+}
+"""What is tried smaller than its defaults; and everything else as it is."""
+EXTRAS = {
+    **dict.fromkeys(("ax-nei",), "ax"),
+    **dict.fromkeys(("cnsga2", "optuna-tpe", "optuna-gp"), "optuna"),
+    "rf-cei": "sklearn",
+    **dict.fromkeys(("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++"), "torch"),
+    **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
+}
+LIVE = ("digits@1", "digits/nasbench201@1", "digits/cnn@1")
+
+
+@pytest.mark.parametrize("name", METHODS.names())
+def test_our_methods_keep_their_promises(name: str) -> None:
+    if name in EXTRAS:
+        pytest.importorskip(EXTRAS[name])
+    if name == "optuna-gp":
+        pytest.importorskip("torch")
+    for check in METHOD_CHECKS:
+        check(*TRIED.get(name, (name,)))
+
+
+@pytest.mark.parametrize(
+    "name", [*(n for n in BENCHMARKS.names() if not n.startswith("medmnist-") and n != "digits"), *LIVE]
+)
+def test_our_benchmarks_keep_their_promises(name: str) -> None:
+    if name in LIVE:
+        pytest.importorskip("torch")
+        pytest.importorskip("sklearn")
+    for check in BENCHMARK_CHECKS:
+        check(name)
+
+
+def by_promise(checks: tuple[Check, ...], words: str) -> Check:
+    (found,) = (check for check in checks if words in check.promise)
+    return found
+
+
+class Known(Toy):
+    """As it should be."""
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        return float(configuration[0]) if column == 1 else super().known(column, configuration)
+
+
+class Forgetful(Careful):
+    """Draws from the state that all code shares."""
+
+    def ask(self) -> Configuration:
+        random.random()
+        return super().ask()
+
+
+class Global(Careful):
+    """Decides by the state that all code shares."""
+
+    def ask(self) -> Configuration:
+        return self.space.sample(np.random.default_rng(random.randrange(10**9)))
+
+    def tell(self, observation: Observation) -> None:
+        """Learns nothing."""
+
+
+class Foreign(Careful):
+    """Proposes what is not of the space."""
+
+    def ask(self) -> Any:
+        return [0, 0, 0, 0]
+
+
+class Fragile(Careful):
+    """Cannot go on after a failure."""
+
+    def tell(self, observation: Observation) -> None:
+        if math.isnan(observation.objective):
+            raise ValueError("nan")
+
+
+class Impatient(Careful):
+    """Expects its answers in the order in which it asked."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self.waiting: list[Configuration] = []
+
+    def ask(self) -> Configuration:
+        self.waiting.append(self.space.sample(self.rng))
+        return self.waiting[-1]
+
+    def tell(self, observation: Observation) -> None:
+        if observation.configuration != self.waiting.pop(0):
+            raise RuntimeError("not what I asked for first")
+
+
+class Hidden(Careful):
+    """Calls a view that it does not name."""
+
+    def ask(self) -> Configuration:
+        return self.space.as_flat().sample(self.rng)  # type: ignore[attr-defined]
+
+
+class Unforgiving(Careful):
+    """Cannot go on while nothing is feasible."""
+
+    def tell(self, observation: Observation) -> None:
+        if not observation.feasible and observation.evaluation.status == "ok":
+            raise ValueError("infeasible")
+
+
+class Resumed(Careful):
+    """Leaves a file behind, and does something else where it finds it."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self.state = problem.state
+
+    def ask(self) -> Configuration:
+        if self.state is not None and self.state.exists():
+            return self.space.mutate(super().ask(), self.rng)
+        if self.state is not None:
+            self.state.write_text("here")
+        return super().ask()
+
+    def tell(self, observation: Observation) -> None:
+        """Learns nothing."""
+
+
+@pytest.mark.parametrize(
+    ("method", "promise", "sentence"),
+    [
+        (Forgetful, "same seed", "draws from the global random state of random"),
+        (Global, "same seed", "lead to .* as proposal 1"),
+        (Foreign, "proposes members", "not of the space"),
+        (Fragile, "failed evaluations", "nan"),
+        (Impatient, "any order", "not what I asked for first"),
+        (Hidden, "refuses spaces", "name the views it calls"),
+        (Unforgiving, "takes constraints", "infeasible"),
+        (Resumed, "resumes exactly", "a resume from half of a search"),
+    ],
+)
+def test_a_method_that_breaks_a_promise_is_found(
+    method: type[Careful], promise: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS._items, "broken", method)
+    trial = Trial(MethodSpec("broken"), Known())
+    with pytest.raises(Exception, match=sentence):
+        by_promise(METHOD_CHECKS, promise).function(trial)
+
+
+def test_a_method_that_keeps_them_passes_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS._items, "careful", Careful)
+    for check in METHOD_CHECKS:
+        check.function(Trial(MethodSpec("careful"), Known()))
+
+
+class Drifting(Known):
+    """Scores differently each time."""
+
+    calls: ClassVar[list[int]] = []
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        self.calls.append(seed)
+        return Evaluation((float(len(self.calls)), float(configuration[0])), 1.0)
+
+
+class Short(Known):
+    """Lacks a metric."""
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return Evaluation((1.0,), 1.0)
+
+
+class Guessing(Known):
+    """Knows something else beforehand."""
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        return -1.0 if column == 1 else super().known(column, configuration)
+
+
+class Nameless(Known):
+    """Does not say where its data come from."""
+
+    source = ""
+
+
+class Stuck(Known):
+    """Mutates into itself."""
+
+    class _Space(GridSpace):
+        def mutate(self, configuration: Configuration, rng: Generator) -> Any:
+            return configuration
+
+    space = _Space([Ordinal("digit", tuple(range(10)))])
+
+
+class Welcoming(Known):
+    """Accepts whatever comes."""
+
+    class _Space(GridSpace):
+        def check(self, configuration: Configuration) -> None:
+            pass
+
+    space = _Space([Ordinal("digit", tuple(range(10)))])
+
+
+class Shared(Known):
+    """Draws from the state that all code shares."""
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        np.random.random()
+        return super().evaluate(configuration, seed)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "promise", "sentence"),
+    [
+        (Drifting, "same seed", "then"),
+        (Short, "evaluations are whole", "has 1 metrics"),
+        (Guessing, "known beforehand", "before an evaluation"),
+        (Nameless, "says what it is", "source is empty"),
+        (Stuck, "consistent", "as it is"),
+        (Welcoming, "foreign", "check accepts None"),
+        (Shared, "global random state", "numpy"),
+    ],
+)
+def test_a_benchmark_that_breaks_a_promise_is_found(benchmark: type[Toy], promise: str, sentence: str) -> None:
+    with pytest.raises(Failed, match=sentence):
+        by_promise(BENCHMARK_CHECKS, promise).function(benchmark())
+
+
+def test_a_benchmark_that_keeps_them_passes_every_check() -> None:
+    for check in BENCHMARK_CHECKS:
+        check.function(Known())
+
+
+def test_the_command_says_what_is_kept(nasbench: Callable[..., Printed]) -> None:
+    done = nasbench("check", "evolution:population=5,tournament=2", "--bench", "hpolib-naval")
+    assert done.code == 0
+    assert "ok      resumes exactly" in done.out
+    assert "9 of 9 promises kept" in done.out
+    assert nasbench("check", "hpolib-naval").code == 0
+
+
+def test_the_command_says_what_is_broken(nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> None:
+    METHODS.names()
+    monkeypatch.setitem(METHODS._items, "fragile", Fragile)
+    done = nasbench("check", "fragile")
+    assert done.code == 1
+    assert "BROKEN  lives with failed evaluations: ValueError: nan" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("evolutoin",), "did you mean evolution"),
+        (("darts", "--bench", "nb201-cifar10"), "darts cannot be tried: on nb201-cifar10 it trains"),
+        (("hpolib-naval", "--bench", "hpolib-slice"), "--bench is for methods"),
+        (("random", "--bench", "nowhere"), "unknown benchmark"),
+        (("evolution:population=0",), "population must"),
+    ],
+)
+def test_bad_input_is_one_sentence(nasbench: Callable[..., Printed], arguments: tuple[str, ...], sentence: str) -> None:
+    done = nasbench("check", *arguments)
+    assert done.code == 2, done.out
+    assert sentence in done.err
+
+
+def test_a_trial_is_refused_where_a_method_does_not_fit() -> None:
+    with pytest.raises(UsageError, match="name another benchmark with --bench"):
+        Trial.of("darts", "hpolib-naval")
+
+
+def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "installed"
+    shutil.copytree(EXAMPLE, source)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
+    environment = os.environ | {"PYTHONPATH": str(target)}
+    command = [sys.executable, "-m", "nasbench_cli"]
+    for arguments in (("hill-climbing", "--bench", "rastrigin"), ("rastrigin",)):
+        done = subprocess.run(
+            [*command, "check", *arguments], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "test_example.py")]
+    done = subprocess.run(tests, capture_output=True, text=True, check=False, env=environment, cwd=source)
+    assert done.returncode == 0, done.stdout
+    assert "29 passed" in done.stdout
