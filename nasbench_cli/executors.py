@@ -11,47 +11,19 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
-from time import monotonic
 from typing import Any, TypeVar
 
-from nasbench_cli.plan import PlannedCell, open_benchmark
-from nasbench_cli.progress import echo_notices, notices_about
-from nasbench_cli.runner import died, run
-from nasbench_cli.workers import Diverged
-from results import Store, StoreError, Trajectory
+from nasbench_cli.batches import PROCESS_DIED, Batch, compute, stored
+from nasbench_cli.progress import echo_notices
+from nasbench_cli.runner import died
+from results import Store
 from results.fragment import RunRecord
-from results.journal import Journal
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-PROCESS_DIED = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
-
-_BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
-_COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some missing runs of one cell: the unit of work, and at most one fragment unless its runs are slow."""
-
-    planned: PlannedCell
-    seeds: tuple[int, ...]
-
-
-def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> list[Batch]:
-    """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy."""
-    found = []
-    for planned, seeds in missing:
-        size = max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
-        if len(missing) < 2 * jobs:
-            size = min(size, -(-len(seeds) // jobs))
-        found += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]
-    return found
 
 
 def execute(
@@ -68,11 +40,11 @@ def execute(
             yield from _compute(batch, store, provenance)
         return
     task = partial(_compute_in_child, folder=store.folder, provenance=provenance)
-    for batch, result in in_processes(task, work, jobs, lambda b: [Batch(b.planned, (seed,)) for seed in b.seeds]):
+    for batch, result in in_processes(task, work, jobs, Batch.single):
         if result is not None:
-            stored, notices = result
+            records, notices = result
             store.notices += notices
-            yield stored
+            yield records
             continue
         cell, (seed,) = batch.planned.cell, batch.seeds
         yield store.commit(cell, [died(cell, seed, PROCESS_DIED)], provenance)
@@ -132,47 +104,8 @@ def _begin_child() -> None:
 
 def _compute(batch: Batch, store: Store, provenance: dict[str, Any]) -> Iterator[list[RunRecord]]:
     cell = batch.planned.cell
-    benchmark = open_benchmark(cell.bench)
-    benchmark.make_ready()
-    if benchmark.live:
-        batch.planned.spec.method.make_ready()
-    done: list[Trajectory] = []
-    committed = monotonic()
-    for seed in batch.seeds:
-        if benchmark.live:
-            yield [] if store.has(cell, seed) else _compute_live(batch.planned, seed, store, provenance)
-            continue
-        done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))
-        if monotonic() - committed > _COMMIT_SECONDS:
-            yield store.commit(cell, done, provenance)
-            done, committed = [], monotonic()
-    if done:
-        yield store.commit(cell, done, provenance)
-
-
-def _compute_live(planned: PlannedCell, seed: int, store: Store, provenance: dict[str, Any]) -> list[RunRecord]:
-    cell = planned.cell
-    identity = cell.run_id(seed)
-    try:
-        journal = Journal(store.journals / f"{identity}.jsonl", identity)
-    except StoreError as error:
-        store.notices.append(f"{cell.method} on {cell.bench}, seed {seed}, is left out: {error}")
-        return []
-    finished = False
-    try:
-        with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"):
-            trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
-        stored = store.commit(cell, [trajectory], provenance)
-        # The journal of a run with a failure serves --retry-failed.
-        finished = not trajectory.failure and "failed" not in trajectory.columns["status"]
-    except Diverged as error:
-        store.notices.append(
-            f"{cell.method} on {cell.bench}, seed {seed}, cannot be resumed: {error}; {journal.advice}"
-        )
-        return []
-    finally:
-        if finished:
-            journal.remove()
-        else:
-            journal.close()
-    return stored
+    for trajectories, notices in compute(batch, store.journals, lambda seed: store.has(cell, seed)):
+        store.notices += notices
+        if trajectories:
+            yield store.commit(cell, trajectories, provenance)
+            stored(cell, trajectories, store.journals)

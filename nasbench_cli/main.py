@@ -144,6 +144,14 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 @click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Runs computed at the same time.")
 @click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
 @_takes_shard
+@click.option(
+    "--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Who computes."
+)
+@click.option("--address", metavar="ADDRESS", help="Of a Ray cluster: auto, or HOST:PORT.  [default: one begun here]")
+@click.option("--cpus", type=float, metavar="N", help="Of the cluster, a run.  [default: 1, live: one a worker]")
+@click.option(
+    "--gpus", type=float, metavar="N", help="Of the cluster, a run; may be a fraction.  [default: the benchmark's]"
+)
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
 @_takes_data_dir
 def run(
@@ -161,6 +169,10 @@ def run(
     jobs: int,
     without: tuple[str, ...],
     shard: str | None,
+    executor: str,
+    address: str | None,
+    cpus: float | None,
+    gpus: float | None,
     retry_failed: bool,
 ) -> int:
     """Run methods on benchmarks and store every seed's trajectory.
@@ -170,6 +182,7 @@ def run(
     from benchmarks import UsageError, parse_constraints
     from methods import MethodSpec
     from nasbench_cli import session, suites
+    from nasbench_cli.on_ray import Cluster
     from nasbench_cli.plan import Grid, Protocol
 
     flags = [methods, benchmarks, target, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
@@ -203,7 +216,10 @@ def run(
         wanted = suites.Suite(grids=(grid,))
     folder = folder or Path("runs") / (suite.stem if suite else "default")
     part = None if shard is None else suites.Shard.parse(shard)
-    return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed, part) else _DONE
+    if executor != "ray" and any(option is not None for option in (address, cpus, gpus)):
+        raise UsageError("--address, --cpus and --gpus are for --executor ray")
+    cluster = Cluster(address, cpus, gpus) if executor == "ray" else None
+    return _SOME_FAILED if session.run(wanted, folder, jobs, retry_failed, part, cluster) else _DONE
 
 
 @cli.command(short_help="Say what a suite takes: runs, hours, storage.")

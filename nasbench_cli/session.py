@@ -18,9 +18,11 @@ import click
 from benchmarks import UsageError, label, parse_constraints
 from benchmarks.errors import unknown
 from methods import MethodSpec
-from nasbench_cli import executors
+from nasbench_cli import executors, on_ray
+from nasbench_cli.batches import batches
 from nasbench_cli.catalogue import table
 from nasbench_cli.costs import Costs, span
+from nasbench_cli.on_ray import Cluster
 from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
 from nasbench_cli.progress import Progress
 from nasbench_cli.suites import Shard, Suite
@@ -35,11 +37,19 @@ _MOST_LINES = 24
 _WORTH_SAYING = 30.0  # seconds
 
 
-def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool, shard: Shard | None = None) -> bool:
+def run(
+    suite: Suite,
+    folder: Path,
+    jobs: int,
+    retry_failed: bool,
+    shard: Shard | None = None,
+    cluster: Cluster | None = None,
+) -> bool:
     """Computes the runs of a suite that the store lacks; returns whether any run of it failed or is missing.
 
     Args:
         shard: a part of the suite; the others are some other machine's.
+        cluster: where to compute it; by default in processes of this machine.
     """
     planned = expand(suite.grids)
     if shard is not None:
@@ -57,9 +67,12 @@ def run(suite: Suite, folder: Path, jobs: int, retry_failed: bool, shard: Shard 
     _say_cost(missing, jobs, Costs(store))
     _say_crowd([p for p, seeds in missing if seeds], jobs)
     _say_long_beginnings([p for p, seeds in missing if seeds])
-    work = executors.batches([(p, seeds) for p, seeds in missing if seeds], jobs)
+    work = batches([(p, seeds) for p, seeds in missing if seeds], jobs)
     begin, evaluations, computed = perf_counter(), 0, 0
-    runs = executors.execute(work, store, provenance(), jobs)
+    if cluster is not None:
+        runs = on_ray.execute(work, store, provenance(), jobs, cluster)
+    else:
+        runs = executors.execute(work, store, provenance(), jobs)
     with Progress(sum(len(batch.seeds) for batch in work)) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)

@@ -28,6 +28,7 @@ from benchmarks.space.language.program import Program
 from benchmarks.space.layers import LayerGraph
 from methods import MethodSpec, Observation, Problem
 from nasbench_cli import executors, training_speed
+from nasbench_cli.batches import batches
 from nasbench_cli.catalogue import table
 from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark, provenance
 from results import Store
@@ -87,7 +88,7 @@ def _ours(method: str, constraint: str, workers: int) -> float:
     def once() -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = Store.create(Path(folder))
-            work = executors.batches([(p, list(p.seeds)) for p in planned], jobs=1)
+            work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
             for _ in executors.execute(work, store, facts, jobs=1):
                 pass
 
@@ -228,7 +229,7 @@ def _report_speed() -> None:
         constraints = tuple(parse_constraints([text]) for text in ("none", "model_size@0.1", "train_time@0.1"))
         benches = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval")
         planned = expand([Grid(methods, benches, constraints, tuple(range(209)), Protocol(evals=_EVALS))])
-        work = executors.batches([(p, list(p.seeds)) for p in planned], jobs=1)
+        work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
         records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
         begin = perf_counter()
         report.write([store], Path(folder) / "report")

@@ -20,7 +20,8 @@ from benchmarks.space import Configuration
 from benchmarks.space.flat import Flat
 from benchmarks.space.hyperparameters import Float, Integer, Ordinal
 from benchmarks.tabular.own import MOST_ABSENT
-from nasbench_cli.executors import PROCESS_DIED, in_processes
+from nasbench_cli.batches import PROCESS_DIED
+from nasbench_cli.executors import in_processes
 from nasbench_cli.plan import open_benchmark
 from nasbench_cli.progress import Progress
 from nasbench_cli.workers import attempt

@@ -77,12 +77,6 @@ class Journal:
         self._file.close()
         self._lock.release()
 
-    def remove(self) -> None:
-        """Deletes the journal: its run is stored."""
-        for path in self._path.parent.glob(f"{self._path.stem}.*"):  # states of evaluations that the run did not need
-            path.unlink(missing_ok=True)
-        self.close()
-
     def _write(self, facts: dict[str, object]) -> None:
         try:
             self._file.write(json.dumps(facts).encode() + b"\n")
@@ -92,6 +86,12 @@ class Journal:
                 f"cannot write the journal {self._path}: {error.strerror}; what it holds is intact, "
                 "so once that is mended, run the same command again"
             ) from None
+
+
+def forget(path: Path) -> None:
+    """Deletes a closed journal, and the states of evaluations and of the method beside it: its run is stored."""
+    for part in path.parent.glob(f"{path.stem}.*"):
+        part.unlink(missing_ok=True)
 
 
 def drop_failed(path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from results import StoreError
-from results.journal import Journal, Record, drop_failed
+from results.journal import Journal, Record, drop_failed, forget
 
 RECORDS = [
     Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1),
@@ -78,5 +78,6 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="another process"):
         Journal(tmp_path / "j.jsonl", "run")
     first.close()
-    Journal(tmp_path / "j.jsonl", "run").remove()
+    Journal(tmp_path / "j.jsonl", "run").close()
+    forget(tmp_path / "j.jsonl")
     assert list(tmp_path.iterdir()) == []
