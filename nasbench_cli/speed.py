@@ -189,8 +189,8 @@ def _opened(graph: LayerGraph) -> Encoded:
     from methods.nasbot.candidates import encoded
 
     found = encoded(graph)
-    assert len(found.paths) == len(found.masses) == len(graph.labels)
-    assert found.blocks
+    assert len(found.layers.paths) == len(graph.labels)
+    assert found.merged.blocks
     return found
 
 

@@ -101,6 +101,7 @@ class Nasbot(_OnGraphs):
     pool: initial+evaluated, or initial where evolution of the acquisition begins from the first networks only.
     """
 
+    version = 2
     seconds = 0.5
 
     def __init__(

@@ -46,6 +46,19 @@ class Matching(NamedTuple):
     unmatched: float
 
 
+class Layers(NamedTuple):
+    """Of a network, those of a kind together."""
+
+    numbers: NDArray[np.int64]
+    """The label of each."""
+    masses: Array
+    paths: Array
+    """Lengths from the input and to the output, a column each group and type: the structural penalty of two layers is
+    their mean absolute difference."""
+    blocks: dict[int, slice]
+    """Where the layers of each kind stand."""
+
+
 @dataclass(frozen=True)
 class Encoded:
     """A network as OTMANN sees it; made once, compared often. Layers are ordered by what they may be matched with."""
@@ -66,33 +79,32 @@ class Encoded:
         return found
 
     @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """The label of each layer, in this order, as are the following."""
-        found: NDArray[np.int64] = self.family.numbers(self.graph)[self.order]
-        return found
+    def layers(self) -> Layers:
+        """All of them, in this order."""
+        order = self.order
+        lengths = np.hstack(path_lengths(self.graph, self.family.memberships(self.graph)))
+        numbers, masses = self.family.numbers(self.graph)[order], self.family.masses(self.graph)[order]
+        return Layers(numbers, masses, np.ascontiguousarray(lengths[order]), self._blocks(numbers))
 
     @cached_property
-    def masses(self) -> Array:
-        found: Array = self.family.masses(self.graph)[self.order]
-        return found
+    def merged(self) -> Layers:
+        """As `layers`, but those that no penalty tells apart (one label, in parallel) are one, with all their mass."""
+        numbers, masses, paths, _ = self.layers
+        marks = np.column_stack([self.family.kinds[numbers], numbers, paths])
+        _, first, which = np.unique(marks, axis=0, return_index=True, return_inverse=True)
+        if len(first) == len(numbers):
+            return self.layers
+        together = np.zeros(len(first))
+        np.add.at(together, which, masses)
+        return Layers(numbers[first], together, np.ascontiguousarray(paths[first]), self._blocks(numbers[first]))
 
     @cached_property
     def mass(self) -> float:
         """Of all layers."""
-        return float(self.masses.sum())
+        return float(self.layers.masses.sum())
 
-    @cached_property
-    def paths(self) -> Array:
-        """Lengths from the input and to the output, a column each group and type: the structural penalty of two layers
-        is their mean absolute difference."""
-        lengths = path_lengths(self.graph, self.family.memberships(self.graph))
-        found: Array = np.ascontiguousarray(np.hstack(lengths)[self.order])
-        return found
-
-    @cached_property
-    def blocks(self) -> dict[int, slice]:
-        """Where the layers of each kind stand."""
-        kinds = self.family.kinds[self.numbers]
+    def _blocks(self, numbers: NDArray[np.int64]) -> dict[int, slice]:
+        kinds = self.family.kinds[numbers]
         starts = np.flatnonzero(np.diff(kinds, prepend=-1)).tolist()
         return {int(kinds[a]): slice(a, b) for a, b in zip(starts, [*starts[1:], len(kinds)], strict=True)}
 
@@ -103,16 +115,14 @@ def distance(one: Encoded, other: Encoded, nus: Sequence[float] = NUS) -> Distan
     if one.is_dead or other.is_dead:
         found = np.full(len(nus), 0.0 if one.is_dead and other.is_dead else whole)
         return Distance(found, found / whole)
-    weights = np.array(nus)
+    weights, a, b = np.array(nus), one.merged, other.merged
     found = np.full(len(nus), whole)
-    for kind, rows in one.blocks.items():
-        columns = other.blocks.get(kind)
+    for kind, rows in a.blocks.items():
+        columns = b.blocks.get(kind)
         if columns is None:
             continue  # nothing to match with
-        masses = one.masses[rows], other.masses[columns]
-        costs = _penalties(
-            one.paths[rows], other.paths[columns], one.numbers[rows], other.numbers[columns], one.family.mismatch
-        )
+        masses = a.masses[rows], b.masses[columns]
+        costs = _penalties(a.paths[rows], b.paths[columns], a.numbers[rows], b.numbers[columns], one.family.mismatch)
         if min(costs[0].shape) == 1:
             found -= _greedy(*costs, weights, *masses)
             continue
@@ -126,17 +136,15 @@ def distance(one: Encoded, other: Encoded, nus: Sequence[float] = NUS) -> Distan
 
 def matching(one: Encoded, other: Encoded, nu: float) -> Matching:
     """Which layers a distance matches, and its three penalties."""
-    shape = len(one.numbers), len(other.numbers)
-    flow = np.zeros(shape)
+    a, b = one.layers, other.layers
+    flow = np.zeros((len(a.numbers), len(b.numbers)))
     labels = structure = 0.0
-    for kind, rows in one.blocks.items():
-        columns = other.blocks.get(kind)
+    for kind, rows in a.blocks.items():
+        columns = b.blocks.get(kind)
         if columns is None or one.is_dead or other.is_dead:
             continue
-        costs = _penalties(
-            one.paths[rows], other.paths[columns], one.numbers[rows], other.numbers[columns], one.family.mismatch
-        )
-        saving, supply, demand, some, others = _useful(*costs, nu, one.masses[rows], other.masses[columns])
+        costs = _penalties(a.paths[rows], b.paths[columns], a.numbers[rows], b.numbers[columns], one.family.mismatch)
+        saving, supply, demand, some, others = _useful(*costs, nu, a.masses[rows], b.masses[columns])
         plan = np.zeros(costs[0].shape)
         if len(saving):
             plan[np.ix_(some, others)] = emd_c(supply, demand, _MOST - saving, _ITERATIONS, 1)[0][:-1, :-1]

@@ -66,10 +66,10 @@ class TestFixtures:
         facts, family = VARIANTS[variant]
         for own in facts["networks"]:
             one = encoded(network(own), family)
-            assert in_order(one, one.masses) == pytest.approx(own["layer_masses"], rel=1e-9)
+            assert in_order(one, one.layers.masses) == pytest.approx(own["layer_masses"], rel=1e-9)
             assert one.mass == pytest.approx(own["total_mass"], rel=1e-9)
             lengths = np.hstack([own["path_from_ip"], own["path_to_op"]])
-            assert in_order(one, one.paths) == pytest.approx(lengths, rel=1e-9)  # ten digits are given
+            assert in_order(one, one.layers.paths) == pytest.approx(lengths, rel=1e-9)  # ten digits are given
 
     def test_label_mismatches(self, variant: str) -> None:
         facts, family = VARIANTS[variant]
@@ -141,8 +141,8 @@ class TestDistance:
             found = matching(one, other, 0.25)
             total = found.labels + found.structure + found.unmatched
             assert total == pytest.approx(distance(one, other, [0.25]).distance[0], rel=1e-9, abs=1e-6)
-            assert (found.flow.sum(1) <= in_order(one, one.masses) * (1 + 1e-9) + 1e-9).all()
-            assert (found.flow.sum(0) <= in_order(other, other.masses) * (1 + 1e-9) + 1e-9).all()
+            assert (found.flow.sum(1) <= in_order(one, one.layers.masses) * (1 + 1e-9) + 1e-9).all()
+            assert (found.flow.sum(0) <= in_order(other, other.layers.masses) * (1 + 1e-9) + 1e-9).all()
 
     def test_networks_of_the_same_paths_and_labels_may_be_zero_apart(self) -> None:
         """16 filters, or two layers of 8 beside each other: a pseudo-distance, as the paper says."""
@@ -183,13 +183,13 @@ def relabelled(graph: LayerGraph, rng: np.random.Generator) -> LayerGraph:
 
 def program(one: Encoded, other: Encoded, nu: float) -> float:
     """min ⟨Z, C⟩ + what is unmatched, over Z ≥ 0 whose rows and columns do not exceed the masses."""
-    structure = np.abs(one.paths[:, None] - other.paths[None]).mean(2)
-    costs = one.family.mismatch[np.ix_(one.numbers, other.numbers)] + nu * structure
+    structure = np.abs(one.layers.paths[:, None] - other.layers.paths[None]).mean(2)
+    costs = one.family.mismatch[np.ix_(one.layers.numbers, other.layers.numbers)] + nu * structure
     allowed = np.argwhere(np.isfinite(costs))
     objective = [costs[i, j] - 2 for i, j in allowed]
-    rows = [[float(i == k) for i, _ in allowed] for k in range(len(one.masses))]
-    columns = [[float(j == k) for _, j in allowed] for k in range(len(other.masses))]
-    limits = [*one.masses, *other.masses]
+    rows = [[float(i == k) for i, _ in allowed] for k in range(len(one.layers.masses))]
+    columns = [[float(j == k) for _, j in allowed] for k in range(len(other.layers.masses))]
+    limits = [*one.layers.masses, *other.layers.masses]
     return float(linprog(objective, A_ub=rows + columns, b_ub=limits).fun + one.mass + other.mass)
 
 
