@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from results import graphs, page, panels, plots, searches, tables
+from results import graphs, page, panels, plots, searches, tables, verdicts
 from results.curves import Curves, load, references, select
 from results.errors import Interrupted, StoreError, nearest
 from results.fragment import Fragment, written_aside
@@ -93,6 +93,7 @@ def write(
     parts = [part for make in (searches.part, graphs.part) if (part := make(chosen, curves)) is not None]
     made |= {table.name: table for part in parts for table in part.tables}
     made["settings"] = _settings(curves)
+    words = verdicts.sentences(curves)
     contents: dict[str, bytes] = {}
     for form in sorted(set(plots.FORMATS) & set(formats)):
         own = ((_slug(".".join(words)), figure) for part in parts for words, figure in part.figures())
@@ -100,16 +101,18 @@ def write(
         contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in drawn}
     if "csv" in formats:
         contents |= {f"{name}.csv": table.csv().encode() for name, table in made.items()}
+        told = {"winners": verdicts.winners(curves), "claims": verdicts.claims(curves)}
+        contents |= {f"{n}.csv": data.to_csv(index=False).encode() for n, data in told.items() if len(data)}
     if "latex" in formats:
         contents |= {f"{name}.tex": table.latex().encode() for name, table in made.items() if name != "settings"}
     if "md" in formats:
-        contents["report.md"] = _markdown(wishes, warnings, made).encode()
+        contents["report.md"] = _markdown(wishes, warnings, words, made).encode()
     if "html" in formats:
         fragments = [f for _, f in chosen]
         linked = "csv" in formats
-        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, parts)
+        text = _page(curves, fragments, wishes, warnings, made, reference, points[-1], linked, words, parts)
         contents["index.html"] = text.encode()
-    return Report(_write_all(out, contents), _text(curves, warnings, made, contents))
+    return Report(_write_all(out, contents), _text(curves, warnings, words, made, contents))
 
 
 def _tables(curves: Curves, baseline: int, points: tuple[int, ...]) -> dict[str, Table]:
@@ -234,6 +237,7 @@ def _page(
     baseline: int,
     checkpoint: int,
     linked: bool,
+    words: Sequence[str],
     parts: Sequence[Part],
 ) -> str:
     methods = {
@@ -256,6 +260,7 @@ def _page(
         protocol=curves.protocol,
         seeds=curves.seeds,
         linked=linked,
+        words=words,
         has_within="within" in made,
         setting_table=made["settings"],
         versions=sorted(methods.items()),
@@ -338,7 +343,7 @@ def _settings(curves: Curves) -> Table:
     return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown)
 
 
-def _text(curves: Curves, warnings: list[str], made: dict[str, Table], files: Iterable[str]) -> str:
+def _text(curves: Curves, warnings: list[str], words: list[str], made: dict[str, Table], files: Iterable[str]) -> str:
     """The tables for a terminal, those that are short enough."""
     parts = []
     for table in (made[name] for name in _TERMINAL if name in made):
@@ -347,6 +352,7 @@ def _text(curves: Curves, warnings: list[str], made: dict[str, Table], files: It
         else:
             where = next((f" in {n}" for n in (f"{table.name}.csv", "report.md", "index.html") if n in files), "")
             parts.append(f"{table.title}: {len(table.shown)} rows,{where or ' for --format csv'}.")
+    parts += words
     counts = f"{_count(len(curves.runs), 'run')} of {curves.protocol}; {_count(len(curves.settings), 'setting')}"
     parts.append(
         f"{counts} of {curves.families} "
@@ -363,8 +369,8 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _markdown(wishes: dict[str, Any], warnings: list[str], made: dict[str, Table]) -> str:
-    parts = [f"# {wishes.get('title') or 'nasbench report'}", *(f"**{warning}.**" for warning in warnings)]
+def _markdown(wishes: dict[str, Any], warnings: list[str], words: list[str], made: dict[str, Table]) -> str:
+    parts = [f"# {wishes.get('title') or 'nasbench report'}", *(f"**{warning}.**" for warning in warnings), *words]
     for table in made.values():
         parts += [f"## {table.title}", table.markdown(), " ".join(filter(None, (table.marks, table.note)))]
     return "\n\n".join(parts) + "\n"

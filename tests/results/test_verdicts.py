@@ -1,0 +1,91 @@
+"""Sentences of a report: from hand-made runs of which the answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from results import Store, report
+from results.curves import Curves, load, select
+from results.verdicts import claims, sentences, winners
+from tests.results.conftest import make_cell, make_run
+
+
+def curves_of(store: Store) -> Curves:
+    return load(select([store], None))
+
+
+def store_of(filled: Callable[..., Store], values: dict[str, list[float]], constraint: str = "none") -> Store:
+    """Two benchmarks on which each method ends with these values, a seed each."""
+    return filled(
+        {
+            make_cell(method, bench=bench, constraint=constraint): [
+                make_run(seed, [value + shift]) for seed, value in enumerate(own)
+            ]
+            for method, own in values.items()
+            for bench, shift in (("one", 0.0), ("two", 100.0))
+        }
+    )
+
+
+CLEAR = {
+    "nasbot": [1.0 + i / 10 for i in range(8)],
+    "nasbot-ea:brood=5": [3.0 + i / 9 for i in range(8)],
+    "random": [2.0 + i / 7 for i in range(8)],
+}
+
+
+def test_the_first_is_named_with_whom_it_is_told_apart_from(filled: Callable[..., Store]) -> None:
+    (row,) = winners(curves_of(store_of(filled, CLEAR))).to_dict("records")
+    assert (row["method"], row["rank"], row["settings"], row["pairs"]) == ("nasbot", 1.0, 2, 16)
+    assert row["better"] == 2
+    assert row["floor"] == 2.0**-15
+
+
+def test_claims_are_counted_over_settings_and_seeds(filled: Callable[..., Store]) -> None:
+    found = claims(curves_of(store_of(filled, CLEAR)))
+    assert set(found["paper"]) == {"NASBOT (Kandasamy et al., 2018)"}
+    assert found["worse"].tolist() == ["nasbot-ea:brood=5", "random"]
+    assert found["wins"].tolist() == [16, 16]
+    assert found["here"].tolist() == ["holds", "holds"]
+    assert found["p"].iloc[0] == pytest.approx(stats.wilcoxon(range(1, 17)).pvalue)  # all of one sign
+
+
+def test_what_is_the_other_way_round_contradicts_and_few_seeds_tell_nothing(filled: Callable[..., Store]) -> None:
+    turned = {"nasbot": CLEAR["nasbot-ea:brood=5"], "nasbot-ea": CLEAR["nasbot"]}
+    assert claims(curves_of(store_of(filled, turned)))["here"].tolist() == ["is contradicted"]
+
+
+def test_few_seeds_tell_nothing_and_it_is_said(filled: Callable[..., Store]) -> None:
+    few = {method: values[:2] for method, values in CLEAR.items()}
+    curves = curves_of(store_of(filled, few))
+    assert claims(curves)["here"].tolist() == ["cannot be told", "cannot be told"]
+    first, second = sentences(curves)
+    assert "told apart from 0 of the 2 others" in first
+    assert "4 pairs are too few for more certainty" in first
+    assert "nasbot-ea:brood=5 4/0/0, cannot be told" in second
+
+
+def test_a_claim_about_constraints_is_held_against_constrained_runs_alone(filled: Callable[..., Store]) -> None:
+    values = {"c-tpe": CLEAR["nasbot"], "tpe": CLEAR["random"]}
+    assert claims(curves_of(store_of(filled, values))).empty
+
+
+def test_constraints_are_told_apart(filled: Callable[..., Store], tmp_path: Path) -> None:
+    values = {"c-tpe": CLEAR["nasbot"], "tpe": CLEAR["random"]}
+    store = store_of(filled, values, "size@S")
+    curves = curves_of(store)
+    assert winners(curves)["constraint"].tolist() == ["size@S"]
+    assert claims(curves)["here"].tolist() == ["holds"]
+    written = report.write([store], tmp_path / "out", formats=("html", "csv", "md"))
+    assert "Under size@S, after 3 evaluations on 1 worker: c-tpe is first" in " ".join(written.text.split())
+    assert "c-tpe is first" in (tmp_path / "out" / "index.html").read_text()
+    assert "c-tpe is first" in (tmp_path / "out" / "report.md").read_text()
+    assert (tmp_path / "out" / "claims.csv").exists()
+
+
+def test_one_method_alone_is_no_winner(filled: Callable[..., Store]) -> None:
+    assert sentences(curves_of(store_of(filled, {"random": CLEAR["random"]}))) == []
