@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from nasbench_cli import completion
+
 # Before numpy is loaded: small matrices gain nothing from threads, runs computed side by side (--jobs) would fight for
 # the cores, and sums in another order would be other bits.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -72,7 +74,13 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
 
 
 @cli.command(short_help="Show a benchmark, a method, or a stored run.")
-@click.argument("what", nargs=-1, required=True, metavar="NAME | STORE METHOD BENCH SEED")
+@click.argument(
+    "what",
+    nargs=-1,
+    required=True,
+    metavar="NAME | STORE METHOD BENCH SEED",
+    shell_complete=completion.either,
+)
 @click.option("--constrain", metavar="CONSTRAINT", help="Which run, where the store has several constraints.")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the network that a run found, too.")
 @_takes_data_dir
@@ -110,8 +118,22 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--method", "methods", multiple=True, metavar="NAME[:OPTION=VALUE,…]", help="A method; repeatable.")
-@click.option("--bench", "benchmarks", multiple=True, metavar="NAME", help="A benchmark; repeatable.")
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME[:OPTION=VALUE,…]",
+    shell_complete=completion.methods,
+    help="A method; repeatable.",
+)
+@click.option(
+    "--bench",
+    "benchmarks",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.benchmarks,
+    help="A benchmark; repeatable.",
+)
 @click.option("--target", metavar="COLUMN", help="Of benchmarks mlp:FILE.csv: the column to predict.")
 @click.option(
     "--constrain",
@@ -132,6 +154,7 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
     "--suite",
     type=click.Path(path_type=Path),
     metavar="FILE",
+    shell_complete=completion.suites,
     help="Take the grid from a TOML file, or suites/FILE.toml.",
 )
 @click.option(
@@ -191,7 +214,8 @@ def run(
     if suite is not None:
         if any(flag for flag in flags if flag is not None):
             raise UsageError(
-                "--suite describes the whole grid: give it alone, with --store, --jobs, --without or --retry-failed"
+                "--suite describes the whole grid: give it alone, or with how to compute it (--store, --jobs, "
+                "--without, --shard, --executor and what belongs to it, --retry-failed)"
             )
         wanted = suites.load_suite(suite).without(without)
     else:
@@ -223,7 +247,7 @@ def run(
 
 
 @cli.command(short_help="Say what a suite takes: runs, hours, storage.")
-@click.argument("suite", type=click.Path(path_type=Path))
+@click.argument("suite", type=click.Path(path_type=Path), shell_complete=completion.suites)
 @click.option(
     "--store",
     "folder",
@@ -248,7 +272,11 @@ def plan(suite: Path, folder: Path | None, without: tuple[str, ...], shard: str 
 
 
 @cli.command(short_help="Try whether a method or a benchmark keeps its promises.")
-@click.argument("name", metavar="METHOD[:OPTION=VALUE,…]|BENCHMARK")
+@click.argument(
+    "name",
+    metavar="METHOD[:OPTION=VALUE,…]|BENCHMARK",
+    shell_complete=completion.either,
+)
 @click.option("--bench", metavar="NAME", help="What to try a method on.  [default: one that it fits]")
 @_takes_data_dir
 def check(name: str, bench: str | None) -> int:

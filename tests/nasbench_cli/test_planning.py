@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,3 +95,22 @@ def test_a_plan_states_live_runs_by_their_budget(nasbench: Callable[..., Printed
     (entry,) = facts["cells"]
     assert entry["seconds_a_run"] == 40
     assert entry["cpu_seconds"] == 3 * 40 * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("nasbench run --method c-t", ["c-tpe", "c-tpe-naive"]),
+        ("nasbench run --bench hpolib-s", ["hpolib-slice"]),
+        ("nasbench run --suite suites/grand", ["suites/grand-cpu.toml", "suites/grand.toml"]),
+        ("nasbench plan suites/smo", ["suites/smoke.toml"]),
+        ("nasbench show evo", ["evolution"]),
+    ],
+)
+def test_the_shell_completes_names(words: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    environment = os.environ | {"_NASBENCH_COMPLETE": "bash_complete", "COMP_WORDS": words}
+    environment["COMP_CWORD"] = str(len(words.split()) - 1)
+    command = [sys.executable, "-c", "from nasbench_cli.main import cli; cli(prog_name='nasbench')"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == expected, done.stderr

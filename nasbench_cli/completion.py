@@ -1,0 +1,35 @@
+"""What a shell offers for an unfinished name (`shell_complete` of click's parameters)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+def methods(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of methods."""
+    from methods import METHODS
+
+    return _fitting(METHODS.names(), begun)
+
+
+def benchmarks(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of benchmarks."""
+    from benchmarks import BENCHMARKS
+
+    return _fitting(BENCHMARKS.names(), begun)
+
+
+def either(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of methods and benchmarks."""
+    return sorted([*methods(context, parameter, begun), *benchmarks(context, parameter, begun)])
+
+
+def suites(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Suite files in suites/."""
+    return _fitting([str(path) for path in Path("suites").glob("*.toml")], begun)
+
+
+def _fitting(names: list[str], begun: str) -> list[str]:
+    return sorted(name for name in names if name.startswith(begun))
