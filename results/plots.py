@@ -42,7 +42,8 @@ def styled() -> AbstractContextManager[None]:
 def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
     """One panel as a figure: names beside the lines where they are few, else a legend."""
     with styled():
-        figure = Figure(figsize=(5.6, 3.6), layout="constrained")
+        lines = -(-len(methods) // _legend_columns(methods, 5.6))
+        figure = Figure(figsize=(5.6, 3.6 + 0.2 * max(0, lines - 4)), layout="constrained")
         axes = figure.subplots()
         _draw(axes, panel)
         axes.set_title("")

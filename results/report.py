@@ -346,7 +346,9 @@ def _settings(curves: Curves) -> Table:
 def _text(curves: Curves, warnings: list[str], words: list[str], made: dict[str, Table], files: Iterable[str]) -> str:
     """The tables for a terminal, those that are short enough."""
     parts = []
-    for table in (made[name] for name in _TERMINAL if name in made):
+    in_seconds = "evaluations" not in curves.protocol  # then it is at equal seconds that runs are comparable
+    wanted = ("ranks-seconds", *_TERMINAL) if in_seconds else _TERMINAL
+    for table in (made[name] for name in wanted if name in made):
         if len(table.shown) <= _TERMINAL_ROWS:
             parts.append(table.text())
         else:

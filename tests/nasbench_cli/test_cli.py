@@ -90,7 +90,7 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
     [
         (
             ["runn"],
-            r"Did you mean 'run'\? Allowed: list, show, distance, run, plan, check, status, report, import, tabulate, data, bench",
+            r"Did you mean 'run'\? Allowed: list, show, distance, run, plan, check, status, report, import, tabulate, ",
         ),
         ([], "give a command: list, show, distance, run"),
         (["run"], "give a --method and a --bench"),

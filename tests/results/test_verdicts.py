@@ -87,5 +87,18 @@ def test_constraints_are_told_apart(filled: Callable[..., Store], tmp_path: Path
     assert (tmp_path / "out" / "claims.csv").exists()
 
 
+def test_a_budget_in_seconds_is_compared_at_equal_seconds(filled: Callable[..., Store], tmp_path: Path) -> None:
+    """The terminal begins with ranks over seconds, and the winner is who ends best, however many evaluations it had."""
+    store = filled(
+        {
+            make_cell("slow", evals=None, seconds=9.0): [make_run(0, [5.0, 1.0])],
+            make_cell("fast", evals=None, seconds=9.0): [make_run(0, [4.0, 3.0, 3.0, 3.0, 2.0])],
+        }
+    )
+    written = report.write([store], tmp_path / "out", formats=("csv",))
+    assert written.text.startswith("Average rank at shares of the time horizon")
+    assert "slow is first" in " ".join(written.text.split())
+
+
 def test_one_method_alone_is_no_winner(filled: Callable[..., Store]) -> None:
     assert sentences(curves_of(store_of(filled, {"random": CLEAR["random"]}))) == []
