@@ -45,7 +45,8 @@ def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> list[Bat
     """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy."""
     found = []
     for planned, seeds in missing:
-        size = max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
+        is_live = open_benchmark(planned.cell.bench).live
+        size = 1 if is_live else max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
         if len(missing) < 2 * jobs:
             size = min(size, -(-len(seeds) // jobs))
         found += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]

@@ -12,15 +12,12 @@ from nasbench_cli.catalogue import table
 from nasbench_cli.costs import Cost, Costs, span
 from nasbench_cli.plan import PlannedCell, expand, gpu, open_benchmark
 from nasbench_cli.suites import Shard, Suite
-from results import Store, StoreError
+from results import Store
 
 
 def plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
     """Prints runs, hours and storage of a suite by method and benchmark, and what the store has of it."""
-    try:
-        store: Store | None = Store.open(folder)
-    except StoreError:
-        store = None  # none yet
+    store = Store.open(folder) if folder.exists() else None
     planned = expand(suite.grids)
     if shard is not None:
         planned = shard.of(planned)

@@ -64,22 +64,22 @@ def run(
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
     _say_plan(missing)
-    _say_cost(missing, jobs, Costs(store))
-    _say_crowd([p for p, seeds in missing if seeds], jobs)
-    _say_long_beginnings([p for p, seeds in missing if seeds])
-    work = batches([(p, seeds) for p, seeds in missing if seeds], jobs)
-    begin, evaluations, computed = perf_counter(), 0, 0
-    if cluster is not None:
-        runs = on_ray.execute(work, store, provenance(), jobs, cluster)
+    todo = [(p, seeds) for p, seeds in missing if seeds]
+    _say_long_beginnings([p for p, _ in todo])
+    if cluster is None:
+        _say_cost(missing, jobs, Costs(store))
+        _say_crowd([p for p, _ in todo], jobs)
+        runs = executors.execute(batches(todo, jobs), store, provenance(), jobs)
     else:
-        runs = executors.execute(work, store, provenance(), jobs)
-    with Progress(sum(len(batch.seeds) for batch in work)) as progress, closing(runs):
+        runs = on_ray.execute(todo, store, jobs, cluster)
+    begin, evaluations, computed = perf_counter(), 0, 0
+    with Progress(sum(len(seeds) for _, seeds in todo)) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)
             computed += len(records)
             progress.advance(len(records))
     seconds = perf_counter() - begin
-    if work:
+    if todo:
         fast = evaluations > 10 * seconds
         rate = f"{evaluations / seconds:,.0f}/s" if fast else f"{seconds / max(evaluations, 1):.1f} s each"
         click.echo(

@@ -74,7 +74,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:
-        """Every n-th run, counted over all cells: each part has some seeds of every method, and none twice."""
+        """Every n-th run, counted over all cells: seeds of a method are spread over the parts, and none is in two."""
         found, first = [], self.number - 1
         for p in planned:
             found.append(replace(p, seeds=p.seeds[first % self.count :: self.count]))

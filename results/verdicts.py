@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,26 @@ _LEVEL = 0.05
 
 
 def winners(curves: Curves) -> pd.DataFrame:
-    """For each constraint, over its benchmarks: who is first at the end of the budget, and whom it is told apart from.
+    """For each constraint, over benchmarks where no method is missing: who is first at the end, and how sure that is.
 
-    Columns: constraint, settings, method, rank (average over the settings where no method is missing), methods,
-    pairs (over settings and seeds, with the others, at most), floor (the smallest p that so many can reach), better
-    (how many others it beats with p below 0.05: Wilcoxon over those pairs, Holm over the others).
+    Columns: constraint, settings, method, rank, methods, pairs (over settings and seeds, ties aside: the most that it
+    has with another), floor (the smallest corrected p that so many can reach), better (how many others it beats with
+    p below 0.05: Wilcoxon over those pairs, Holm over every pair of methods, for the first is known afterwards only).
     """
     last, rows = medians(curves)[:, :, -1], []
-    for constraint, settings in _by_constraint(curves):
-        ranks, count = average_ranks(last[settings][:, :, None])
-        if not count:
+    for constraint, every in _by_constraint(curves):
+        settings = [i for i in every if not np.isnan(last[i]).any()]
+        if not settings:
             continue
+        ranks, count = average_ranks(last[settings][:, :, None])
         best = int(np.nanargmin(ranks[:, 0]))
-        against = [differences(curves, settings, m, best) for m in range(len(curves.methods)) if m != best]
-        p = holm(np.array([signed_rank(d).p for d in against]))
-        pairs = max((len(d) for d in against), default=0)
-        better = sum(q < _LEVEL and (d > 0).sum() > (d < 0).sum() for q, d in zip(p, against, strict=True))
+        others = [m for m in range(len(curves.methods)) if m != best]
+        duels = [(m, best) for m in others]
+        duels += [(m, n) for m in others for n in others if m < n]
+        found = [differences(curves, settings, m, n) for m, n in duels]
+        p = holm(np.array([signed_rank(d).p for d in found]))
+        own = found[: len(others)]
+        pairs = max((int((d != 0).sum()) for d in own), default=0)
         rows.append(
             {
                 "constraint": constraint,
@@ -44,8 +49,8 @@ def winners(curves: Curves) -> pd.DataFrame:
                 "rank": float(ranks[best, 0]),
                 "methods": len(curves.methods),
                 "pairs": pairs,
-                "floor": 2.0 ** (1 - pairs) if pairs else 1.0,
-                "better": int(better),
+                "floor": min(1.0, 2.0 ** (1 - pairs) * len(duels)) if pairs else 1.0,
+                "better": sum(q < _LEVEL and _is_better(d) for q, d in zip(p, own, strict=False)),
             }
         )
     return pd.DataFrame(rows)
@@ -73,9 +78,12 @@ def claims(curves: Curves) -> pd.DataFrame:
                     words = {name: claim[name] for name in ("paper", "claim")}
                     names = {"better": curves.methods[ours], "worse": curves.methods[theirs]}
                     counts = {"pairs": len(own), "wins": wins, "losses": losses, "ties": len(own) - wins - losses}
-                    found.append({**words, **names, **counts, "p": signed_rank(own).p})
+                    found.append({**words, **names, **counts, "p": signed_rank(own).p, "ahead": _is_better(own)})
             corrected = holm(np.array([row["p"] for row in found]))
-            rows += [{**row, "p_holm": p, "here": _verdict(row, p)} for row, p in zip(found, corrected, strict=True)]
+            for row, p in zip(found, corrected, strict=True):
+                ahead = row.pop("ahead")
+                here = "cannot be told" if p >= _LEVEL else "holds" if ahead else "is contradicted"
+                rows.append({**row, "p_holm": p, "here": here})
     return pd.DataFrame(rows)
 
 
@@ -87,17 +95,20 @@ def sentences(curves: Curves) -> list[str]:
         if not others:
             continue
         where = "Without a constraint" if row["constraint"] == "none" else f"Under {row['constraint']}"
-        sure = f"told apart from {row['better']} of the {others} others (Wilcoxon over settings and seeds, Holm)"
-        if row["floor"] >= _LEVEL / others:
+        sure = (
+            f"told apart from {row['better']} of the {others} others (Wilcoxon over settings and seeds as if they were "
+        )
+        sure += "independent, Holm over every pair of methods)"
+        if row["floor"] >= _LEVEL:
             sure += f"; {row['pairs']} pairs are too few for more certainty"
         found.append(
             f"{where}, after {curves.protocol}: {row['method']} is first with an average rank of {row['rank']:.1f} of "
             f"{row['methods']} over {row['settings']} setting{'s' if row['settings'] > 1 else ''}; {sure}."
         )
     table = claims(curves)
-    for (paper, claim), own in groupby(table.to_dict("records"), key=lambda row: (row["paper"], row["claim"])):
+    for (paper, claim, ours), own in groupby(table.to_dict("records"), key=itemgetter("paper", "claim", "better")):
         parts = [f"{r['worse']} {r['wins']}/{r['losses']}/{r['ties']}, {r['here']}" for r in own]
-        found.append(f'{paper} says: "{claim}". Here, wins/losses/ties against {"; ".join(parts)}.')
+        found.append(f'{paper} says: "{claim}". Here, wins/losses/ties of {ours} against {"; ".join(parts)}.')
     return found
 
 
@@ -116,10 +127,9 @@ def differences(curves: Curves, settings: list[int], theirs: int, ours: int) -> 
     return np.concatenate(found)
 
 
-def _verdict(row: dict[str, Any], p: float) -> str:
-    if p >= _LEVEL:
-        return "cannot be told"
-    return "holds" if row["wins"] > row["losses"] else "is contradicted"
+def _is_better(differences: Array) -> bool:
+    """Whether the ranks of what is won outweigh those of what is lost, as the test weighs them."""
+    return signed_rank(differences, "greater").p < 0.5
 
 
 def _called(curves: Curves, name: str) -> list[int]:

@@ -43,7 +43,7 @@ class Rastrigin(Benchmark):
 
     name, family, checksum = "rastrigin", "functions", "rastrigin-1"
     source, licence = "a formula", "MIT"
-    space = GridSpace([Ordinal(f"x{i}", tuple(range(-5, 6))) for i in range(3)])
+    space = GridSpace([Ordinal(f"x{i}", tuple(i / 2 for i in range(-10, 11))) for i in range(3)])
     metrics = (Metric("value", ""), Metric("distance", "", cheap=True))
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:

@@ -25,6 +25,7 @@ Allowed: TypeAlias = Callable[[Configuration], bool]
 """Whether everything holds that is known without an evaluation."""
 
 MOST_LISTED = 50_000
+_MOST_DRAWS = 200  # for a mutant that is allowed and new
 STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
 """Probability that a mutant differs by 1, 2, … modifications."""
 
@@ -140,7 +141,12 @@ class Evolved(Candidates):
         return found
 
     def random(self, rng: Generator) -> Configuration:
-        return mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
+        seen, found = set(self._points), None
+        for _ in range(_MOST_DRAWS):
+            found = mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
+            if self._allowed(found) and Point.of(self._space, found) not in seen:
+                break
+        return found
 
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
         budget = int(np.clip(25 * np.sqrt(len(self._asked)), 50, 500))
@@ -159,6 +165,7 @@ class Evolved(Candidates):
             for point, configuration, value in zip(points, mutants, found.tolist(), strict=True):
                 fresh.setdefault(point, (configuration, value))
         new = [pair for point, pair in fresh.items() if point not in seen] or list(fresh.values())
+        new = [pair for pair in new if self._allowed(pair[0])] or new
         return new[_largest(np.array([value for _, value in new]), rng)][0]
 
     def _valued(self, distances: Array, configurations: Sequence[Configuration], acquisition: Acquisition) -> Array:

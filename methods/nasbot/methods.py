@@ -206,6 +206,8 @@ class Nasbot(_OnGraphs):
 class NasbotRandom(_OnGraphs):
     """Any network in place of the best one by the acquisition (the paper's RAND): of a finite space all are alike."""
 
+    version = 2
+
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = _INITIAL) -> None:
         super().__init__(problem, rng, initial)
 

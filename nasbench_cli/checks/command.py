@@ -8,7 +8,7 @@ from benchmarks import BENCHMARKS, UsageError
 from benchmarks.errors import unknown
 from methods import METHODS
 from nasbench_cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
-from nasbench_cli.checks.methods import Trial
+from nasbench_cli.checks.methods import Trial, speed
 from nasbench_cli.plan import open_benchmark
 
 
@@ -22,8 +22,6 @@ def check(name: str, bench: str | None) -> bool:
     for one in checks:
         try:
             told = one(*names)
-        except UsageError:
-            raise
         except Failed as failure:
             broken += 1
             click.echo(f"BROKEN  {one.promise}: {failure}")
@@ -32,6 +30,8 @@ def check(name: str, bench: str | None) -> bool:
             click.echo(f"BROKEN  {one.promise}: {type(error).__name__}: {error}")
         else:
             click.echo(f"ok      {one.promise}" + (f" ({told})" if told else ""))
+    if checks is METHOD_CHECKS:
+        click.echo(f"speed   {speed(Trial.of(*names))}")
     click.echo(f"{name}: {len(checks) - broken} of {len(checks)} promises kept")
     return not broken
 

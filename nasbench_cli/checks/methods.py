@@ -225,10 +225,10 @@ def _refuses_wrong_options(trial: Trial) -> None:
         require(False, f"the option {option} is accepted")
 
 
-def _thinks_as_fast_as_it_says(trial: Trial) -> str:
+def speed(trial: Trial) -> str:
     """A figure to tell, not to judge: it depends on the machine."""
     each, stated = trial.usual.seconds, trial.spec.method.seconds
-    verdict = "" if each <= _PATIENCE * max(stated, _LEAST) else ": a suite's estimate will be far off"
+    verdict = "" if each <= _PATIENCE * max(stated, _LEAST) else ": estimates of a suite's time will be far off"
     return f"{1000 * each:.3g} ms a suggestion here, {1000 * stated:.3g} ms stated{verdict}"
 
 
@@ -274,6 +274,5 @@ _ALL = {
     "takes constraints": _takes_constraints,
     "refuses spaces it cannot search": _refuses_other_spaces,
     "refuses options it does not have": _refuses_wrong_options,
-    "thinks as fast as it says": _thinks_as_fast_as_it_says,
 }
 METHOD_CHECKS = tuple(Check(promise, function, Trial.of) for promise, function in _ALL.items())

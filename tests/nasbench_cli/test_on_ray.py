@@ -27,7 +27,7 @@ seeds = 4
 evals = 40
 """
 LIVE = """
-methods = ["random"]
+methods = ["random", "careful"]
 benchmarks = ["toy-live"]
 seeds = 4
 evals = 150
@@ -96,13 +96,15 @@ def test_live_runs_of_a_dead_node_go_on_elsewhere_from_their_journals(
     monkeypatch.setenv("TOY_MARKS", str(marks))
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     process = started(cluster, write(tmp_path, LIVE), tmp_path / "store")
+    journals = tmp_path / "store" / "_journals"
+    wait_for(lambda: len(list(journals.glob("*.jsonl"))) > 1, "runs are under way on both nodes")
     wait_for(lambda: marks.exists() and len(marks.read_text().split()) > 60, "evaluations are under way")
     cluster.remove_node(nodes[0], allow_graceful=False)
     finished(process)
     store = Store.open(tmp_path / "store")
     rows = pd.concat([f.table().to_pandas() for f in store.fragments()])
-    assert rows.groupby("seed").size().to_dict() == dict.fromkeys(range(4), 150)
-    assert len(marks.read_text().split()) <= 4 * 150 + 2  # at most what was under way when the node died is repeated
+    assert rows.groupby("seed").size().to_dict() == dict.fromkeys(range(4), 300)
+    assert len(marks.read_text().split()) <= 8 * 150 + 2  # at most what was under way when the node died is repeated
     assert not list(store.journals.glob("*.jsonl"))
 
 
@@ -137,7 +139,7 @@ def test_without_an_address_a_cluster_begins_here(nasbench: Callable[..., Printe
         (("--cpus", "0", "--executor", "ray"), "cpus must be positive"),
         (("--gpus", "-1", "--executor", "ray"), "gpus must be 0 or more"),
         (("--address", "auto"), "--address, --cpus and --gpus are for --executor ray"),
-        (("--executor", "ray", "--cpus", "64"), "takes 64 CPUs, and the cluster has 1"),
+        (("--executor", "ray", "--cpus", "64"), "takes 64 CPUs and 0 GPUs, and no node has them"),
         (("--executor", "ray", "--address", "127.0.0.1:1"), "there is no Ray cluster at 127.0.0.1:1"),
         (("--executor", "ray", "--address", "auto"), "there is no Ray cluster at auto"),
     ],

@@ -42,7 +42,7 @@ def test_the_first_is_named_with_whom_it_is_told_apart_from(filled: Callable[...
     (row,) = winners(curves_of(store_of(filled, CLEAR))).to_dict("records")
     assert (row["method"], row["rank"], row["settings"], row["pairs"]) == ("nasbot", 1.0, 2, 16)
     assert row["better"] == 2
-    assert row["floor"] == 2.0**-15
+    assert row["floor"] == 3 * 2.0**-15
 
 
 def test_claims_are_counted_over_settings_and_seeds(filled: Callable[..., Store]) -> None:
@@ -66,7 +66,29 @@ def test_few_seeds_tell_nothing_and_it_is_said(filled: Callable[..., Store]) -> 
     first, second = sentences(curves)
     assert "told apart from 0 of the 2 others" in first
     assert "4 pairs are too few for more certainty" in first
-    assert "nasbot-ea:brood=5 4/0/0, cannot be told" in second
+    assert "of nasbot against nasbot-ea:brood=5 4/0/0, cannot be told" in second
+
+
+def test_many_small_wins_do_not_outweigh_fewer_large_losses(filled: Callable[..., Store]) -> None:
+    """The direction is the test's, which weighs by ranks of size, not that of a count."""
+    runs = [(1.0, 1.0 + (i + 1) / 1e4) for i in range(32)] + [(1.0, 0.5 - i / 100) for i in range(28)]
+    store = filled(
+        {
+            make_cell("nasbot", bench="one"): [make_run(seed, [a]) for seed, (a, _) in enumerate(runs)],
+            make_cell("nasbot-ea", bench="one"): [make_run(seed, [b]) for seed, (_, b) in enumerate(runs)],
+        }
+    )
+    (row,) = claims(curves_of(store)).to_dict("records")
+    assert (row["wins"], row["losses"]) == (32, 28)
+    assert row["p_holm"] < 0.05
+    assert row["here"] == "is contradicted"
+
+
+def test_variants_of_a_method_are_told_apart(filled: Callable[..., Store]) -> None:
+    values = {"nasbot": CLEAR["nasbot"], "nasbot:power=2.0": CLEAR["nasbot-ea:brood=5"], "random": CLEAR["random"]}
+    words = " ".join(sentences(curves_of(store_of(filled, values))))
+    assert "of nasbot against random 16/0/0, holds" in words
+    assert "of nasbot:power=2.0 against random 0/16/0, is contradicted" in words
 
 
 def test_a_claim_about_constraints_is_held_against_constrained_runs_alone(filled: Callable[..., Store]) -> None:
