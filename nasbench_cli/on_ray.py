@@ -130,8 +130,8 @@ def _resources(batch: Batch, cluster: Cluster, nodes: list[dict[str, float]]) ->
     if not any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in nodes):
         largest = ", ".join(f"{max((n.get(name, 0) for n in nodes), default=0):g} {name}s" for name in ("CPU", "GPU"))
         raise UsageError(
-            f"a run on {benchmark.name} takes {cpus:g} CPUs and {gpus:g} GPUs, and no node has them (at most {largest}): give "
-            "--cpus and --gpus, fewer --workers, or, of a cluster begun here, more --jobs"
+            f"a run on {benchmark.name} takes {cpus:g} CPUs and {gpus:g} GPUs, and no node has them (at most "
+            f"{largest}): give --cpus and --gpus, fewer --workers, or, of a cluster begun here, more --jobs"
         )
     return {"num_cpus": cpus, "num_gpus": gpus}
 
