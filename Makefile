@@ -17,7 +17,7 @@ setup: .venv/core
 	$(PYTHON) -m venv .venv
 	$(PIP) setuptools wheel
 	$(PIP) --no-build-isolation -e .
-	$(BIN)/python -m methods.tpe.sampler
+	$(BIN)/python -m nasbench.methods.tpe.sampler
 	touch $@
 
 test: setup

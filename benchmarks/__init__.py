@@ -1,9 +1,9 @@
 """Problems: a search space, and what a configuration scores."""
 
-from benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle, find_benchmark
-from benchmarks.constraints import Bound, Constraint, label, parse_constraints
-from benchmarks.errors import UsageError
-from benchmarks.metrics import Metric
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle, find_benchmark
+from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.metrics import Metric
 
 __all__ = [
     "BENCHMARKS",

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
-from benchmarks.errors import UsageError, unknown
-from benchmarks.metrics import Metric
-from benchmarks.registry import Registry
-from benchmarks.space import Block, Configuration, Space
+from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.registry import Registry
+from nasbench.benchmarks.space import Block, Configuration, Space
 
 Status: TypeAlias = Literal["ok", "failed", "infeasible"]
 """How an evaluation ended: with numbers, with an error, or refused before training (a hard constraint)."""
@@ -176,11 +176,11 @@ class Benchmark(ABC):
         return None
 
 
-BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "benchmarks", "nasbench.benchmarks")
+BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "nasbench.benchmarks", "nasbench.benchmarks")
 """Every benchmark by name: a callable that opens it."""
 
 ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
-    "kind of benchmark before a colon", "benchmarks", "nasbench.benchmarks_on_files"
+    "kind of benchmark before a colon", "nasbench.benchmarks", "nasbench.benchmarks_on_files"
 )
 """Kinds of benchmarks on a file of the user's: a callable of the file's path and the column to predict."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
-from benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.errors import UsageError, unknown
 
 T = TypeVar("T")
 

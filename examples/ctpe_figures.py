@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from benchmarks import Bound, Evaluation, Metric
-from benchmarks.space import Float, ParameterSpace
-from methods import METHODS, Method, Observation, Problem
+from nasbench.benchmarks import Bound, Evaluation, Metric
+from nasbench.benchmarks.space import Float, ParameterSpace
+from nasbench.methods import METHODS, Method, Observation, Problem
 
 SPACE = ParameterSpace([Float("x", -5.0, 5.0), Float("y", -5.0, 5.0)])
 AXIS = np.linspace(-5, 5, 101)

@@ -11,11 +11,11 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from numpy.random import Generator
 
-from benchmarks.base import Benchmark, Evaluation
-from benchmarks.constraints import Bound
-from benchmarks.metrics import Metric
-from benchmarks.registry import Registry
-from benchmarks.space import Block, Configuration, Flat, Space
+from nasbench.benchmarks.base import Benchmark, Evaluation
+from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.registry import Registry
+from nasbench.benchmarks.space import Block, Configuration, Flat, Space
 
 
 @dataclass(frozen=True)
@@ -154,5 +154,5 @@ class Method(ABC):
         return f"needs a space with {' and '.join(missing)}" if missing else ""
 
 
-METHODS: Registry[type[Method]] = Registry("method", "methods", "nasbench.methods")
+METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods")
 """Every method by name."""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, Walk
-from methods.base import METHODS, Method, Observation, Problem, Rank
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Configuration, Walk
+from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
 
 
 @METHODS.register("mcts")

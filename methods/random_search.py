@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from benchmarks.space import Block, Configuration
-from methods.base import METHODS, Method, Observation, Problem
+from nasbench.benchmarks.space import Block, Configuration
+from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 
 @METHODS.register("random")

@@ -6,9 +6,9 @@ from collections import deque
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError
-from benchmarks.space import Configuration
-from methods.base import METHODS, Method, Observation, Problem, Rank
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Configuration
+from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
 
 _MOST = 1_000_000
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, Hashed
-from methods.base import METHODS, Method, Observation, Problem
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Configuration, Hashed
+from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 _REFRESH = 500  # observations between two inversions from scratch: rank-one updates drift
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError, unknown
-from methods.base import METHODS, Method, Problem
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.methods.base import METHODS, Method, Problem
 
 _PARSERS: dict[type, Callable[[str], int | float | bool | str]] = {
     int: int,

@@ -8,13 +8,13 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
-from nasbench_cli.plan import PlannedCell, open_benchmark
-from nasbench_cli.progress import notices_about
-from nasbench_cli.runner import run
-from nasbench_cli.workers import Diverged
-from results import StoreError, Trajectory
-from results.journal import Journal, forget
-from results.trajectory import Cell
+from nasbench.cli.plan import PlannedCell, open_benchmark
+from nasbench.cli.progress import notices_about
+from nasbench.cli.runner import run
+from nasbench.cli.workers import Diverged
+from nasbench.results import StoreError, Trajectory
+from nasbench.results.journal import Journal, forget
+from nasbench.results.trajectory import Cell
 
 PROCESS_DIED = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
 

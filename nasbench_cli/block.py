@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import Bound
-from benchmarks.tabular import TabularBenchmark
-from methods import MethodSpec, Problem
-from nasbench_cli.workers import EvaluationSeeds
-from results import Cell
+from nasbench.benchmarks import Bound
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.workers import EvaluationSeeds
+from nasbench.methods import MethodSpec, Problem
+from nasbench.results import Cell
 
 
 def run_block(

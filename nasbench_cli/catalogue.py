@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import BENCHMARKS, Benchmark, UsageError
-from benchmarks.errors import unknown
-from benchmarks.tabular import TabularBenchmark
-from methods import METHODS, Method
-from methods.spec import option_defaults
-from nasbench_cli.plan import open_benchmark
-from nasbench_cli.suites import load_suite
+from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError
+from nasbench.benchmarks.errors import unknown
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.plan import open_benchmark
+from nasbench.cli.suites import load_suite
+from nasbench.methods import METHODS, Method
+from nasbench.methods.spec import option_defaults
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 

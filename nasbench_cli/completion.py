@@ -9,14 +9,14 @@ import click
 
 def methods(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """Names of methods."""
-    from methods import METHODS
+    from nasbench.methods import METHODS
 
     return _fitting(METHODS.names(), begun)
 
 
 def benchmarks(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
     """Names of benchmarks."""
-    from benchmarks import BENCHMARKS
+    from nasbench.benchmarks import BENCHMARKS
 
     return _fitting(BENCHMARKS.names(), begun)
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from nasbench_cli.plan import PlannedCell, open_benchmark
-from results import Cell, Store
+from nasbench.cli.plan import PlannedCell, open_benchmark
+from nasbench.results import Cell, Store
 
 BYTES_A_ROW = 60.0
 """Of a store, where it has no runs to measure: suites of tables take 45 to 80, networks more."""

@@ -7,13 +7,13 @@ from contextlib import ExitStack
 
 import click
 
-from benchmarks import UsageError
-from benchmarks.errors import unknown
-from benchmarks.folders import data_folder
-from benchmarks.images import DATASETS, medmnist
-from benchmarks.images.medmnist import DataFile
-from nasbench_cli.catalogue import table
-from nasbench_cli.progress import Progress
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.errors import unknown
+from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.images import DATASETS, medmnist
+from nasbench.benchmarks.images.medmnist import DataFile
+from nasbench.cli.catalogue import table
+from nasbench.cli.progress import Progress
 
 
 def listing() -> None:

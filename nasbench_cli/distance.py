@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import UsageError
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.networks import read
-from methods.nasbot.families import FAMILIES
-from methods.nasbot.otmann import Encoded, distance, matching
-from nasbench_cli.catalogue import table
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.networks import read
+from nasbench.cli.catalogue import table
+from nasbench.methods.nasbot.families import FAMILIES
+from nasbench.methods.nasbot.otmann import Encoded, distance, matching
 
 
 def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:

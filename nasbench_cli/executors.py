@@ -16,11 +16,11 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nasbench_cli.batches import PROCESS_DIED, Batch, compute, stored
-from nasbench_cli.progress import echo_notices
-from nasbench_cli.runner import died
-from results import Store
-from results.fragment import RunRecord
+from nasbench.cli.batches import PROCESS_DIED, Batch, compute, stored
+from nasbench.cli.progress import echo_notices
+from nasbench.cli.runner import died
+from nasbench.results import Store
+from nasbench.results.fragment import RunRecord
 
 T = TypeVar("T")
 R = TypeVar("R")

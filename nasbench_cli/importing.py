@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 import numpy as np
 
-from benchmarks import UsageError
-from benchmarks.tabular import imported, nasbench201, own
-from benchmarks.tabular.embedded import NAS_BENCH_201
-from methods import METHODS
-from nasbench_cli.progress import Progress
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.tabular import imported, nasbench201, own
+from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
+from nasbench.cli.progress import Progress
+from nasbench.methods import METHODS
 
 
 def import_table(data: Path, spec: Path) -> None:

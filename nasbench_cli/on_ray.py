@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import UsageError
-from nasbench_cli.batches import PROCESS_DIED, Batch, Computed, batches, compute, stored
-from nasbench_cli.plan import PlannedCell, open_benchmark, provenance
-from nasbench_cli.runner import died
-from results import Store
-from results.fragment import RunRecord
+from nasbench.benchmarks import UsageError
+from nasbench.cli.batches import PROCESS_DIED, Batch, Computed, batches, compute, stored
+from nasbench.cli.plan import PlannedCell, open_benchmark, provenance
+from nasbench.cli.runner import died
+from nasbench.results import Store
+from nasbench.results.fragment import RunRecord
 
 _RETRIES = 3  # of a batch whose worker or node died, elsewhere
 _ENVIRONMENT = ("NASBENCH_DATA", "NASBENCH_CACHE", "OPENBLAS_NUM_THREADS")

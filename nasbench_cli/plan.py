@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
-from methods import MethodSpec, Problem
-from nasbench_cli.runner import MAX_EVALUATIONS
-from results import Cell, Setting
-from results.trajectory import SCHEMA_VERSION
+from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
+from nasbench.cli.runner import MAX_EVALUATIONS
+from nasbench.methods import MethodSpec, Problem
+from nasbench.results import Cell, Setting
+from nasbench.results.trajectory import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)

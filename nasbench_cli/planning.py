@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from nasbench_cli.catalogue import table
-from nasbench_cli.costs import Cost, Costs, span
-from nasbench_cli.plan import PlannedCell, expand, gpu, open_benchmark
-from nasbench_cli.suites import Shard, Suite
-from results import Store
+from nasbench.cli.catalogue import table
+from nasbench.cli.costs import Cost, Costs, span
+from nasbench.cli.plan import PlannedCell, expand, gpu, open_benchmark
+from nasbench.cli.suites import Shard, Suite
+from nasbench.results import Store
 
 
 def plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import Benchmark, Bound, Evaluation
-from benchmarks.tabular import TabularBenchmark
-from methods import Logged, Method, MethodSpec, Observation, Problem
-from nasbench_cli.block import run_block
-from nasbench_cli.workers import EvaluationSeeds, Finished, LiveWorkers, Pending, SimulatedWorkers, Workers, explained
-from results import Cell, Row, Trajectory
-from results.journal import Journal
-from results.trajectory import to_columns
+from nasbench.benchmarks import Benchmark, Bound, Evaluation
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.block import run_block
+from nasbench.cli.workers import EvaluationSeeds, Finished, LiveWorkers, Pending, SimulatedWorkers, Workers, explained
+from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
+from nasbench.results import Cell, Row, Trajectory
+from nasbench.results.journal import Journal
+from nasbench.results.trajectory import to_columns
 
 MAX_EVALUATIONS = 200_000
 """Of one run: a budget in seconds alone could otherwise grow without bound."""

@@ -11,16 +11,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.architectures.cells import OPERATIONS
-from benchmarks.cells.searchable import Searchable
-from benchmarks.images import training
-from benchmarks.images.augmentation import Batch
-from benchmarks.images.recipes import RECIPES
-from methods.oneshot.bilevel import Darts, Milenas, Rule, Weights, ZerothOrder, gradients
-from methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
-from methods.oneshot.settings import DEPTH, KERNELS
-from methods.oneshot.supernet import Supernet
-from nasbench_cli.catalogue import table
+from nasbench.benchmarks.architectures.cells import OPERATIONS
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.images import training
+from nasbench.benchmarks.images.augmentation import Batch
+from nasbench.benchmarks.images.recipes import RECIPES
+from nasbench.cli.catalogue import table
+from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Weights, ZerothOrder, gradients
+from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
+from nasbench.methods.oneshot.settings import DEPTH, KERNELS
+from nasbench.methods.oneshot.supernet import Supernet
 
 _WINDOW = 10
 _REPEATED = 5

@@ -15,23 +15,23 @@ from typing import Any
 
 import click
 
-from benchmarks import UsageError, label, parse_constraints
-from benchmarks.errors import unknown
-from methods import MethodSpec
-from nasbench_cli import executors, on_ray
-from nasbench_cli.batches import batches
-from nasbench_cli.catalogue import table
-from nasbench_cli.costs import Costs, span
-from nasbench_cli.on_ray import Cluster
-from nasbench_cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
-from nasbench_cli.progress import Progress
-from nasbench_cli.suites import Shard, Suite
-from results import Store, StoreError
-from results.fragment import RunRecord
-from results.journal import drop_failed
-from results.status import CellStatus
-from results.status import status as status_of
-from results.store import content_hash
+from nasbench.benchmarks import UsageError, label, parse_constraints
+from nasbench.benchmarks.errors import unknown
+from nasbench.cli import executors, on_ray
+from nasbench.cli.batches import batches
+from nasbench.cli.catalogue import table
+from nasbench.cli.costs import Costs, span
+from nasbench.cli.on_ray import Cluster
+from nasbench.cli.plan import PlannedCell, expand, is_current, open_benchmark, provenance
+from nasbench.cli.progress import Progress
+from nasbench.cli.suites import Shard, Suite
+from nasbench.methods import MethodSpec
+from nasbench.results import Store, StoreError
+from nasbench.results.fragment import RunRecord
+from nasbench.results.journal import drop_failed
+from nasbench.results.status import CellStatus
+from nasbench.results.status import status as status_of
+from nasbench.results.store import content_hash
 
 _MOST_LINES = 24
 _WORTH_SAYING = 30.0  # seconds
@@ -134,7 +134,7 @@ def report(
     formats: str,
 ) -> None:
     """Writes the report of some stores, taken together, and prints its tables."""
-    from results.report import FORMATS, write  # draws plots: heavy
+    from nasbench.results.report import FORMATS, write  # draws plots: heavy
 
     wanted = [f for f in FORMATS if f in formats.split(",")]
     strange = [f for f in formats.split(",") if f not in FORMATS]
@@ -153,14 +153,14 @@ def report(
 
 def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
     """One stored run as text; its network, if it has one, also as a picture in a file."""
-    from results.single_run import describe, incumbent
+    from nasbench.results.single_run import describe, incumbent
 
     if not seed.isdecimal():
         raise UsageError(f"a seed is an integer, 0 or more, not {seed!r}")
     wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
     run = Store.open(Path(folder)), _label(method), bench, wanted, int(seed)
     if svg is not None:
-        from results.plots import render
+        from nasbench.results.plots import render
 
         svg.write_bytes(render(incumbent(*run), "svg"))
     return describe(*run)

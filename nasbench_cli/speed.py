@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from benchmarks import Benchmark, parse_constraints
-from benchmarks.architectures.figures import figure_4
-from benchmarks.networks.bounds import Bounds
-from benchmarks.networks.pool import convolutional
-from benchmarks.networks.space import NetworkSpace
-from benchmarks.space.language.counting import count
-from benchmarks.space.language.program import Program
-from benchmarks.space.layers import LayerGraph
-from methods import MethodSpec, Observation, Problem
-from nasbench_cli import executors, training_speed
-from nasbench_cli.batches import batches
-from nasbench_cli.catalogue import table
-from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark, provenance
-from results import Store
+from nasbench.benchmarks import Benchmark, parse_constraints
+from nasbench.benchmarks.architectures.figures import figure_4
+from nasbench.benchmarks.networks.bounds import Bounds
+from nasbench.benchmarks.networks.pool import convolutional
+from nasbench.benchmarks.networks.space import NetworkSpace
+from nasbench.benchmarks.space.language.counting import count
+from nasbench.benchmarks.space.language.program import Program
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.cli import executors, training_speed
+from nasbench.cli.batches import batches
+from nasbench.cli.catalogue import table
+from nasbench.cli.plan import Grid, Protocol, expand, open_benchmark, provenance
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.results import Store
 
 if TYPE_CHECKING:
-    from methods.nasbot.otmann import Encoded
+    from nasbench.methods.nasbot.otmann import Encoded
 
 _EVALS = 200
 _BENCH = "nb201-cifar10"
@@ -71,7 +71,7 @@ def main() -> None:
         click.echo("No training: PyTorch is not installed (pip install 'nasbench[live]').")
     _report_speed()
     for arguments in (["--help"], ["list"]):
-        command = [sys.executable, "-m", "nasbench_cli", *arguments]
+        command = [sys.executable, "-m", "nasbench", *arguments]
         seconds = _seconds(partial(subprocess.run, command, check=True, capture_output=True))
         click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
     click.echo(f"peak memory of a run on the largest table (hpolib-slice): {_peak_memory()} MB")
@@ -153,7 +153,7 @@ def _language_speed() -> None:
 
 def _distance_speed() -> None:
     """Times OTMANN on convolutional networks of about so many layers."""
-    from methods.nasbot.otmann import compile_ahead, distance, distances
+    from nasbench.methods.nasbot.otmann import compile_ahead, distance, distances
 
     compile_ahead()
     rows = [("OTMANN, one core; layers", "ms a network, its paths included", "ms a pair, four nu")]
@@ -186,7 +186,7 @@ def _networks(layers: int, count: int) -> list[LayerGraph]:
 
 def _opened(graph: LayerGraph) -> Encoded:
     """A network with everything that distances need."""
-    from methods.nasbot.candidates import encoded
+    from nasbench.methods.nasbot.candidates import encoded
 
     found = encoded(graph)
     assert len(found.layers.paths) == len(graph.labels)
@@ -221,7 +221,7 @@ def _suggestion_times(name: str, counts: tuple[int, ...], bench: str, constraint
 
 def _report_speed() -> None:
     """Times the statistics and tables of a report on a synthetic million rows (5,000 runs of 200 evaluations)."""
-    from results import report
+    from nasbench.results import report
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder) / "store")
@@ -240,7 +240,7 @@ def _report_speed() -> None:
 def _peak_memory() -> str:
     """What a process of its own needs for 100 runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
     program = (
-        "import contextlib, sys; from nasbench_cli.main import main\n"
+        "import contextlib, sys; from nasbench.cli.main import main\n"
         "with contextlib.suppress(SystemExit): main()\n"
         "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )

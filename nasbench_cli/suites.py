@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from benchmarks import UsageError, find_benchmark, parse_constraints
-from benchmarks.errors import unknown
-from methods import MethodSpec
-from nasbench_cli.plan import Grid, PlannedCell, Protocol
+from nasbench.benchmarks import UsageError, find_benchmark, parse_constraints
+from nasbench.benchmarks.errors import unknown
+from nasbench.cli.plan import Grid, PlannedCell, Protocol
+from nasbench.methods import MethodSpec
 
 T = TypeVar("T")
 

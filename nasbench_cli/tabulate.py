@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from benchmarks import Benchmark, Evaluation, Metric, UsageError
-from benchmarks.space import Configuration
-from benchmarks.space.flat import Flat
-from benchmarks.space.hyperparameters import Float, Integer, Ordinal
-from benchmarks.tabular.own import MOST_ABSENT
-from nasbench_cli.batches import PROCESS_DIED
-from nasbench_cli.executors import in_processes
-from nasbench_cli.plan import open_benchmark
-from nasbench_cli.progress import Progress
-from nasbench_cli.workers import attempt
-from results.journal import Journal, Record
+from nasbench.benchmarks import Benchmark, Evaluation, Metric, UsageError
+from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.space.flat import Flat
+from nasbench.benchmarks.space.hyperparameters import Float, Integer, Ordinal
+from nasbench.benchmarks.tabular.own import MOST_ABSENT
+from nasbench.cli.batches import PROCESS_DIED
+from nasbench.cli.executors import in_processes
+from nasbench.cli.plan import open_benchmark
+from nasbench.cli.progress import Progress
+from nasbench.cli.workers import attempt
+from nasbench.results.journal import Journal, Record
 
 _FEWEST = int(0.9 * MOST_ABSENT)  # times fewer than the grid has: some cannot be trained, and are no rows
 _MOST = 100_000  # of the configurations that "all" may mean

@@ -9,13 +9,13 @@ from typing import TypeAlias
 import click
 import numpy as np
 
-from benchmarks import UsageError
-from benchmarks.cells.searchable import Searchable
-from benchmarks.images import DATASETS, ImageBenchmark
-from benchmarks.images.spaces import ProgramSpace
-from benchmarks.space import Configuration
-from nasbench_cli.catalogue import table
-from nasbench_cli.plan import provenance
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.images import DATASETS, ImageBenchmark
+from nasbench.benchmarks.images.spaces import ProgramSpace
+from nasbench.benchmarks.space import Configuration
+from nasbench.cli.catalogue import table
+from nasbench.cli.plan import provenance
 
 _EPOCHS = 3
 _ARCHITECTURES = 6
@@ -29,7 +29,7 @@ def main() -> None:
     except UsageError:
         benchmark, rest = _opened("digits"), " (medmnist-breast is not here)"
     machine = provenance()["machine"]
-    from benchmarks.images import training
+    from nasbench.benchmarks.images import training
 
     training.use_one_thread()
     where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _searches(benchmark: ImageBenchmark, where: str) -> None:
-    from nasbench_cli import search_speed
+    from nasbench.cli import search_speed
 
     space: Searchable = benchmark.space.as_supernet()  # type: ignore[attr-defined]
     data, halves = benchmark.resident(), np.random.default_rng(0)
@@ -76,7 +76,7 @@ def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
     import torch
     from torch.nn.functional import cross_entropy
 
-    from benchmarks.images import training
+    from nasbench.benchmarks.images import training
 
     short = benchmark.at(_EPOCHS)
     assert isinstance(short, ImageBenchmark)
@@ -102,8 +102,8 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
     import torch
     from torch.nn.functional import cross_entropy
 
-    from benchmarks.images import training
-    from benchmarks.space.language.network import Network
+    from nasbench.benchmarks.images import training
+    from nasbench.benchmarks.space.language.network import Network
 
     data = benchmark.resident()
     batch = next(data.batches(benchmark.batch, None, np.random.default_rng(0)))

@@ -14,10 +14,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import Benchmark, Evaluation
-from benchmarks.base import Status
-from benchmarks.space import Configuration
-from results.journal import Journal, Record
+from nasbench.benchmarks import Benchmark, Evaluation
+from nasbench.benchmarks.base import Status
+from nasbench.benchmarks.space import Configuration
+from nasbench.results.journal import Journal, Record
 
 _BLOCK = 256
 

@@ -1,7 +1,7 @@
 """Trajectories: the store, the statistics, tables and plots."""
 
-from results.errors import Interrupted, StoreError
-from results.store import Store
-from results.trajectory import Cell, Row, Setting, Trajectory
+from nasbench.results.errors import Interrupted, StoreError
+from nasbench.results.store import Store
+from nasbench.results.trajectory import Cell, Row, Setting, Trajectory
 
 __all__ = ["Cell", "Interrupted", "Row", "Setting", "Store", "StoreError", "Trajectory"]

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from results.errors import StoreError
-from results.fragment import Fragment, Torn
-from results.store import Store
-from results.trajectory import Cell
+from nasbench.results.errors import StoreError
+from nasbench.results.fragment import Fragment, Torn
+from nasbench.results.store import Store
+from nasbench.results.trajectory import Cell
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from results.errors import StoreError
-from results.trajectory import SCHEMA_VERSION, Cell, Trajectory, to_table
+from nasbench.results.errors import StoreError
+from nasbench.results.trajectory import SCHEMA_VERSION, Cell, Trajectory, to_table
 
 _KEY = b"nasbench"
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from results import networks
-from results.curves import Array, Curves
-from results.fragment import Fragment, Torn
-from results.part import Drawn, Part
-from results.plots import styled
-from results.store import Store
+from nasbench.results import networks
+from nasbench.results.curves import Array, Curves
+from nasbench.results.fragment import Fragment, Torn
+from nasbench.results.part import Drawn, Part
+from nasbench.results.plots import styled
+from nasbench.results.store import Store
 
 
 @dataclass(frozen=True, eq=False)

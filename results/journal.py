@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from results.errors import Interrupted, StoreError
-from results.trajectory import SCHEMA_VERSION
+from nasbench.results.errors import Interrupted, StoreError
+from nasbench.results.trajectory import SCHEMA_VERSION
 
 
 class Record(NamedTuple):

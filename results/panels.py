@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from results.curves import Array, Curves
-from results.statistics import ranking, summaries
-from results.statistics.pairs import relative_differences
-from results.table import shortened
+from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics import ranking, summaries
+from nasbench.results.statistics.pairs import relative_differences
+from nasbench.results.table import shortened
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 """Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from matplotlib.figure import Figure
 
-from results.table import Table
+from nasbench.results.table import Table
 
 Drawn: TypeAlias = tuple[tuple[str, ...], Figure]
 """The words of a figure's name, and the figure."""

@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from results.curves import Array
-from results.panels import Panel, style
-from results.statistics.ranking import cliques
-from results.table import shortened
+from nasbench.results.curves import Array
+from nasbench.results.panels import Panel, style
+from nasbench.results.statistics.ranking import cliques
+from nasbench.results.table import shortened
 
 FORMATS = ("svg", "pdf", "png")
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from results.curves import Array, Curves
-from results.statistics.pairs import relative_differences
-from results.statistics.summaries import medians as medians_of
+from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics.pairs import relative_differences
+from nasbench.results.statistics.summaries import medians as medians_of
 
 
 def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:

@@ -15,16 +15,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from results import graphs, page, panels, plots, searches, tables, verdicts
-from results.curves import Curves, load, references, select
-from results.errors import Interrupted, StoreError, nearest
-from results.fragment import Fragment, written_aside
-from results.part import Part
-from results.statistics import ranking, summaries
-from results.status import status
-from results.store import Store
-from results.table import Table
-from results.trajectory import Cell
+from nasbench.results import graphs, page, panels, plots, searches, tables, verdicts
+from nasbench.results.curves import Curves, load, references, select
+from nasbench.results.errors import Interrupted, StoreError, nearest
+from nasbench.results.fragment import Fragment, written_aside
+from nasbench.results.part import Part
+from nasbench.results.statistics import ranking, summaries
+from nasbench.results.status import status
+from nasbench.results.store import Store
+from nasbench.results.table import Table
+from nasbench.results.trajectory import Cell
 
 Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from results import networks
-from results.errors import StoreError, nearest
-from results.fragment import Fragment, RunRecord, Torn
-from results.store import Store
+from nasbench.results import networks
+from nasbench.results.errors import StoreError, nearest
+from nasbench.results.fragment import Fragment, RunRecord, Torn
+from nasbench.results.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from results.fragment import RunRecord
-from results.store import Store
-from results.trajectory import Cell
+from nasbench.results.fragment import RunRecord
+from nasbench.results.store import Store
+from nasbench.results.trajectory import Cell
 
 State: TypeAlias = Literal["complete", "partial", "missing", "failed", "stale"]
 

@@ -27,10 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from results import fragment
-from results.errors import Interrupted, StoreError
-from results.fragment import Fragment, RunRecord, Torn
-from results.trajectory import Cell, Trajectory, log_table, schema
+from nasbench.results import fragment
+from nasbench.results.errors import Interrupted, StoreError
+from nasbench.results.fragment import Fragment, RunRecord, Torn
+from nasbench.results.trajectory import Cell, Trajectory, log_table, schema
 
 _HEADER = "0-schema.parquet"
 

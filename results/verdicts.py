@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from results.curves import Array, Curves
-from results.statistics.pairs import holm, relative_differences, signed_rank
-from results.statistics.ranking import average_ranks
-from results.statistics.summaries import medians
+from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics.pairs import holm, relative_differences, signed_rank
+from nasbench.results.statistics.ranking import average_ranks
+from nasbench.results.statistics.summaries import medians
 
 _CLAIMS = Path(__file__).parent / "claims.json"
 _LEVEL = 0.05

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 from hypothesis import settings
 
-from nasbench_cli import main
-from results import Store
+from nasbench.cli import main
+from nasbench.results import Store
 
 SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2", "--bench", "nb201-cifar10"]
 

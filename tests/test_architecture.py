@@ -35,14 +35,14 @@ def test_imports_only_run_down(room: str) -> None:
 
 def test_the_check_of_arrows_sees_an_upward_import(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
-    bad.write_text("def f():\n    from nasbench_cli import plan\n    import results.store\n")
+    bad.write_text("def f():\n    from nasbench.cli import plan\n    import results.store\n")
     assert imported_rooms(bad) == {"nasbench_cli", "results"}
 
 
 @pytest.mark.parametrize("command", [["--help"], ["list"], ["list", "--matrix"]])
 def test_light_commands_import_nothing_heavy(command: list[str]) -> None:
     program = (
-        "import contextlib, sys; from nasbench_cli.main import main\n"
+        "import contextlib, sys; from nasbench.cli.main import main\n"
         "with contextlib.suppress(SystemExit): main()\n"
         "print('loaded:', *sorted({n.partition('.')[0] for n in sys.modules}))"
     )

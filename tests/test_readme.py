@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks import BENCHMARKS
-from benchmarks.images import spaces
-from methods import METHODS
+from nasbench.benchmarks import BENCHMARKS
+from nasbench.benchmarks.images import spaces
+from nasbench.methods import METHODS
 from tests.conftest import Printed
 
 README = (Path(__file__).parent.parent / "README.md").read_text()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.architectures.nasbench201 import EDGES, cell, operation, skeleton
-from benchmarks.space.language.combinators import siso_sequential, substitution
-from benchmarks.space.language.graph import AnyHyperparameter, D, Part, ordinal
+from nasbench.benchmarks.architectures.nasbench201 import EDGES, cell, operation, skeleton
+from nasbench.benchmarks.space.language.combinators import siso_sequential, substitution
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, D, Part, ordinal
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
 """On an edge; `nor_conv` is the convolution whose kernel size is chosen too."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import (
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import (
     Fn,
     identity,
     siso_optional,
@@ -15,7 +15,7 @@ from benchmarks.space.language.combinators import (
     siso_sequential,
     substitution,
 )
-from benchmarks.space.language.graph import AnyHyperparameter, D, Dependent, Part, Value
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, D, Dependent, Part, Value
 
 
 def figure_1() -> Part:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_or, siso_sequential
-from benchmarks.space.language.graph import AnyHyperparameter, D, Independent, Part
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import identity, siso_or, siso_sequential
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, D, Independent, Part
 
 OPERATIONS = ("identity", "conv1x1", "depthwise3x3", "separable3x3", "max_pool3x3", "avg_pool3x3", "none")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_sequential, substitution
-from benchmarks.space.language.graph import D, Output, Part, Value
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import identity, siso_sequential, substitution
+from nasbench.benchmarks.space.language.graph import D, Output, Part, Value
 
 
 def genetic(nodes: Sequence[int] = (3, 4, 5), filters: Sequence[int] = (16, 32, 64), classes: int = 10) -> Part:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.space.base import Configuration
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_sequential, substitution
-from benchmarks.space.language.graph import AnyHyperparameter, D, Part, Value
+from nasbench.benchmarks.space.base import Configuration
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import identity, siso_sequential, substitution
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, D, Part, Value
 
 MOST_EDGES = 9
 """Of a cell: more are infeasible before training."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_residual, siso_sequential, substitution
-from benchmarks.space.language.graph import AnyHyperparameter, D, Part
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import identity, siso_residual, siso_sequential, substitution
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, D, Part
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_or, siso_sequential, substitution
-from benchmarks.space.language.graph import AnyHyperparameter, D, Output, Part, Value
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import identity, siso_or, siso_sequential, substitution
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, D, Output, Part, Value
 
 OPERATIONS = ("identity", "sep3x3", "sep5x5", "sep7x7", "avg3x3", "max3x3", "max5x5", "conv1x1", "conv3x3")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import identity, siso_residual, siso_sequential
-from benchmarks.space.language.graph import Part
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import identity, siso_residual, siso_sequential
+from nasbench.benchmarks.space.language.graph import Part
 
 
 def resnet18(filters: int = 64, classes: int = 10) -> Part:

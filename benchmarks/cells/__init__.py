@@ -1,7 +1,7 @@
 """Networks of NAS-Bench-201 cells (ZO-DARTS++, section III): what lives of them, how large they are, and themselves."""
 
-from benchmarks.cells.size import Size, parameters_paper, size
-from benchmarks.cells.stages import CONVOLUTIONS, Stage, choices_of, dead_stages, pruned, stages_of
+from nasbench.benchmarks.cells.size import Size, parameters_paper, size
+from nasbench.benchmarks.cells.stages import CONVOLUTIONS, Stage, choices_of, dead_stages, pruned, stages_of
 
 __all__ = [
     "CONVOLUTIONS",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.architectures.nasbench201 import EDGES
-from benchmarks.cells.stages import LAST_NODE, pruned
-from benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.architectures.nasbench201 import EDGES
+from nasbench.benchmarks.cells.stages import LAST_NODE, pruned
+from nasbench.benchmarks.space.layers import LayerGraph
 
 LABELS = {
     "skip_connect": "skip",

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, relu
 
-from benchmarks.architectures.nasbench201 import EDGES
-from benchmarks.cells.stages import CONVOLUTIONS, LAST_NODE, Stage, pruned
+from nasbench.benchmarks.architectures.nasbench201 import EDGES
+from nasbench.benchmarks.cells.stages import CONVOLUTIONS, LAST_NODE, Stage, pruned
 
 
 class CellNetwork(nn.Module):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.cells.stages import Stage
-from benchmarks.space.base import Configuration
+from nasbench.benchmarks.cells.stages import Stage
+from nasbench.benchmarks.space.base import Configuration
 
 if TYPE_CHECKING:
-    from benchmarks.images.augmentation import Resident
+    from nasbench.benchmarks.images.augmentation import Resident
 
 
 @dataclass(frozen=True)

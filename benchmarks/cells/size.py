@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from benchmarks.cells.stages import CONVOLUTIONS, Stage, pruned
+from nasbench.benchmarks.cells.stages import CONVOLUTIONS, Stage, pruned
 
 
 class Size(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from benchmarks.architectures.nasbench201 import EDGES
-from benchmarks.space.language.graph import Value
+from nasbench.benchmarks.architectures.nasbench201 import EDGES
+from nasbench.benchmarks.space.language.graph import Value
 
 CONVOLUTIONS = {f"nor_conv_{k}x{k}": k for k in (1, 3, 5, 7)}
 """Operation → kernel size."""

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from benchmarks.base import BENCHMARKS
-from benchmarks.images.benchmark import DATASETS, ImageBenchmark
+from nasbench.benchmarks.base import BENCHMARKS
+from nasbench.benchmarks.images.benchmark import DATASETS, ImageBenchmark
 
 __all__ = ["DATASETS", "ImageBenchmark"]
 

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.images.datasets import Split
+from nasbench.benchmarks.images.datasets import Split
 
 _EVALUATED = 256  # images at a time
 

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import BENCHMARKS, Benchmark, Evaluation
-from benchmarks.cells import choices_of
-from benchmarks.cells.searchable import Searchable
-from benchmarks.errors import UsageError, unknown
-from benchmarks.images import medmnist
-from benchmarks.images.datasets import Dataset
-from benchmarks.images.digits import DIGITS
-from benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
-from benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
-from benchmarks.metrics import Metric
-from benchmarks.space import Configuration
-from benchmarks.space.language.graph import ProgramError
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.cells import choices_of
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.images import medmnist
+from nasbench.benchmarks.images.datasets import Dataset
+from nasbench.benchmarks.images.digits import DIGITS
+from nasbench.benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
+from nasbench.benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.space.language.graph import ProgramError
 
 if TYPE_CHECKING:
-    from benchmarks.images.augmentation import Resident
+    from nasbench.benchmarks.images.augmentation import Resident
 
 _LOG = logging.getLogger("nasbench")
 
@@ -132,7 +132,7 @@ class ImageBenchmark(Benchmark):
         why = self.networks.infeasible(configuration)
         if why:
             return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
-        from benchmarks.images import training
+        from nasbench.benchmarks.images import training
 
         data = self.resident()
         try:
@@ -225,8 +225,8 @@ class ImageBenchmark(Benchmark):
 @cache
 def _resident(name: str) -> Resident:
     """A data set on the device, once a process."""
-    from benchmarks.images import training
-    from benchmarks.images.augmentation import Resident
+    from nasbench.benchmarks.images import training
+    from nasbench.benchmarks.images.augmentation import Resident
 
     dataset = DATASETS[name]
     training.warm_up()

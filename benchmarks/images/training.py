@@ -18,9 +18,9 @@ from scipy.stats import rankdata
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.images.augmentation import Batch, Resident
-from benchmarks.images.recipes import Recipe
-from benchmarks.space.language.network import Dropout
+from nasbench.benchmarks.images.augmentation import Batch, Resident
+from nasbench.benchmarks.images.recipes import Recipe
+from nasbench.benchmarks.space.language.network import Dropout
 
 _LOG = logging.getLogger("nasbench")
 

@@ -1,7 +1,7 @@
 """Free networks: any valid graph of layers within bounds (NASBOT's spaces)."""
 
-from benchmarks.base import BENCHMARKS
-from benchmarks.networks.synthetic import convolutional_networks, multilayer_perceptrons
+from nasbench.benchmarks.base import BENCHMARKS
+from nasbench.benchmarks.networks.synthetic import convolutional_networks, multilayer_perceptrons
 
 BENCHMARKS.add("synthetic-cnn", convolutional_networks)
 BENCHMARKS.add("synthetic-mlp", multilayer_perceptrons)

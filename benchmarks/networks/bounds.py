@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from benchmarks.errors import UsageError
-from benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space.layers import LayerGraph
 
 
 @dataclass(frozen=True)

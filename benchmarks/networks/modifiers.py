@@ -13,10 +13,18 @@ from typing import TypeVar
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError
-from benchmarks.networks.bounds import Bounds
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.networks import CONVOLUTIONS, DECISIONS, POOLS, RECTIFIERS, SIGMOIDS, image_sizes, network
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.networks.bounds import Bounds
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.networks import (
+    CONVOLUTIONS,
+    DECISIONS,
+    POOLS,
+    RECTIFIERS,
+    SIGMOIDS,
+    image_sizes,
+    network,
+)
 
 T = TypeVar("T")
 

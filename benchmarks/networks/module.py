@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, max_pool2d, relu
 
-from benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.layers import LayerGraph
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,

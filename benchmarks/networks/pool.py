@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.networks import network
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.networks import network
 
 
 def convolutional(width: int, halvings: int) -> list[LayerGraph]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError
-from benchmarks.networks.bounds import Bounds
-from benchmarks.networks.modifiers import MODIFIERS, modified
-from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.networks import LABELS, check, network
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.networks.bounds import Bounds
+from nasbench.benchmarks.networks.modifiers import MODIFIERS, modified
+from nasbench.benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.networks import LABELS, check, network
 
 _STEPS = 8
 

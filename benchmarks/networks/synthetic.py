@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from benchmarks.base import Benchmark, Evaluation
-from benchmarks.metrics import Metric
-from benchmarks.networks.bounds import Bounds
-from benchmarks.networks.pool import convolutional, perceptrons
-from benchmarks.networks.space import NetworkSpace
-from benchmarks.space import Configuration
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.networks import RECTIFIERS
+from nasbench.benchmarks.base import Benchmark, Evaluation
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.networks.bounds import Bounds
+from nasbench.benchmarks.networks.pool import convolutional, perceptrons
+from nasbench.benchmarks.networks.space import NetworkSpace
+from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.networks import RECTIFIERS
 
 _SECONDS = 1.0
 

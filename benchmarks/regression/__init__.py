@@ -1,7 +1,7 @@
 """Regression on a table of one's own: multi-layer perceptrons of any shape, trained now (NASBOT's experiments)."""
 
-from benchmarks.base import ON_FILES
-from benchmarks.regression.benchmark import RegressionBenchmark
+from nasbench.benchmarks.base import ON_FILES
+from nasbench.benchmarks.regression.benchmark import RegressionBenchmark
 
 __all__ = ["RegressionBenchmark"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.space.base import Configuration, Space
-from benchmarks.space.grid import GridSpace
-from benchmarks.space.hyperparameters import binned
-from benchmarks.space.parameters import ParameterSpace
+from nasbench.benchmarks.space.base import Configuration, Space
+from nasbench.benchmarks.space.grid import GridSpace
+from nasbench.benchmarks.space.hyperparameters import binned
+from nasbench.benchmarks.space.parameters import ParameterSpace
 
 Indices: TypeAlias = NDArray[np.int64]
 

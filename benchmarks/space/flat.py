@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from benchmarks.space.base import Configuration
-from benchmarks.space.hyperparameters import Hyperparameter
+from nasbench.benchmarks.space.base import Configuration
+from nasbench.benchmarks.space.hyperparameters import Hyperparameter
 
 Coordinate: TypeAlias = float | int | None
 """Of a categorical or ordinal hyper-parameter the index of its value, of a float or integer the value itself; None

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.errors import UsageError, unknown
-from benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space, Values
-from benchmarks.space.hyperparameters import Choice
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.space.base import Block, Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.space.hyperparameters import Choice
 
 Choices: TypeAlias = tuple[int, ...]
 

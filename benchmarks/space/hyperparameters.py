@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError
+from nasbench.benchmarks.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.errors import UsageError, unknown
-from benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.space.layers import LayerGraph
 
 POOLS = ("max-pool", "avg-pool")
 CONVOLUTIONS = tuple(f"{kind}{size}" for size in (3, 5, 7) for kind in ("conv", "res"))

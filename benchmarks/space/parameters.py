@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError, unknown
-from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
-from benchmarks.space.flat import Condition, Coordinate
-from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, belongs, draw, has_many
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.space.flat import Condition, Coordinate
+from nasbench.benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, belongs, draw, has_many
 
 Point: TypeAlias = tuple[Coordinate, ...]
 

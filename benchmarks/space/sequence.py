@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from benchmarks.space.base import Configuration
+from nasbench.benchmarks.space.base import Configuration
 
 
 class Walk(Protocol):

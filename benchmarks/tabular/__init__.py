@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from benchmarks.base import BENCHMARKS
-from benchmarks.tabular import embedded, imported
-from benchmarks.tabular.table import TabularBenchmark
+from nasbench.benchmarks.base import BENCHMARKS
+from nasbench.benchmarks.tabular import embedded, imported
+from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["TabularBenchmark", "open_table"]
 

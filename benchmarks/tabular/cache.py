@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.folders import cache_folder
-from benchmarks.tabular.table import Array
+from nasbench.benchmarks.folders import cache_folder
+from nasbench.benchmarks.tabular.table import Array
 
 _DIGITS = 32  # of the digest in a file's name
 _LOG = logging.getLogger("nasbench")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.errors import UsageError
-from benchmarks.metrics import Metric
-from benchmarks.space import Categorical, GridSpace, Ordinal
-from benchmarks.tabular import cache
-from benchmarks.tabular.spaces import EvenGrid, TwoLayerGrid, grid
-from benchmarks.tabular.table import Array, TabularBenchmark
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.tabular import cache
+from nasbench.benchmarks.tabular.spaces import EvenGrid, TwoLayerGrid, grid
+from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 _LAYOUT = 1  # of the converted array; a new number makes every cache convert again
 

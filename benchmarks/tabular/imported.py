@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark, Status
-from benchmarks.errors import UsageError
-from benchmarks.folders import data_folder
-from benchmarks.metrics import Metric
-from benchmarks.space import Categorical, GridSpace, Ordinal
-from benchmarks.tabular.spaces import grid
-from benchmarks.tabular.table import Array, TabularBenchmark
+from nasbench.benchmarks.base import Benchmark, Status
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.tabular.spaces import grid
+from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 NAME = r"[a-z][a-z0-9+_-]{0,59}"
 """Of an imported table."""

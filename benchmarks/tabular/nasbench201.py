@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.errors import UsageError
-from benchmarks.metrics import Metric
-from benchmarks.tabular.embedded import NAS_BENCH_201
-from benchmarks.tabular.imported import Table
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
+from nasbench.benchmarks.tabular.imported import Table
 
 OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
 """The released files. Each name ends in the last digits of the file's MD5 sum, by its authors' convention."""

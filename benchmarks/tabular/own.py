@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from benchmarks.base import Status
-from benchmarks.errors import UsageError, unknown
-from benchmarks.metrics import Metric, sounds_held_out
-from benchmarks.space import Categorical, GridSpace, Ordinal
-from benchmarks.tabular import embedded
-from benchmarks.tabular.imported import NAME, Table
-from benchmarks.tabular.spaces import grid
-from benchmarks.tabular.table import Array
+from nasbench.benchmarks.base import Status
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.metrics import Metric, sounds_held_out
+from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.tabular import embedded
+from nasbench.benchmarks.tabular.imported import NAME, Table
+from nasbench.benchmarks.tabular.spaces import grid
+from nasbench.benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
 """Times as many configurations as rows a grid may have; in one that has more, some column is no hyper-parameter."""

@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
-from benchmarks.architectures.nasbench201 import EDGES, OPERATIONS
-from benchmarks.cells.graph import cell_graph
-from benchmarks.space import GridSpace
-from benchmarks.space.base import Configuration, Values
-from benchmarks.space.hyperparameters import Choice
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.networks import DECISIONS
+from nasbench.benchmarks.architectures.nasbench201 import EDGES, OPERATIONS
+from nasbench.benchmarks.cells.graph import cell_graph
+from nasbench.benchmarks.space import GridSpace
+from nasbench.benchmarks.space.base import Configuration, Values
+from nasbench.benchmarks.space.hyperparameters import Choice
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.networks import DECISIONS
 
 
 class CellGrid(GridSpace):

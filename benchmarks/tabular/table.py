@@ -12,11 +12,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.base import Benchmark, Evaluation, Oracle, Status
-from benchmarks.constraints import Bound
-from benchmarks.errors import UsageError
-from benchmarks.metrics import Metric
-from benchmarks.space import Block, Configuration, GridSpace
+from nasbench.benchmarks.base import Benchmark, Evaluation, Oracle, Status
+from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.space import Block, Configuration, GridSpace
 
 Array: TypeAlias = NDArray[np.float64]
 

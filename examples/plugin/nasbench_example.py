@@ -6,9 +6,9 @@ import math
 
 from numpy.random import Generator
 
-from benchmarks import Benchmark, Evaluation, Metric, UsageError
-from benchmarks.space import Configuration, GridSpace, Ordinal
-from methods import Method, Observation, Problem
+from nasbench.benchmarks import Benchmark, Evaluation, Metric, UsageError
+from nasbench.benchmarks.space import Configuration, GridSpace, Ordinal
+from nasbench.methods import Method, Observation, Problem
 
 
 class HillClimbing(Method):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nasbench_cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check
 
 
 @pytest.mark.parametrize("check", METHOD_CHECKS, ids=str)

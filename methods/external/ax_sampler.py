@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, Float, Hyperparameter, Integer, Ordinal
-from benchmarks.space.flat import Coordinate
-from methods.base import METHODS, Method, Observation, Problem
-from methods.external.requirements import require
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Configuration, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.space.flat import Coordinate
+from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.external.requirements import require
 
 if TYPE_CHECKING:
     from ax.api.client import Client

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.errors import UsageError
-from benchmarks.space import Categorical, Configuration
-from methods.base import METHODS, Method, Observation, Problem
-from methods.external.requirements import require
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Categorical, Configuration
+from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.external.requirements import require
 
 
 @METHODS.register("rf-cei")

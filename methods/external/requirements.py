@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from benchmarks.errors import UsageError
+from nasbench.benchmarks.errors import UsageError
 
 
 def require(method: str, extra: str, *modules: str) -> None:

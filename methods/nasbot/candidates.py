@@ -12,11 +12,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.networks.space import NetworkSpace
-from benchmarks.space import Configuration, GridSpace, Space
-from benchmarks.space.layers import LayerGraph
-from methods.nasbot.families import FAMILIES
-from methods.nasbot.otmann import NUS, Encoded, distance
+from nasbench.benchmarks.networks.space import NetworkSpace
+from nasbench.benchmarks.space import Configuration, GridSpace, Space
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.methods.nasbot.families import FAMILIES
+from nasbench.methods.nasbot.otmann import NUS, Encoded, distance
 
 Array = NDArray[np.float64]
 Acquisition: TypeAlias = Callable[[Array], Array]

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks import Bound
-from benchmarks.errors import UsageError, unknown
-from benchmarks.space import Configuration, Space
-from benchmarks.space.layers import LayerGraph
-from methods.base import METHODS, Logged, Method, Observation, Problem
-from methods.nasbot.acquisition import expected_improvement
-from methods.nasbot.families import FAMILIES
+from nasbench.benchmarks import Bound
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.space import Configuration, Space
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.nasbot.acquisition import expected_improvement
+from nasbench.methods.nasbot.families import FAMILIES
 
 if TYPE_CHECKING:
-    from methods.nasbot.candidates import Candidates
-    from methods.nasbot.surrogate import Surrogate
+    from nasbench.methods.nasbot.candidates import Candidates
+    from nasbench.methods.nasbot.surrogate import Surrogate
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class _OnGraphs(Method):
 
     def _known(self) -> Candidates:
         """The candidates, with all that has been asked for taken in."""
-        from methods.nasbot.candidates import candidates_of  # numba and POT take a while
+        from nasbench.methods.nasbot.candidates import candidates_of  # numba and POT take a while
 
         if self._candidates is None:
             begins = self._initial if self._begins_anew else None
@@ -131,7 +131,7 @@ class Nasbot(_OnGraphs):
 
     @classmethod
     def make_ready(cls) -> None:
-        from methods.nasbot.otmann import compile_ahead
+        from nasbench.methods.nasbot.otmann import compile_ahead
 
         compile_ahead()
 
@@ -158,8 +158,8 @@ class Nasbot(_OnGraphs):
     def _plane(self) -> Iterator[Logged]:
         if len(self._observed) < _FEWEST or self._candidates is None:
             return
-        from methods.nasbot.otmann import NUS
-        from methods.nasbot.surrogate import plane
+        from nasbench.methods.nasbot.otmann import NUS
+        from nasbench.methods.nasbot.surrogate import plane
 
         observed = sorted(self._observed)
         normalised = self._known().between()[len(NUS) + 1]  # at the second ν, where few saturate
@@ -197,7 +197,7 @@ class Nasbot(_OnGraphs):
         return candidates.best(acquisition, self._rng)
 
     def _new_surrogate(self) -> Surrogate:
-        from methods.nasbot.surrogate import Surrogate
+        from nasbench.methods.nasbot.surrogate import Surrogate
 
         return Surrogate(self._rng, *self._options, self._known().scalars)
 
@@ -240,7 +240,7 @@ class NasbotEvolution(_OnGraphs):
             self._seen.append(observation)
 
     def _next(self) -> Configuration:
-        from methods.nasbot.candidates import mutant, parents
+        from nasbench.methods.nasbot.candidates import mutant, parents
 
         if not self._seen:
             return self._problem.space.sample(self._rng)

@@ -12,9 +12,9 @@ from numba import njit
 from numpy.typing import NDArray
 from ot.lp.emd_wrap import emd_c  # without the checks of `ot.emd`, which take longer than it
 
-from benchmarks.space.layers import LayerGraph
-from methods.nasbot.families import FAMILIES, Family
-from methods.nasbot.paths import path_lengths
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.methods.nasbot.families import FAMILIES, Family
+from nasbench.methods.nasbot.paths import path_lengths
 
 NUS = (0.1, 0.25, 0.61, 1.5)
 """Weights of the structural part beside the labels': the kernel uses them all."""

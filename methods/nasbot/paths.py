@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.layers import LayerGraph
 
 
 def path_lengths(

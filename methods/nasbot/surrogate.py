@@ -7,7 +7,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from methods.nasbot.gp import Hyperparameters, Observations, Process, sampled
+from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, sampled
 
 Array = NDArray[np.float64]
 

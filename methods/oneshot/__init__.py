@@ -1,5 +1,5 @@
 """One-shot methods: a supernet holds every architecture, and is trained once."""
 
-from methods.oneshot.methods import DARTS, ZODARTS, MiLeNAS, ZODARTSPlus, ZODARTSPlusPlus
+from nasbench.methods.oneshot.methods import DARTS, ZODARTS, MiLeNAS, ZODARTSPlus, ZODARTSPlusPlus
 
 __all__ = ["DARTS", "ZODARTS", "MiLeNAS", "ZODARTSPlus", "ZODARTSPlusPlus"]

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks import Bound
-from benchmarks.architectures.cells import OPERATIONS
-from benchmarks.architectures.nasbench201 import EDGES
-from benchmarks.cells import Stage, dead_stages, parameters_paper, size
-from benchmarks.cells.searchable import Searchable
-from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, Space
-from methods.base import Logged, Method, Observation, Problem
-from methods.oneshot.sampling import stages
-from methods.oneshot.settings import DEPTH, Settings
+from nasbench.benchmarks import Bound
+from nasbench.benchmarks.architectures.cells import OPERATIONS
+from nasbench.benchmarks.architectures.nasbench201 import EDGES
+from nasbench.benchmarks.cells import Stage, dead_stages, parameters_paper, size
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Configuration, Space
+from nasbench.methods.base import Logged, Method, Observation, Problem
+from nasbench.methods.oneshot.sampling import stages
+from nasbench.methods.oneshot.settings import DEPTH, Settings
 
 if TYPE_CHECKING:
-    from methods.oneshot.search import Epoch
+    from nasbench.methods.oneshot.search import Epoch
 
 _LOG = logging.getLogger("nasbench")
 _MOST_DRAWS = 10_000
@@ -95,7 +95,7 @@ class OneShot(Method):
         return [*(row for epoch in self._epochs for row in _rows(epoch, self._settings.kernels)), *self._sizes()]
 
     def _search(self) -> None:
-        from methods.oneshot.search import Search
+        from nasbench.methods.oneshot.search import Search
 
         search = Search(self._space, self._settings, self._seed)
         try:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from benchmarks.images.augmentation import Batch
-from benchmarks.images.recipes import Recipe
-from methods.oneshot.distributions import Logits
+from nasbench.benchmarks.images.augmentation import Batch
+from nasbench.benchmarks.images.recipes import Recipe
+from nasbench.methods.oneshot.distributions import Logits
 
 Loss = Callable[[nn.Module, Logits, Batch], Tensor]
 """Of a network's weights and the architecture's logits on a batch."""

@@ -6,11 +6,11 @@ import re
 
 from numpy.random import Generator
 
-from benchmarks.cells.searchable import Searchable
-from benchmarks.errors import UsageError, unknown
-from methods.base import METHODS, Problem
-from methods.oneshot.base import OneShot, bounds_on
-from methods.oneshot.settings import Settings
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.methods.base import METHODS, Problem
+from nasbench.methods.oneshot.base import OneShot, bounds_on
+from nasbench.methods.oneshot.settings import Settings
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 """Of the architecture's optimiser, as the authors' scripts have it."""

@@ -8,10 +8,10 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from benchmarks.architectures.cells import OPERATIONS
-from benchmarks.cells import Stage, parameters_paper, pruned, size
-from benchmarks.cells.searchable import Searchable
-from methods.oneshot.distributions import Probabilities
+from nasbench.benchmarks.architectures.cells import OPERATIONS
+from nasbench.benchmarks.cells import Stage, parameters_paper, pruned, size
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.methods.oneshot.distributions import Probabilities
 
 _EDGES = 6
 _NONE, _POINTWISE, _SPATIAL = (OPERATIONS.index(name) for name in ("none", "nor_conv_1x1", "nor_conv"))

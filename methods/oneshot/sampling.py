@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.architectures.cells import OPERATIONS
-from benchmarks.cells import Stage
+from nasbench.benchmarks.architectures.cells import OPERATIONS
+from nasbench.benchmarks.cells import Stage
 
 Rows = Sequence[Sequence[float]]
 

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.architectures.cells import OPERATIONS
-from benchmarks.cells.searchable import Searchable
-from benchmarks.images import training
-from benchmarks.images.augmentation import Batch
-from benchmarks.images.recipes import RECIPES
-from methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
-from methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
-from methods.oneshot.parameters import ExpectedParameters
-from methods.oneshot.settings import DEPTH, Settings
-from methods.oneshot.supernet import Supernet
+from nasbench.benchmarks.architectures.cells import OPERATIONS
+from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.images import training
+from nasbench.benchmarks.images.augmentation import Batch
+from nasbench.benchmarks.images.recipes import RECIPES
+from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
+from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
+from nasbench.methods.oneshot.parameters import ExpectedParameters
+from nasbench.methods.oneshot.settings import DEPTH, Settings
+from nasbench.methods.oneshot.supernet import Supernet
 
 _LOG = logging.getLogger("nasbench")
 _BEGIN = 1e-3  # the scale at which architecture parameters are drawn

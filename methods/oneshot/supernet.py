@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, batch_norm, conv2d, relu
 
-from benchmarks.architectures.cells import OPERATIONS
-from benchmarks.architectures.nasbench201 import EDGES
-from benchmarks.cells.network import ConvNorm, Reduction
-from methods.oneshot.distributions import Probabilities
+from nasbench.benchmarks.architectures.cells import OPERATIONS
+from nasbench.benchmarks.architectures.nasbench201 import EDGES
+from nasbench.benchmarks.cells.network import ConvNorm, Reduction
+from nasbench.methods.oneshot.distributions import Probabilities
 
 _SKIP, _POINTWISE, _SPATIAL, _POOL = range(1, len(OPERATIONS))
 """Columns of the probabilities; nothing is done for the first, `none`."""

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.space import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
-from methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
+from nasbench.benchmarks.space import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
+from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]
 

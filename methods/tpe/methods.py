@@ -25,12 +25,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.errors import UsageError, unknown
-from benchmarks.space import Categorical, Configuration
-from methods.base import METHODS, Method, Observation, Problem
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.space import Categorical, Configuration
+from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
-    from methods.tpe.sampler import Sampler
+    from nasbench.methods.tpe.sampler import Sampler
 
 _LOG = logging.getLogger("nasbench")
 _MOST_CANDIDATES = 100_000
@@ -122,14 +122,14 @@ class TPE(Method):
 
     @classmethod
     def make_ready(cls) -> None:
-        from methods.tpe.sampler import compile_ahead
+        from nasbench.methods.tpe.sampler import compile_ahead
 
         _say_if_compiling()
         compile_ahead()
 
     def _estimators(self) -> Sampler:
         if self._sampler is None:
-            from methods.tpe.sampler import Rules, Sampler  # numba takes a while
+            from nasbench.methods.tpe.sampler import Rules, Sampler  # numba takes a while
 
             _say_if_compiling()
             rules = Rules(
@@ -213,7 +213,7 @@ class CTPE(TPE):
 
 
 def _say_if_compiling() -> None:
-    from methods.tpe.sampler import is_compiled
+    from nasbench.methods.tpe.sampler import is_compiled
 
     if not is_compiled():
         _LOG.info("compiling TPE (some seconds, once on a machine)")

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.space import Configuration, Flat, GridSpace, Ordinal
-from methods.tpe import compiled
-from methods.tpe.dimensions import Dimensions
-from methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
+from nasbench.benchmarks.space import Configuration, Flat, GridSpace, Ordinal
+from nasbench.methods.tpe import compiled
+from nasbench.methods.tpe.dimensions import Dimensions
+from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
 
 
 @dataclass(frozen=True)

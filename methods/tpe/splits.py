@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from methods.tpe.compiled import Array
+from nasbench.methods.tpe.compiled import Array
 
 GOOD, BAD, OUT = 1, 0, -1
 

@@ -7,8 +7,8 @@ In a test file of the plug-in:
         check("my-method")
 """
 
-from nasbench_cli.checks.base import Check, Failed
-from nasbench_cli.checks.benchmarks import BENCHMARK_CHECKS
-from nasbench_cli.checks.methods import METHOD_CHECKS
+from nasbench.cli.checks.base import Check, Failed
+from nasbench.cli.checks.benchmarks import BENCHMARK_CHECKS
+from nasbench.cli.checks.methods import METHOD_CHECKS
 
 __all__ = ["BENCHMARK_CHECKS", "METHOD_CHECKS", "Check", "Failed"]

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks import Benchmark, UsageError
-from benchmarks.space import Configuration
-from benchmarks.space.base import ForeignConfiguration
-from nasbench_cli.checks.base import (
+from nasbench.benchmarks import Benchmark, UsageError
+from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.space.base import ForeignConfiguration
+from nasbench.cli.checks.base import (
     Check,
     changes,
     check_member,
@@ -20,7 +20,7 @@ from nasbench_cli.checks.base import (
     same,
     scrambled,
 )
-from nasbench_cli.plan import open_benchmark
+from nasbench.cli.plan import open_benchmark
 
 _SAMPLES, _LIVE_EVALUATIONS = 50, 2
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))

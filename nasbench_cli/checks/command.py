@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from benchmarks import BENCHMARKS, UsageError
-from benchmarks.errors import unknown
-from methods import METHODS
-from nasbench_cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
-from nasbench_cli.checks.methods import Trial, speed
-from nasbench_cli.plan import open_benchmark
+from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks.errors import unknown
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench.cli.checks.methods import Trial, speed
+from nasbench.cli.plan import open_benchmark
+from nasbench.methods import METHODS
 
 
 def check(name: str, bench: str | None) -> bool:

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks import Benchmark, Bound, Evaluation, UsageError
-from benchmarks.space import Configuration, Space
-from benchmarks.space.base import ForeignConfiguration, Values
-from methods import Method, MethodSpec, Observation, Problem
-from nasbench_cli.checks.base import (
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError
+from nasbench.benchmarks.space import Configuration, Space
+from nasbench.benchmarks.space.base import ForeignConfiguration, Values
+from nasbench.cli.checks.base import (
     Check,
     Failed,
     changes,
@@ -28,7 +27,8 @@ from nasbench_cli.checks.base import (
     require_untouched,
     scrambled,
 )
-from nasbench_cli.plan import open_benchmark
+from nasbench.cli.plan import open_benchmark
+from nasbench.methods import Method, MethodSpec, Observation, Problem
 
 _TRIED = ("nb201-cifar10", "digits@1")
 _EVALUATIONS, _LIVE_EVALUATIONS = 24, 4

@@ -11,9 +11,9 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from results.curves import Array
-from results.panels import Panel, style
-from results.table import Table
+from nasbench.results.curves import Array
+from nasbench.results.panels import Panel, style
+from nasbench.results.table import Table
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from results.curves import Curves
-from results.fragment import Fragment
-from results.part import Part
-from results.searches.figures import drawn
-from results.searches.logs import load
-from results.searches.tables import beside_published, searched
-from results.store import Store
+from nasbench.results.curves import Curves
+from nasbench.results.fragment import Fragment
+from nasbench.results.part import Part
+from nasbench.results.searches.figures import drawn
+from nasbench.results.searches.logs import load
+from nasbench.results.searches.tables import beside_published, searched
+from nasbench.results.store import Store
 
 
 def part(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Part | None:

@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from results.curves import Array
-from results.panels import Panel, Series, style
-from results.part import Drawn
-from results.plots import charts, legend, styled
-from results.searches.logs import Searches, bounds, parts, probabilities, sharpness
+from nasbench.results.curves import Array
+from nasbench.results.panels import Panel, Series, style
+from nasbench.results.part import Drawn
+from nasbench.results.plots import charts, legend, styled
+from nasbench.results.searches.logs import Searches, bounds, parts, probabilities, sharpness
 
 _FEWEST = 4  # networks of which a density is drawn
 _LABEL = 16  # letters of a line of a violin's name

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from results.curves import Curves
-from results.fragment import Fragment, Torn
-from results.store import Store
-from results.trajectory import LOG
+from nasbench.results.curves import Curves
+from nasbench.results.fragment import Fragment, Torn
+from nasbench.results.store import Store
+from nasbench.results.trajectory import LOG
 
 DECIDED = 0.99
 """A choice with a probability of so much is as good as made."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from results.searches.logs import DECIDED, Searches, parts, summary
-from results.table import Table
-from results.tables import number
+from nasbench.results.searches.logs import DECIDED, Searches, parts, summary
+from nasbench.results.table import Table
+from nasbench.results.tables import number
 
 _PUBLISHED = Path(__file__).parent.parent / "published" / "zo_darts.json"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from results.curves import Array, Curves
-from results.statistics.summaries import medians
+from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics.summaries import medians
 
 TOLERANCE = 1e-9
 """Relative difference below which two values are a tie: rounding noise is not a win."""

@@ -8,8 +8,8 @@ from itertools import combinations, product
 import numpy as np
 from scipy import stats
 
-from results.curves import Array, Curves
-from results.statistics.pairs import holm, relative_differences, signed_rank
+from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics.pairs import holm, relative_differences, signed_rank
 
 TARGETS = 10.0 ** np.linspace(-3, 0, 31)
 """Normalised regrets that `targets_reached` counts: 1 is what a random draw gives, 0 the optimum."""

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from results.curves import Array, Curves
+from nasbench.results.curves import Array, Curves
 
 _RESAMPLES = 1000
 

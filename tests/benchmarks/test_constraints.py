@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import Bound, Constraint, Metric, UsageError, label, parse_constraints
+from nasbench.benchmarks import Bound, Constraint, Metric, UsageError, label, parse_constraints
 
 names = st.sampled_from(["model_size", "train_time", "x-valid-error@200", "latency"])
 constraints = st.one_of(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks import UsageError
-from benchmarks.space import Categorical, ForeignConfiguration, GridSpace, Ordinal
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.space import Categorical, ForeignConfiguration, GridSpace, Ordinal
 
 MIXED = GridSpace([Categorical("op", ("a", "b", "c")), Ordinal("lr", (0.001, 0.01), log=True), Ordinal("one", (7,))])
 

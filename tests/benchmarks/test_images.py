@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import Evaluation, UsageError, find_benchmark, parse_constraints
-from benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
-from benchmarks.images.datasets import Dataset, Split
-from benchmarks.images.spaces import SPACES
-from benchmarks.space import Configuration
-from methods import METHODS, Problem
+from nasbench.benchmarks import Evaluation, UsageError, find_benchmark, parse_constraints
+from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
+from nasbench.benchmarks.images.datasets import Dataset, Split
+from nasbench.benchmarks.images.spaces import SPACES
+from nasbench.benchmarks.space import Configuration
+from nasbench.methods import METHODS, Problem
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.architectures import figures
-from benchmarks.space.language import layers
-from benchmarks.space.language.combinators import (
+from nasbench.benchmarks.architectures import figures
+from nasbench.benchmarks.space.language import layers
+from nasbench.benchmarks.space.language.combinators import (
     identity,
     lstm_cell,
     mimo_or,
@@ -23,9 +23,9 @@ from benchmarks.space.language.combinators import (
     siso_split_combine,
     substitution,
 )
-from benchmarks.space.language.graph import Basic, D, Dependent, Part, ProgramError, constant
-from benchmarks.space.language.program import Program
-from benchmarks.space.language.traversal import ordered_hyperparameters, ordered_modules
+from nasbench.benchmarks.space.language.graph import Basic, D, Dependent, Part, ProgramError, constant
+from nasbench.benchmarks.space.language.program import Program
+from nasbench.benchmarks.space.language.traversal import ordered_hyperparameters, ordered_modules
 from tests.benchmarks.written import op
 
 # Algorithms

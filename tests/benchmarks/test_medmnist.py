@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import UsageError
-from benchmarks.images import DATASETS, ImageBenchmark, medmnist
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.images import DATASETS, ImageBenchmark, medmnist
 from tests.conftest import Printed
 
 NAME = "medmnist-breast"

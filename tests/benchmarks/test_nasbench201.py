@@ -11,9 +11,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks import UsageError, parse_constraints
-from benchmarks.tabular import nasbench201, open_table
-from benchmarks.tabular.imported import Table, save
+from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks.tabular import nasbench201, open_table
+from nasbench.benchmarks.tabular.imported import Table, save
 from tests.benchmarks.miniature import SEEDS, miniature
 from tests.conftest import Printed
 

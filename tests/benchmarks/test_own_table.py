@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import UsageError, parse_constraints
-from benchmarks.tabular import imported, open_table
-from benchmarks.tabular.imported import save
-from benchmarks.tabular.own import read_table
+from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks.tabular import imported, open_table
+from nasbench.benchmarks.tabular.imported import save
+from nasbench.benchmarks.tabular.own import read_table
 from tests.conftest import Printed
 
 EXTRAS = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "extras.csv.gz"
@@ -228,7 +228,7 @@ def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Pa
     """In processes of their own, since benchmarks are registered when a process begins."""
 
     def run(*words: object) -> str:
-        command = [sys.executable, "-m", "nasbench_cli", *map(str, words)]
+        command = [sys.executable, "-m", "nasbench", *map(str, words)]
         return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {}).stdout
 
     data, spec = write()
@@ -237,7 +237,7 @@ def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Pa
     store = tmp_path / "store"
     asked = ["--constrain", "size<=20", "--seeds", 2, "--evals", 12, "--store", store]
     done = subprocess.run(
-        [sys.executable, "-m", "nasbench_cli", "run", "--method", "tpe", "--bench", "mine", *map(str, asked)],
+        [sys.executable, "-m", "nasbench", "run", "--method", "tpe", "--bench", "mine", *map(str, asked)],
         check=False,
         capture_output=True,
         text=True,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks import UsageError
-from benchmarks.space import Categorical, Float, ForeignConfiguration, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.space import Categorical, Float, ForeignConfiguration, Integer, Ordinal, ParameterSpace
 
 SPACE = ParameterSpace(
     [

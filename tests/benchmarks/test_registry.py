@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import UsageError
-from benchmarks.registry import Registry
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.registry import Registry
 
 
 @pytest.fixture
 def registry() -> Registry[int]:
     """Over a package without any item of its own."""
-    made: Registry[int] = Registry("thing", "benchmarks.space", "nasbench.nothing")
+    made: Registry[int] = Registry("thing", "nasbench.benchmarks.space", "nasbench.nothing")
     made.add("tpe", 1)
     made.add("c-tpe", 2)
     return made

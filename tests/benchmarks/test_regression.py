@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import find_benchmark
-from benchmarks.errors import UsageError
-from benchmarks.regression.data import read
+from nasbench.benchmarks import find_benchmark
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.regression.data import read
 
 
 @pytest.fixture

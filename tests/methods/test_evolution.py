@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from benchmarks import Bound, Evaluation, Metric, UsageError
-from benchmarks.space import Categorical, GridSpace
-from methods import Observation, Problem
-from methods.regularized_evolution import RegularizedEvolution
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
+from nasbench.benchmarks.space import Categorical, GridSpace
+from nasbench.methods import Observation, Problem
+from nasbench.methods.regularized_evolution import RegularizedEvolution
 
 SPACE = GridSpace([Categorical(f"h{i}", (0, 1, 2, 3)) for i in range(6)])
 LOSS, SIZE, TIME = Metric("loss", ""), Metric("size", ""), Metric("time", "s")

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks import Bound, Evaluation, Metric, UsageError
-from benchmarks.space import Categorical, GridSpace, Ordinal
-from methods import METHODS, Method, Observation, Problem
-from methods.external import requirements
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
+from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.methods import METHODS, Method, Observation, Problem
+from nasbench.methods.external import requirements
 from tests.benchmarks.test_parameters import SPACE
 
 LIBRARIES = {"cnsga2": "optuna", "optuna-tpe": "optuna", "rf-cei": "sklearn", "optuna-gp": "torch", "ax-nei": "ax"}

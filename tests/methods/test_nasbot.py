@@ -12,18 +12,18 @@ pytest.importorskip("ot")
 
 from scipy import stats
 
-from benchmarks import UsageError, parse_constraints
-from benchmarks.cells.graph import cell_graph
-from benchmarks.space import GridSpace, Ordinal
-from benchmarks.space.networks import check
-from methods import MethodSpec, Observation, Problem
-from methods.nasbot.acquisition import expected_improvement
-from methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
-from methods.nasbot.gp import Hyperparameters, Observations, Process, kernel, projected, sampled
-from methods.nasbot.methods import Nasbot
-from methods.nasbot.otmann import NUS, distances
-from methods.nasbot.surrogate import Surrogate
-from nasbench_cli.plan import open_benchmark
+from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks.cells.graph import cell_graph
+from nasbench.benchmarks.space import GridSpace, Ordinal
+from nasbench.benchmarks.space.networks import check
+from nasbench.cli.plan import open_benchmark
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.methods.nasbot.acquisition import expected_improvement
+from nasbench.methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
+from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, kernel, projected, sampled
+from nasbench.methods.nasbot.methods import Nasbot
+from nasbench.methods.nasbot.otmann import NUS, distances
+from nasbench.methods.nasbot.surrogate import Surrogate
 
 H = Hyperparameters(0.3, np.array([2.0, 5.0]), np.array([[1e-4] * 4, [0.5, 1.0, 2.0, 0.2]]), np.empty(0))
 

@@ -14,19 +14,19 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
-from benchmarks.architectures.cells import OPERATIONS  # noqa: E402
-from benchmarks.architectures.nasbench201 import EDGES  # noqa: E402
-from benchmarks.cells import CONVOLUTIONS, Stage, dead_stages, parameters_paper  # noqa: E402
-from benchmarks.cells.network import Cell, CellNetwork  # noqa: E402
-from benchmarks.cells.searchable import Searchable  # noqa: E402
-from benchmarks.images.augmentation import Batch  # noqa: E402
-from benchmarks.images.recipes import RECIPES  # noqa: E402
-from methods.oneshot import bilevel  # noqa: E402
-from methods.oneshot.bilevel import Darts, Milenas, Scripted, Weights, ZerothOrder  # noqa: E402
-from methods.oneshot.distributions import Logits, Probabilities, Sparsemax, softmax, sparsemax, temperature  # noqa: E402
-from methods.oneshot.parameters import ExpectedParameters  # noqa: E402
-from methods.oneshot.sampling import stages  # noqa: E402
-from methods.oneshot.supernet import MixedCell, Supernet  # noqa: E402
+from nasbench.benchmarks.architectures.cells import OPERATIONS  # noqa: E402
+from nasbench.benchmarks.architectures.nasbench201 import EDGES  # noqa: E402
+from nasbench.benchmarks.cells import CONVOLUTIONS, Stage, dead_stages, parameters_paper  # noqa: E402
+from nasbench.benchmarks.cells.network import Cell, CellNetwork  # noqa: E402
+from nasbench.benchmarks.cells.searchable import Searchable  # noqa: E402
+from nasbench.benchmarks.images.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.images.recipes import RECIPES  # noqa: E402
+from nasbench.methods.oneshot import bilevel  # noqa: E402
+from nasbench.methods.oneshot.bilevel import Darts, Milenas, Scripted, Weights, ZerothOrder  # noqa: E402
+from nasbench.methods.oneshot.distributions import Logits, Probabilities, Sparsemax, softmax, sparsemax, temperature  # noqa: E402
+from nasbench.methods.oneshot.parameters import ExpectedParameters  # noqa: E402
+from nasbench.methods.oneshot.sampling import stages  # noqa: E402
+from nasbench.methods.oneshot.supernet import MixedCell, Supernet  # noqa: E402
 
 RECIPE = RECIPES["search"]
 

@@ -12,20 +12,20 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from benchmarks.base import Bound  # noqa: E402
-from benchmarks.cells import choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
-from benchmarks.cells.searchable import Searchable  # noqa: E402
-from benchmarks.errors import UsageError  # noqa: E402
-from benchmarks.images import DATASETS, ImageBenchmark  # noqa: E402
-from benchmarks.images.augmentation import Resident  # noqa: E402
-from benchmarks.images.digits import read  # noqa: E402
-from methods import METHODS, MethodSpec, Problem  # noqa: E402
-from methods.oneshot import base  # noqa: E402
-from methods.oneshot.bilevel import Scripted, ZerothOrder  # noqa: E402
-from methods.oneshot.distributions import Probabilities  # noqa: E402
-from methods.oneshot.search import Epoch, Search  # noqa: E402
-from methods.oneshot.settings import Settings  # noqa: E402
-from methods.oneshot.supernet import Supernet  # noqa: E402
+from nasbench.benchmarks.base import Bound  # noqa: E402
+from nasbench.benchmarks.cells import choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
+from nasbench.benchmarks.cells.searchable import Searchable  # noqa: E402
+from nasbench.benchmarks.errors import UsageError  # noqa: E402
+from nasbench.benchmarks.images import DATASETS, ImageBenchmark  # noqa: E402
+from nasbench.benchmarks.images.augmentation import Resident  # noqa: E402
+from nasbench.benchmarks.images.digits import read  # noqa: E402
+from nasbench.methods import METHODS, MethodSpec, Problem  # noqa: E402
+from nasbench.methods.oneshot import base  # noqa: E402
+from nasbench.methods.oneshot.bilevel import Scripted, ZerothOrder  # noqa: E402
+from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
+from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
+from nasbench.methods.oneshot.settings import Settings  # noqa: E402
+from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
 
 DIGITS = ImageBenchmark(DATASETS["digits"])
 SHORT = {

@@ -16,10 +16,10 @@ from scipy.optimize import linprog
 
 pytest.importorskip("ot")
 
-from benchmarks.space.layers import LayerGraph
-from methods.nasbot.families import CONVOLUTIONS, FAMILIES, POOLS, Family, cnn, mlp
-from methods.nasbot.otmann import Encoded, distance, distances, matching
-from methods.nasbot.paths import path_lengths
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.methods.nasbot.families import CONVOLUTIONS, FAMILIES, POOLS, Family, cnn, mlp
+from nasbench.methods.nasbot.otmann import Encoded, distance, distances, matching
+from nasbench.methods.nasbot.paths import path_lengths
 
 FIXTURES = json.loads((Path(__file__).parent / "otmann_fixtures.json").read_text())
 VARIANTS = {

@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks import Bound, Evaluation, Metric
-from benchmarks.architectures import figures
-from benchmarks.space import Categorical, Float, GridSpace, Hashed, Integer, ParameterSpace
-from benchmarks.space.language.combinators import siso_optional, siso_sequential
-from benchmarks.space.language.graph import D, Part, integer, real
-from benchmarks.space.language.layers import conv2d, dropout
-from benchmarks.space.language.program import Program
-from methods import METHODS, MethodSpec, Observation, Problem
-from methods.mcts import Mcts, Node
-from methods.smbo import Ridge, Smbo
-from nasbench_cli.plan import open_benchmark
+from nasbench.benchmarks import Bound, Evaluation, Metric
+from nasbench.benchmarks.architectures import figures
+from nasbench.benchmarks.space import Categorical, Float, GridSpace, Hashed, Integer, ParameterSpace
+from nasbench.benchmarks.space.language.combinators import siso_optional, siso_sequential
+from nasbench.benchmarks.space.language.graph import D, Part, integer, real
+from nasbench.benchmarks.space.language.layers import conv2d, dropout
+from nasbench.benchmarks.space.language.program import Program
+from nasbench.cli.plan import open_benchmark
+from nasbench.methods import METHODS, MethodSpec, Observation, Problem
+from nasbench.methods.mcts import Mcts, Node
+from nasbench.methods.smbo import Ridge, Smbo
 
 LOSS = Metric("loss", "")
 GRID = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", (0, 1))])

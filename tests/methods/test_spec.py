@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import UsageError
-from benchmarks.space import Categorical, GridSpace
-from methods import METHODS, MethodSpec
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.space import Categorical, GridSpace
+from nasbench.methods import METHODS, MethodSpec
 
 
 def test_defaults_are_left_out_of_the_canonical_label() -> None:

@@ -7,12 +7,12 @@ import pytest
 from numpy.random import Generator
 from scipy import ndimage
 
-from benchmarks import Bound, Evaluation, Metric, UsageError, parse_constraints
-from benchmarks.space import Categorical, GridSpace, Ordinal
-from benchmarks.tabular.embedded import open_embedded
 from examples import ctpe_figures
-from methods import METHODS, Method, MethodSpec, Observation, Problem
-from methods.tpe import CTPE, TPE, NaiveCTPE
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, parse_constraints
+from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.tabular.embedded import open_embedded
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE
 from tests.benchmarks.test_parameters import SPACE
 
 GRID = GridSpace(

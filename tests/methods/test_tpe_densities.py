@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from benchmarks.space import Categorical, Choice, Condition, Coordinate, Float, Integer, Ordinal
-from benchmarks.space.hyperparameters import Hyperparameter
-from methods.tpe import compiled
-from methods.tpe.dimensions import Dimensions
+from nasbench.benchmarks.space import Categorical, Choice, Condition, Coordinate, Float, Integer, Ordinal
+from nasbench.benchmarks.space.hyperparameters import Hyperparameter
+from nasbench.methods.tpe import compiled
+from nasbench.methods.tpe.dimensions import Dimensions
 
 # Densities
 

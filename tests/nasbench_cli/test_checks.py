@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from benchmarks import BENCHMARKS, Evaluation
-from benchmarks.errors import UsageError
-from benchmarks.space import Configuration, GridSpace, Ordinal
-from methods import METHODS, MethodSpec, Observation, Problem
-from nasbench_cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
-from nasbench_cli.checks.methods import Trial
+from nasbench.benchmarks import BENCHMARKS, Evaluation
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space import Configuration, GridSpace, Ordinal
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench.cli.checks.methods import Trial
+from nasbench.methods import METHODS, MethodSpec, Observation, Problem
 from tests.conftest import Printed
 from tests.nasbench_cli.toys import Careful, Toy
 
@@ -313,7 +313,7 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
     environment = os.environ | {"PYTHONPATH": str(target)}
-    command = [sys.executable, "-m", "nasbench_cli"]
+    command = [sys.executable, "-m", "nasbench"]
     for arguments in (("hill-climbing", "--bench", "rastrigin"), ("rastrigin",)):
         done = subprocess.run(
             [*command, "check", *arguments], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.images import ImageBenchmark
-from nasbench_cli import main
-from results import Store
+from nasbench.benchmarks.images import ImageBenchmark
+from nasbench.cli import main
+from nasbench.results import Store
 from tests.conftest import SMALL, Printed
 from tests.methods.test_external import LIBRARIES
 
@@ -73,8 +73,8 @@ def test_a_suite_runs_every_grid(nasbench: Command, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
 def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nasbench_cli.plan import expand
-    from nasbench_cli.suites import load_suite
+    from nasbench.cli.plan import expand
+    from nasbench.cli.suites import load_suite
 
     monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: None)  # the images may be absent
     suite = load_suite(path)
@@ -183,7 +183,7 @@ def test_a_wrong_suite_is_named_with_line_and_key(nasbench: Command, tmp_path: P
 def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
     nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from methods.random_search import RandomSearch
+    from nasbench.methods.random_search import RandomSearch
 
     path = tmp_path / "suite.toml"
     path.write_text(WHOLE.replace('["random"]', '["random", "evolution:population=5"]') + "evals = 10\nseeds = 3")
@@ -360,7 +360,7 @@ def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
 def test_a_stale_store_is_told_and_superseded(
     nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from methods.random_search import RandomSearch
+    from nasbench.methods.random_search import RandomSearch
 
     nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
     monkeypatch.setattr(RandomSearch, "version", 2)

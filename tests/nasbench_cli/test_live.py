@@ -18,8 +18,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from benchmarks.images import ImageBenchmark
-from methods import METHODS
+from nasbench.benchmarks.images import ImageBenchmark
+from nasbench.methods import METHODS
 from tests.conftest import Printed
 
 pytest.importorskip("torch")
@@ -63,7 +63,7 @@ def test_every_method_that_fits_searches_cells_under_a_size(
 
 def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp_path: Path) -> None:
     def start(store: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "nasbench_cli", "run", "--bench", BENCH, "--method"]
+        command = [sys.executable, "-m", "nasbench", "run", "--bench", BENCH, "--method"]
         command += ["evolution:population=3,tournament=2", "--seeds", "1", "--evals", "12", "--store"]
         return subprocess.Popen([*command, tmp_path / store], stderr=subprocess.PIPE, start_new_session=True)
 
@@ -93,7 +93,7 @@ def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
     """A training that a kill interrupts goes on from its state, and its row has the time of both attempts."""
     program = (
         "import sys; from benchmarks.images import training; training.CHECKPOINT_SECONDS = 0.0\n"
-        "from nasbench_cli.main import main; main()"
+        "from nasbench.cli.main import main; main()"
     )
     command = [sys.executable, "-c", program, "run", "--bench", "digits/nasbench201@25", "--method", "random"]
     command += ["--seeds", "1", "--evals", "1", "--store", str(tmp_path / "store")]
@@ -137,7 +137,7 @@ def test_a_failed_evaluation_is_retried_without_those_before_it(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_ends_a_live_run_in_one_sentence(workers: int, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "nasbench_cli", "run", "--bench", "digits/nasbench201@100", "--method", "random"]
+    command = [sys.executable, "-m", "nasbench", "run", "--bench", "digits/nasbench201@100", "--method", "random"]
     command += ["--seeds", "1", "--evals", "9", "--workers", str(workers), "--store", str(tmp_path / "store")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not list((tmp_path / "store" / "_journals").glob("*.jsonl")):
@@ -163,7 +163,7 @@ def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Pri
 def first_two(asked: list[object], nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> str:
     """Evaluates two configurations twice: fewer than a table may have."""
     with monkeypatch.context() as patched:
-        patched.setattr("nasbench_cli.tabulate._FEWEST", 10**6)
+        patched.setattr("nasbench.cli.tabulate._FEWEST", 10**6)
         return nasbench(*asked, "--sample", 2, "--repetitions", 2).out
 
 
@@ -193,7 +193,7 @@ def test_a_table_is_made_continued_and_imported(
     assert pd.read_csv(out.with_suffix(".csv")).equals(table)
     monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
     imported = subprocess.run(
-        [sys.executable, "-m", "nasbench_cli", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"],
+        [sys.executable, "-m", "nasbench", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"],
         capture_output=True,
         text=True,
         check=False,

@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("ray")
 
-from results import Store
-from results.store import content_hash
+from nasbench.results import Store
+from nasbench.results.store import content_hash
 from tests.conftest import Printed
 from tests.nasbench_cli.test_plugin import plugged  # noqa: F401 (a fixture)
 
@@ -47,7 +47,7 @@ def cluster(plugged: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  #
 
 
 def started(cluster: Any, suite: Path, store: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "nasbench_cli", "run", "--suite", str(suite), "--store", str(store)]
+    command = [sys.executable, "-m", "nasbench", "run", "--suite", str(suite), "--store", str(store)]
     ray = ["--executor", "ray", "--address", cluster.address]
     return subprocess.Popen(
         [*command, *ray], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=suite.parent
@@ -124,7 +124,7 @@ def test_what_takes_its_worker_down_is_recorded_as_failed(cluster: Any, tmp_path
 
 def test_without_an_address_a_cluster_begins_here(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     suite = write(tmp_path, 'methods = ["random", "evolution"]\nbenchmarks = ["hpolib-naval"]\nseeds = 4\nevals = 30\n')
-    command = [sys.executable, "-m", "nasbench_cli", "run", "--suite", str(suite), "--executor", "ray", "--jobs", "2"]
+    command = [sys.executable, "-m", "nasbench", "run", "--suite", str(suite), "--executor", "ray", "--jobs", "2"]
     done = subprocess.run(
         [*command, "--store", str(tmp_path / "ray")], capture_output=True, text=True, check=False, env=os.environ
     )
@@ -145,7 +145,7 @@ def test_without_an_address_a_cluster_begins_here(nasbench: Callable[..., Printe
     ],
 )
 def test_bad_input_is_one_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "nasbench_cli", "run", "--method", "random", "--bench", "hpolib-naval"]
+    command = [sys.executable, "-m", "nasbench", "run", "--method", "random", "--bench", "hpolib-naval"]
     done = subprocess.run(
         [*command, "--store", str(tmp_path / "store"), *arguments], capture_output=True, text=True, check=False
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from methods import MethodSpec
+from nasbench.methods import MethodSpec
 from tests.conftest import Printed
 
 pytest.importorskip("torch")
@@ -58,7 +58,7 @@ def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Pr
 def test_a_killed_search_goes_on_and_its_time_is_paid(tmp_path: Path) -> None:
     def command(store: str) -> list[str]:
         run = ["run", "--bench", "digits@1", "--method", "zo-darts:epochs=3", "--seeds", "1", "--evals", "1"]
-        return [sys.executable, "-m", "nasbench_cli", *run, "--store", str(tmp_path / store)]
+        return [sys.executable, "-m", "nasbench", *run, "--store", str(tmp_path / store)]
 
     assert subprocess.run(command("whole"), capture_output=True, check=False).returncode == 0
     process = subprocess.Popen(command("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import UsageError
-from nasbench_cli.plan import expand
-from nasbench_cli.suites import Shard, load_suite
-from results import Store
-from results.store import content_hash
+from nasbench.benchmarks import UsageError
+from nasbench.cli.plan import expand
+from nasbench.cli.suites import Shard, load_suite
+from nasbench.results import Store
+from nasbench.results.store import content_hash
 from tests.conftest import Printed
 
 SUITE = """
@@ -111,6 +111,6 @@ def test_the_shell_completes_names(words: str, expected: list[str], monkeypatch:
     monkeypatch.chdir(Path(__file__).parents[2])
     environment = os.environ | {"_NASBENCH_COMPLETE": "bash_complete", "COMP_WORDS": words}
     environment["COMP_CWORD"] = str(len(words.split()) - 1)
-    command = [sys.executable, "-c", "from nasbench_cli.main import cli; cli(prog_name='nasbench')"]
+    command = [sys.executable, "-c", "from nasbench.cli.main import cli; cli(prog_name='nasbench')"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == expected, done.stderr

@@ -30,7 +30,7 @@ def cannot_open() -> Benchmark:
     raise OSError('the data has gone')
 
 
-from methods import METHODS
+from nasbench.methods import METHODS
 
 
 @METHODS.register("local")
@@ -47,7 +47,7 @@ class Local(Careful):
 def command(plugged: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "nasbench_cli", *map(str, arguments)],
+            [sys.executable, "-m", "nasbench", *map(str, arguments)],
             capture_output=True,
             text=True,
             check=False,
@@ -204,7 +204,7 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
     killed = 0
     for _ in range(40):
         process = subprocess.Popen(
-            [sys.executable, "-m", "nasbench_cli", *arguments, "--store", "killed"],
+            [sys.executable, "-m", "nasbench", *arguments, "--store", "killed"],
             cwd=tmp_path,
             env=environment,
             stdout=subprocess.DEVNULL,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from results import Store
-from results.store import content_hash
+from nasbench.results import Store
+from nasbench.results.store import content_hash
 from tests.conftest import Printed
 
 SUITE = """
@@ -29,7 +29,7 @@ workers = 4
 
 
 def start(suite: Path, store: Path, jobs: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "nasbench_cli", "run", "--suite", suite, "--store", store, "--jobs", str(jobs)]
+    command = [sys.executable, "-m", "nasbench", "run", "--suite", suite, "--store", store, "--jobs", str(jobs)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
 
 

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import Benchmark, Evaluation, parse_constraints
-from benchmarks.space import Configuration
-from benchmarks.tabular import TabularBenchmark
-from benchmarks.tabular.embedded import open_embedded
-from methods import METHODS, Logged, Method, MethodSpec
-from methods.random_search import RandomSearch
-from nasbench_cli import runner
-from nasbench_cli.plan import Grid, Protocol, expand, open_benchmark
-from nasbench_cli.runner import run
-from nasbench_cli.workers import Diverged, EvaluationSeeds
-from results import Cell, Setting, Trajectory
-from results.journal import Journal
+from nasbench.benchmarks import Benchmark, Evaluation, parse_constraints
+from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.benchmarks.tabular.embedded import open_embedded
+from nasbench.cli import runner
+from nasbench.cli.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.cli.runner import run
+from nasbench.cli.workers import Diverged, EvaluationSeeds
+from nasbench.methods import METHODS, Logged, Method, MethodSpec
+from nasbench.methods.random_search import RandomSearch
+from nasbench.results import Cell, Setting, Trajectory
+from nasbench.results.journal import Journal
 from tests.nasbench_cli import toys
 
 SETTING = Setting("toy", "loss", "", "", (), None, None, None)

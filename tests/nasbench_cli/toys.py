@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks import Benchmark, Evaluation, Metric
-from benchmarks.space import Categorical, Configuration, GridSpace, Ordinal
-from methods import Method, Observation, Problem
+from nasbench.benchmarks import Benchmark, Evaluation, Metric
+from nasbench.benchmarks.space import Categorical, Configuration, GridSpace, Ordinal
+from nasbench.methods import Method, Observation, Problem
 
 
 class Toy(Benchmark):

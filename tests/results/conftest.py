@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from results import Cell, Row, Setting, Store, Trajectory
-from results.curves import Curves, load, select
-from results.trajectory import to_columns
+from nasbench.results import Cell, Row, Setting, Store, Trajectory
+from nasbench.results.curves import Curves, load, select
+from nasbench.results.trajectory import to_columns
 
 SETTING = Setting(
     family="toy",

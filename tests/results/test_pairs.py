@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from results import Store, tables
-from results.curves import Curves
-from results.statistics import pairs
+from nasbench.results import Store, tables
+from nasbench.results.curves import Curves
+from nasbench.results.statistics import pairs
 from tests.results.conftest import SETTING, load_all, make_cell, make_run
 
 Fill = Callable[..., Store]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from results import Store, tables
-from results.statistics import pairs, ranking
+from nasbench.results import Store, tables
+from nasbench.results.statistics import pairs, ranking
 from tests.results.conftest import SETTING, load_all, make_cell, make_run
 
 Fill = Callable[..., Store]

@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 import pytest
 
-from results import Store, StoreError, report
-from results.single_run import describe
-from results.table import shortened
+from nasbench.results import Store, StoreError, report
+from nasbench.results.single_run import describe
+from nasbench.results.table import shortened
 from tests.results.conftest import FACTS, make_cell, make_run
 
 Fill = Callable[..., Store]

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from results import Store, Trajectory
-from results.curves import load as load_curves
-from results.curves import select
-from results.report import write
-from results.searches import figures
-from results.searches.logs import Searches, load, sharpness, summary
-from results.searches.tables import beside_published, searched
-from results.trajectory import Cell
+from nasbench.results import Store, Trajectory
+from nasbench.results.curves import load as load_curves
+from nasbench.results.curves import select
+from nasbench.results.report import write
+from nasbench.results.searches import figures
+from nasbench.results.searches.logs import Searches, load, sharpness, summary
+from nasbench.results.searches.tables import beside_published, searched
+from nasbench.results.trajectory import Cell
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
 
 CHOICES = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")

@@ -6,8 +6,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from results import Cell
-from results.trajectory import schema, to_table
+from nasbench.results import Cell
+from nasbench.results.trajectory import schema, to_table
 from tests.results.conftest import SETTING, make_cell, make_run
 
 PUBLIC = [

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from results import Store, report
-from results.curves import Curves, load, select
-from results.verdicts import claims, sentences, winners
+from nasbench.results import Store, report
+from nasbench.results.curves import Curves, load, select
+from nasbench.results.verdicts import claims, sentences, winners
 from tests.results.conftest import make_cell, make_run
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.space.language.graph import Basic, Independent, Input, Module, Output, ProgramError, Value
-from benchmarks.space.language.traversal import outside_of, resolved, source_of
-from benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.language.graph import Basic, Independent, Input, Module, Output, ProgramError, Value
+from nasbench.benchmarks.space.language.traversal import outside_of, resolved, source_of
+from nasbench.benchmarks.space.layers import LayerGraph
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from benchmarks.space.language.graph import AnyHyperparameter, Basic, Part, ProgramError, Substitution
+from nasbench.benchmarks.space.language.graph import AnyHyperparameter, Basic, Part, ProgramError, Substitution
 
 Fn: TypeAlias = Callable[[], Part]
 """Makes a search space anew each time it is called."""

@@ -8,7 +8,7 @@ from math import prod
 from random import Random
 from typing import TypeAlias
 
-from benchmarks.space.language.graph import (
+from nasbench.benchmarks.space.language.graph import (
     AnyHyperparameter,
     Dependent,
     Independent,
@@ -17,8 +17,8 @@ from benchmarks.space.language.graph import (
     Substitution,
     Value,
 )
-from benchmarks.space.language.steps import Step, Steps
-from benchmarks.space.language.traversal import ordered_modules
+from nasbench.benchmarks.space.language.steps import Step, Steps
+from nasbench.benchmarks.space.language.traversal import ordered_modules
 
 _MOST_EXPANSIONS = 30_000
 _MOST_STATES = 20_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.space.base import Configuration
-from benchmarks.space.flat import Condition, Coordinate
-from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, Ordinal
-from benchmarks.space.language.counting import Unfolded
-from benchmarks.space.language.graph import Independent, Scope, Value
-from benchmarks.space.language.steps import Choices, Steps
+from nasbench.benchmarks.space.base import Configuration
+from nasbench.benchmarks.space.flat import Condition, Coordinate
+from nasbench.benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.space.language.counting import Unfolded
+from nasbench.benchmarks.space.language.graph import Independent, Scope, Value
+from nasbench.benchmarks.space.language.steps import Choices, Steps
 
 
 class FlatProgram:

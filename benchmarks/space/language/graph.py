@@ -15,8 +15,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias
 
-from benchmarks.errors import UsageError
-from benchmarks.space.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.space.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
 
 Value: TypeAlias = Any
 """Of a hyper-parameter: JSON-able."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.space.language.combinators import siso_sequential
-from benchmarks.space.language.graph import Basic, Part
+from nasbench.benchmarks.space.language.combinators import siso_sequential
+from nasbench.benchmarks.space.language.graph import Basic, Part
 
 
 def layer(
@@ -178,7 +178,7 @@ def _merge(kind: str, module: str, inputs: int) -> Part:
 
 
 def _own(name: str) -> Any:
-    from benchmarks.space.language import network
+    from nasbench.benchmarks.space.language import network
 
     return getattr(network, name)
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.space.base import Configuration
-from benchmarks.space.language.graph import ProgramError
-from benchmarks.space.language.program import Program
+from nasbench.benchmarks.space.base import Configuration
+from nasbench.benchmarks.space.language.graph import ProgramError
+from nasbench.benchmarks.space.language.program import Program
 
 
 class Network(nn.Module):

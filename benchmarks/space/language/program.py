@@ -8,23 +8,23 @@ from itertools import islice
 
 from numpy.random import Generator
 
-from benchmarks.errors import UsageError, unknown
-from benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
-from benchmarks.space.flat import Condition, Flat
-from benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, belongs, binned, draw, has_many
-from benchmarks.space.language.architecture import Architecture
-from benchmarks.space.language.counting import Unfolded
-from benchmarks.space.language.flat import FlatProgram
-from benchmarks.space.language.graph import (
+from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.space.base import Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.space.flat import Condition, Flat
+from nasbench.benchmarks.space.hyperparameters import Float, Hyperparameter, Integer, belongs, binned, draw, has_many
+from nasbench.benchmarks.space.language.architecture import Architecture
+from nasbench.benchmarks.space.language.counting import Unfolded
+from nasbench.benchmarks.space.language.flat import FlatProgram
+from nasbench.benchmarks.space.language.graph import (
     Independent,
     Part,
     ProgramError,
     Value,
     build,
 )
-from benchmarks.space.language.steps import Choices, ProgramWalk, Step
-from benchmarks.space.layers import LayerGraph
-from benchmarks.space.sequence import Walk
+from nasbench.benchmarks.space.language.steps import Choices, ProgramWalk, Step
+from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.space.sequence import Walk
 
 _MOST_KEPT = 15_000  # expansions and steps, some 150 MB; then the program is run anew
 _MOST_CHOICES = 10_000  # of one architecture

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
-from benchmarks.space.base import Configuration
-from benchmarks.space.hyperparameters import Float, Integer
-from benchmarks.space.language.graph import Independent, Module, Output, ProgramError, Scope, Substitution, Value
-from benchmarks.space.language.traversal import ordered_hyperparameters, ordered_modules, source_of
+from nasbench.benchmarks.space.base import Configuration
+from nasbench.benchmarks.space.hyperparameters import Float, Integer
+from nasbench.benchmarks.space.language.graph import (
+    Independent,
+    Module,
+    Output,
+    ProgramError,
+    Scope,
+    Substitution,
+    Value,
+)
+from nasbench.benchmarks.space.language.traversal import ordered_hyperparameters, ordered_modules, source_of
 
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """A configuration: every choice by name, in the order in which the language asks for them."""

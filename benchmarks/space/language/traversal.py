@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.space.language.graph import Dependent, Independent, Input, Module, Output, Substitution, Value
+from nasbench.benchmarks.space.language.graph import Dependent, Independent, Input, Module, Output, Substitution, Value
 
 
 def ordered_modules(outputs: dict[str, Output], assigned: dict[Independent, Value]) -> list[Module]:

@@ -1,0 +1,1 @@
+"""Compares neural-architecture-search and hyper-parameter-optimisation methods fairly."""

@@ -1,0 +1,5 @@
+"""`python -m nasbench` is `nasbench`."""
+
+from nasbench.cli.main import main
+
+main()
