@@ -2,8 +2,8 @@
 
 from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle, find_benchmark
 from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces.errors import UsageError
 
 __all__ = [
     "BENCHMARKS",

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
-from nasbench.benchmarks.errors import UsageError, unknown
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.registry import Registry
-from nasbench.benchmarks.space import Block, Configuration, Space
+from nasbench.benchmarks.spaces import Block, Configuration, Space
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.registry import Registry
 
 Status: TypeAlias = Literal["ok", "failed", "infeasible"]
 """How an evaluation ended: with numbers, with an error, or refused before training (a hard constraint)."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces.errors import UsageError
 
 _BOUND = re.compile(r"(?P<metric>[^<>=]+)(?P<relation><=|>=)(?P<number>[^<>=]+)")
 _QUANTILE = re.compile(r"(?P<metric>[^<>=]+)@(?P<number>[^@<>=]+)")

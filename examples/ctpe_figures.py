@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
-from nasbench.benchmarks.space import Float, ParameterSpace
+from nasbench.benchmarks.spaces import Float, ParameterSpace
 from nasbench.methods import METHODS, Method, Observation, Problem
 
 SPACE = ParameterSpace([Float("x", -5.0, 5.0), Float("y", -5.0, 5.0)])

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nasbench.benchmarks.space.language.combinators import siso_optional, siso_or, siso_sequential
-from nasbench.benchmarks.space.language.graph import Basic, D, Part
-from nasbench.benchmarks.space.language.program import Choices, Program
+from nasbench.benchmarks.spaces.language.combinators import siso_optional, siso_or, siso_sequential
+from nasbench.benchmarks.spaces.language.graph import Basic, D, Part
+from nasbench.benchmarks.spaces.language.program import Choices, Program
 
 SIZE = 2 * (1 + 3) * (3 * 2 + 3)
 """Scalers × (no PCA or one of three) × (neighbours × weights + depths)."""

@@ -14,8 +14,8 @@ from numpy.random import Generator
 from nasbench.benchmarks.base import Benchmark, Evaluation
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.registry import Registry
-from nasbench.benchmarks.space import Block, Configuration, Flat, Space
+from nasbench.benchmarks.spaces import Block, Configuration, Flat, Space
+from nasbench.benchmarks.spaces.registry import Registry
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Configuration, Walk
+from nasbench.benchmarks.spaces import Configuration, Walk
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.space import Block, Configuration
+from nasbench.benchmarks.spaces import Block, Configuration
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 

@@ -6,8 +6,8 @@ from collections import deque
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
 
 _MOST = 1_000_000

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Configuration, Hashed
+from nasbench.benchmarks.spaces import Configuration, Hashed
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 _REFRESH = 500  # observations between two inversions from scratch: rank-one updates drift

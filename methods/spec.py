@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Method, Problem
 
 _PARSERS: dict[type, Callable[[str], int | float | bool | str]] = {

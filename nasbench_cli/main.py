@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from nasbench.cli import completion
+from nasbench.cli.commands import completion
 
 # Before numpy is loaded: small matrices gain nothing from threads, runs computed side by side (--jobs) would fight for
 # the cores, and sums in another order would be other bits.
@@ -56,7 +56,7 @@ def cli(debug: bool) -> None:
     nasbench run --method random --method evolution --bench nb201-cifar10 --seeds 20
     nasbench report runs/default
     """
-    from nasbench.cli.progress import echo_notices
+    from nasbench.cli.engine.progress import echo_notices
 
     echo_notices()
 
@@ -68,7 +68,7 @@ def cli(debug: bool) -> None:
 @_takes_data_dir
 def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     """List methods, benchmarks and suites."""
-    from nasbench.cli import catalogue
+    from nasbench.cli.commands import catalogue
 
     click.echo(catalogue.matrix(as_json) if matrix else catalogue.listing(kind, as_json))
 
@@ -90,7 +90,7 @@ def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None
     A run's page has its incumbent's steps, its feasible share, and where the time went.
     """
     from nasbench.benchmarks import UsageError
-    from nasbench.cli import catalogue, session
+    from nasbench.cli.commands import catalogue, session
 
     if len(what) == 4:
         click.echo(session.run_page(*what, constrain, svg))
@@ -112,7 +112,7 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 
     A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, of a cnn, strides.
     """
-    from nasbench.cli.distance import compare
+    from nasbench.cli.commands.distance import compare
 
     click.echo(compare(one, other, nu, as_json))
 
@@ -203,9 +203,10 @@ def run(
     What is stored already is not computed again, and an interrupted command continues when it is given again.
     """
     from nasbench.benchmarks import UsageError, parse_constraints
-    from nasbench.cli import session, suites
-    from nasbench.cli.on_ray import Cluster
-    from nasbench.cli.plan import Grid, Protocol
+    from nasbench.cli.commands import session
+    from nasbench.cli.engine import suites
+    from nasbench.cli.engine.on_ray import Cluster
+    from nasbench.cli.engine.plan import Grid, Protocol
     from nasbench.methods import MethodSpec
 
     flags = [methods, benchmarks, target, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
@@ -264,7 +265,8 @@ def plan(suite: Path, folder: Path | None, without: tuple[str, ...], shard: str 
 
     Times are the medians of the runs that the store has; for the others what methods and benchmarks state.
     """
-    from nasbench.cli import planning, suites
+    from nasbench.cli.commands import plan as planning
+    from nasbench.cli.engine import suites
 
     wanted = suites.load_suite(suite).without(without)
     part = None if shard is None else suites.Shard.parse(shard)
@@ -285,7 +287,7 @@ def check(name: str, bench: str | None) -> int:
     Same seed, same result; exact resume; workers that finish in any order; failed evaluations; constraints; foreign
     configurations; JSON and back; no global random state. `nasbench.cli.checks` has the same for your own tests.
     """
-    from nasbench.cli.checks.command import check as tried
+    from nasbench.cli.commands.check import check as tried
 
     return _DONE if tried(name, bench) else _SOME_FAILED
 
@@ -299,7 +301,7 @@ def status(store: Path, as_json: bool) -> None:
 
     Reads and verifies every row; what is torn or foreign is moved to STORE/_aside.
     """
-    from nasbench.cli import session
+    from nasbench.cli.commands import session
 
     session.status(store, as_json)
 
@@ -335,8 +337,8 @@ def report(
     formats: str,
 ) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
-    from nasbench.cli import session
-    from nasbench.cli.suites import parse_checkpoints
+    from nasbench.cli.commands import session
+    from nasbench.cli.engine.suites import parse_checkpoints
 
     points = None if checkpoints is None else parse_checkpoints(checkpoints)
     session.report(stores, out, baseline, points, protocol, formats)
@@ -355,7 +357,7 @@ def import_table(file: Path, spec: Path) -> None:
 
     The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
     """
-    from nasbench.cli import importing
+    from nasbench.cli.commands import import_ as importing
 
     importing.import_table(file, spec)
 
@@ -368,7 +370,7 @@ def import_nasbench201(file: Path, trust: bool) -> None:
 
     FILE is NAS-Bench-201-v1_1-096897.pth, or NATS-tss-v1_0-3ffb9.pickle.pbz2.
     """
-    from nasbench.cli import importing
+    from nasbench.cli.commands import import_ as importing
 
     importing.import_nasbench201(file, trust)
 
@@ -401,7 +403,7 @@ def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out:
     What is evaluated is kept in TABLE.jsonl: the same command continues, and so does one for a larger sample.
     """
     from nasbench.benchmarks import UsageError
-    from nasbench.cli import tabulate as tables
+    from nasbench.cli.engine import tabulate as tables
 
     if sample != "all" and not sample.isdecimal():
         raise UsageError(f"sample must be a number of configurations, or all, not {sample!r}")
@@ -418,7 +420,7 @@ def data() -> None:
 @_takes_data_dir
 def data_list() -> None:
     """List the data sets, and where their files are."""
-    from nasbench.cli import data as files
+    from nasbench.cli.commands import data as files
 
     files.listing()
 
@@ -434,7 +436,7 @@ def data_fetch(names: tuple[str, ...], everything: bool) -> None:
     """
     from nasbench.benchmarks import UsageError
     from nasbench.benchmarks.images import medmnist
-    from nasbench.cli import data as files
+    from nasbench.cli.commands import data as files
 
     if bool(names) == everything:
         raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join(medmnist.files())}")
@@ -446,7 +448,7 @@ def data_fetch(names: tuple[str, ...], everything: bool) -> None:
 @_takes_data_dir
 def data_verify(names: tuple[str, ...]) -> int:
     """Compare the files that are here, or those named, with the official MD5s."""
-    from nasbench.cli import data as files
+    from nasbench.cli.commands import data as files
 
     return _DONE if files.verify(names) else _SOME_FAILED
 
@@ -454,7 +456,7 @@ def data_verify(names: tuple[str, ...]) -> int:
 @cli.command()
 def bench() -> None:
     """Measure our speed beside a peer's, in one process."""
-    from nasbench.cli import speed
+    from nasbench.cli.speed import tables as speed
 
     speed.main()
 

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
-from nasbench.results.fragment import Fragment, Torn
 from nasbench.results.store import Store
-from nasbench.results.trajectory import Cell
+from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.trajectory import Cell
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -17,20 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
-from nasbench.benchmarks.cells import choices_of
-from nasbench.benchmarks.cells.searchable import Searchable
-from nasbench.benchmarks.errors import UsageError, unknown
 from nasbench.benchmarks.images import medmnist
 from nasbench.benchmarks.images.datasets import Dataset
 from nasbench.benchmarks.images.digits import DIGITS
-from nasbench.benchmarks.images.recipes import MOST_EPOCHS, RECIPES, Recipe
 from nasbench.benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.space import Configuration
-from nasbench.benchmarks.space.language.graph import ProgramError
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.cells import choices_of
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.language.graph import ProgramError
+from nasbench.benchmarks.training.recipes import MOST_EPOCHS, RECIPES, Recipe
 
 if TYPE_CHECKING:
-    from nasbench.benchmarks.images.augmentation import Resident
+    from nasbench.benchmarks.training.augmentation import Resident
 
 _LOG = logging.getLogger("nasbench")
 
@@ -132,7 +132,7 @@ class ImageBenchmark(Benchmark):
         why = self.networks.infeasible(configuration)
         if why:
             return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
-        from nasbench.benchmarks.images import training
+        from nasbench.benchmarks.training import training
 
         data = self.resident()
         try:
@@ -225,8 +225,8 @@ class ImageBenchmark(Benchmark):
 @cache
 def _resident(name: str) -> Resident:
     """A data set on the device, once a process."""
-    from nasbench.benchmarks.images import training
-    from nasbench.benchmarks.images.augmentation import Resident
+    from nasbench.benchmarks.training import training
+    from nasbench.benchmarks.training.augmentation import Resident
 
     dataset = DATASETS[name]
     training.warm_up()

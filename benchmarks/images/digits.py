@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.images.datasets import Dataset, Split, digest
+from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHECKSUM = "sha256:09f67c3b686fc387595e11c2d2800a711b4d835dd77f0411162c186130835861"
 _COUNTS = {"train": 1079, "val": 359, "test": 359}

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images.datasets import SIDE, Dataset, Split
+from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0  # seconds without a byte

@@ -10,22 +10,22 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from nasbench.benchmarks.architectures.cells import cells
-from nasbench.benchmarks.architectures.flat import flat
-from nasbench.benchmarks.architectures.genetic import genetic
-from nasbench.benchmarks.architectures.nasbench101 import MOST_EDGES, is_valid, nasbench101
-from nasbench.benchmarks.architectures.nasbench201 import nasbench201
-from nasbench.benchmarks.architectures.nasnet import nasnet
-from nasbench.benchmarks.architectures.resnet import resnet18
-from nasbench.benchmarks.cells import Size, dead_stages, parameters_paper, size, stages_of
-from nasbench.benchmarks.cells.searchable import Searchable
-from nasbench.benchmarks.networks.bounds import Bounds
-from nasbench.benchmarks.networks.pool import convolutional
-from nasbench.benchmarks.networks.space import NetworkSpace
-from nasbench.benchmarks.space import Configuration, Space
-from nasbench.benchmarks.space.language.graph import Part
-from nasbench.benchmarks.space.language.program import Program
-from nasbench.benchmarks.space.networks import image_sizes
+from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces.cells import Size, dead_stages, parameters_paper, size, stages_of
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.networks import image_sizes
+from nasbench.benchmarks.spaces.graphs.pool import convolutional
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.benchmarks.spaces.language.graph import Part
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.cells import cells
+from nasbench.benchmarks.spaces.published.flat import flat
+from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES, is_valid, nasbench101
+from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
+from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.resnet import resnet18
 
 if TYPE_CHECKING:
     from torch import nn
@@ -118,7 +118,7 @@ class CellSpace(ProgramSpace):
         return parameters_paper(stages_of(dict(configuration)), self.frame.filters, self.frame.classes)
 
     def network(self, configuration: Configuration) -> nn.Module:
-        from nasbench.benchmarks.cells.network import CellNetwork
+        from nasbench.benchmarks.spaces.cells.network import CellNetwork
 
         return CellNetwork(stages_of(dict(configuration)), self.frame.filters, self.frame.shape[0], self.frame.classes)
 
@@ -138,7 +138,7 @@ class WrittenSpace(ProgramSpace):
         return "" if self._misfit is None else self._misfit(configuration)
 
     def network(self, configuration: Configuration) -> nn.Module:
-        from nasbench.benchmarks.space.language.network import Network
+        from nasbench.benchmarks.spaces.language.network import Network
 
         with self._lock:
             return Network(self._builder, configuration, self.frame.shape)
@@ -162,7 +162,7 @@ class FreeSpace(ImageSpace):
         return ""
 
     def network(self, configuration: Configuration) -> nn.Module:
-        from nasbench.benchmarks.networks.module import GraphNetwork
+        from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
 
         return GraphNetwork(configuration, self.frame.shape[0], self.frame.classes)
 

@@ -11,14 +11,14 @@ from time import perf_counter
 import numpy as np
 
 from nasbench.benchmarks.base import Benchmark, Evaluation
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.networks.bounds import Bounds
-from nasbench.benchmarks.networks.pool import perceptrons
-from nasbench.benchmarks.networks.space import NetworkSpace
 from nasbench.benchmarks.regression.data import Table, read
-from nasbench.benchmarks.space import Configuration
-from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.pool import perceptrons
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 
 _STEPS, _BATCH, _CHECKS = 20_000, 256, 200
 _RATE = 1e-5  # of the sum of a batch's errors, as the authors' code has it
@@ -80,8 +80,8 @@ class RegressionBenchmark(Benchmark):
         import torch
         from torch.nn.functional import mse_loss
 
-        from nasbench.benchmarks.images import training
-        from nasbench.benchmarks.networks.module import GraphNetwork
+        from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
+        from nasbench.benchmarks.training import training
 
         begin = perf_counter()
         training.use_one_thread()
@@ -133,7 +133,7 @@ class RegressionBenchmark(Benchmark):
 def _parameters(graph: LayerGraph, features: int) -> int:
     import torch
 
-    from nasbench.benchmarks.networks.module import GraphNetwork
+    from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
 
     with torch.device("meta"):
         return sum(p.numel() for p in GraphNetwork(graph, features, 1).parameters())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import cache
 from nasbench.benchmarks.tabular.spaces import EvenGrid, TwoLayerGrid, grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark

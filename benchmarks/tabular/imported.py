@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.base import Benchmark, Status
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular.spaces import grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import Table
 

@@ -17,9 +17,9 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from nasbench.benchmarks.base import Status
-from nasbench.benchmarks.errors import UsageError, unknown
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
-from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.tabular import embedded
 from nasbench.benchmarks.tabular.imported import NAME, Table
 from nasbench.benchmarks.tabular.spaces import grid

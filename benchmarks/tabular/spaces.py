@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nasbench.benchmarks.architectures.nasbench201 import EDGES, OPERATIONS
-from nasbench.benchmarks.cells.graph import cell_graph
-from nasbench.benchmarks.space import GridSpace
-from nasbench.benchmarks.space.base import Configuration, Values
-from nasbench.benchmarks.space.hyperparameters import Choice
-from nasbench.benchmarks.space.layers import LayerGraph
-from nasbench.benchmarks.space.networks import DECISIONS
+from nasbench.benchmarks.spaces import GridSpace
+from nasbench.benchmarks.spaces.base import Configuration, Values
+from nasbench.benchmarks.spaces.cells.graph import cell_graph
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import DECISIONS
+from nasbench.benchmarks.spaces.hyperparameters import Choice
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES, OPERATIONS
 
 
 class CellGrid(GridSpace):

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.base import Benchmark, Evaluation, Oracle, Status
 from nasbench.benchmarks.constraints import Bound
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.space import Block, Configuration, GridSpace
+from nasbench.benchmarks.spaces import Block, Configuration, GridSpace
+from nasbench.benchmarks.spaces.errors import UsageError
 
 Array: TypeAlias = NDArray[np.float64]
 

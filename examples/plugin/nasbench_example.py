@@ -7,7 +7,7 @@ import math
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Metric, UsageError
-from nasbench.benchmarks.space import Configuration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.methods import Method, Observation, Problem
 
 

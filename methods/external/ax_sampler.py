@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Configuration, Float, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.space.flat import Coordinate
+from nasbench.benchmarks.spaces import Configuration, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Categorical, Configuration
+from nasbench.benchmarks.spaces import Categorical, Configuration
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 

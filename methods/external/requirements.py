@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from nasbench.benchmarks.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError
 
 
 def require(method: str, extra: str, *modules: str) -> None:

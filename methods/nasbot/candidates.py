@@ -12,9 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.networks.space import NetworkSpace
-from nasbench.benchmarks.space import Configuration, GridSpace, Space
-from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Space
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.methods.nasbot.families import FAMILIES
 from nasbench.methods.nasbot.otmann import NUS, Encoded, distance
 

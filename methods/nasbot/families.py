@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.space.layers import LayerGraph
-from nasbench.benchmarks.space.networks import CONVOLUTIONS, LABELS, POOLS, RECTIFIERS, SIGMOIDS
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import CONVOLUTIONS, LABELS, POOLS, RECTIFIERS, SIGMOIDS
 
 DECISIONS = ("softmax", "linear")
 

@@ -13,9 +13,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound
-from nasbench.benchmarks.errors import UsageError, unknown
-from nasbench.benchmarks.space import Configuration, Space
-from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.nasbot.acquisition import expected_improvement
 from nasbench.methods.nasbot.families import FAMILIES

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 from ot.lp.emd_wrap import emd_c  # without the checks of `ot.emd`, which take longer than it
 
-from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.nasbot.families import FAMILIES, Family
 from nasbench.methods.nasbot.paths import path_lengths
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 
 def path_lengths(

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Bound
-from nasbench.benchmarks.architectures.cells import OPERATIONS
-from nasbench.benchmarks.architectures.nasbench201 import EDGES
-from nasbench.benchmarks.cells import Stage, dead_stages, parameters_paper, size
-from nasbench.benchmarks.cells.searchable import Searchable
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Configuration, Space
+from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES
 from nasbench.methods.base import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import DEPTH, Settings

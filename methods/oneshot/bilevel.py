@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nasbench.benchmarks.images.augmentation import Batch
-from nasbench.benchmarks.images.recipes import Recipe
+from nasbench.benchmarks.training.augmentation import Batch
+from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.methods.oneshot.distributions import Logits
 
 Loss = Callable[[nn.Module, Logits, Batch], Tensor]

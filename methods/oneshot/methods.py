@@ -6,8 +6,8 @@ import re
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.cells.searchable import Searchable
-from nasbench.benchmarks.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Problem
 from nasbench.methods.oneshot.base import OneShot, bounds_on
 from nasbench.methods.oneshot.settings import Settings

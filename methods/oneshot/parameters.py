@@ -8,9 +8,9 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from nasbench.benchmarks.architectures.cells import OPERATIONS
-from nasbench.benchmarks.cells import Stage, parameters_paper, pruned, size
-from nasbench.benchmarks.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.cells import Stage, parameters_paper, pruned, size
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.methods.oneshot.distributions import Probabilities
 
 _EDGES = 6

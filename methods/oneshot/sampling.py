@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.architectures.cells import OPERATIONS
-from nasbench.benchmarks.cells import Stage
+from nasbench.benchmarks.spaces.cells import Stage
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 
 Rows = Sequence[Sequence[float]]
 

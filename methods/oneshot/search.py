@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.architectures.cells import OPERATIONS
-from nasbench.benchmarks.cells.searchable import Searchable
-from nasbench.benchmarks.images import training
-from nasbench.benchmarks.images.augmentation import Batch
-from nasbench.benchmarks.images.recipes import RECIPES
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS
+from nasbench.benchmarks.training import training
+from nasbench.benchmarks.training.augmentation import Batch
+from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
 from nasbench.methods.oneshot.parameters import ExpectedParameters

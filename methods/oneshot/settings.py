@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nasbench.benchmarks.architectures import cells
+from nasbench.benchmarks.spaces.published import cells
 
 KERNELS = cells.KERNELS[::-1]
 """The largest first: the others are cut from it."""

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, batch_norm, conv2d, relu
 
-from nasbench.benchmarks.architectures.cells import OPERATIONS
-from nasbench.benchmarks.architectures.nasbench201 import EDGES
-from nasbench.benchmarks.cells.network import ConvNorm, Reduction
+from nasbench.benchmarks.spaces.cells.network import ConvNorm, Reduction
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES
 from nasbench.methods.oneshot.distributions import Probabilities
 
 _SKIP, _POINTWISE, _SPATIAL, _POOL = range(1, len(OPERATIONS))

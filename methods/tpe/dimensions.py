@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.space import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.errors import UsageError, unknown
-from nasbench.benchmarks.space import Categorical, Configuration
+from nasbench.benchmarks.spaces import Categorical, Configuration
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:

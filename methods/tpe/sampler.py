@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.space import Configuration, Flat, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Configuration, Flat, GridSpace, Ordinal
 from nasbench.methods.tpe import compiled
 from nasbench.methods.tpe.dimensions import Dimensions
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective

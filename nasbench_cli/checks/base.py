@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nasbench.benchmarks.space import Configuration, Space
+from nasbench.benchmarks.spaces import Configuration, Space
 
 
 class Failed(AssertionError):

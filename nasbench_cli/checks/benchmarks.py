@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, UsageError
-from nasbench.benchmarks.space import Configuration
-from nasbench.benchmarks.space.base import ForeignConfiguration
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.cli.checks.base import (
     Check,
     changes,
@@ -20,7 +20,7 @@ from nasbench.cli.checks.base import (
     same,
     scrambled,
 )
-from nasbench.cli.plan import open_benchmark
+from nasbench.cli.engine.plan import open_benchmark
 
 _SAMPLES, _LIVE_EVALUATIONS = 50, 2
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError
-from nasbench.benchmarks.space import Configuration, Space
-from nasbench.benchmarks.space.base import ForeignConfiguration, Values
+from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.base import (
     Check,
     Failed,
@@ -27,7 +27,7 @@ from nasbench.cli.checks.base import (
     require_untouched,
     scrambled,
 )
-from nasbench.cli.plan import open_benchmark
+from nasbench.cli.engine.plan import open_benchmark
 from nasbench.methods import Method, MethodSpec, Observation, Problem
 
 _TRIED = ("nb201-cifar10", "digits@1")

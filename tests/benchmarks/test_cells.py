@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.architectures.cells import cells
-from nasbench.benchmarks.architectures.nasbench201 import EDGES, OPERATIONS, nasbench201
-from nasbench.benchmarks.cells import Stage, dead_stages, parameters_paper, pruned, size, stages_of
-from nasbench.benchmarks.space.language.counting import count
-from nasbench.benchmarks.space.language.program import Program
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, pruned, size, stages_of
+from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.cells import cells
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES, OPERATIONS, nasbench201
 
 LIVELY = [("cells", lambda: cells(4, 3)), ("nasbench201", lambda: nasbench201(2, 4, 3))]
 
@@ -78,7 +78,7 @@ def test_formulas_equal_the_sums_over_real_tensors(repeated: int, write: Any) ->
     torch = pytest.importorskip("torch")
     from torch.utils.flop_counter import FlopCounterMode
 
-    from nasbench.benchmarks.cells.network import CellNetwork
+    from nasbench.benchmarks.spaces.cells.network import CellNetwork
 
     for _, _, stages in drawn(write, 60, repeated):
         for channels in (1, 3):
@@ -94,8 +94,8 @@ def test_formulas_equal_the_sums_over_real_tensors(repeated: int, write: Any) ->
 @pytest.mark.parametrize("training", [True, False])
 def test_the_fused_network_computes_what_the_plain_one_does(repeated: int, write: Any, training: bool) -> None:
     torch = pytest.importorskip("torch")
-    from nasbench.benchmarks.cells.network import CellNetwork
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.cells.network import CellNetwork
+    from nasbench.benchmarks.spaces.language.network import Network
 
     for program, configuration, stages in drawn(write, 12, repeated):
         torch.manual_seed(0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.space import Categorical, ForeignConfiguration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, ForeignConfiguration, GridSpace, Ordinal
 
 MIXED = GridSpace([Categorical("op", ("a", "b", "c")), Ordinal("lr", (0.001, 0.01), log=True), Ordinal("one", (7,))])
 

@@ -12,7 +12,7 @@ from nasbench.benchmarks import Evaluation, UsageError, find_benchmark, parse_co
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
 from nasbench.benchmarks.images.datasets import Dataset, Split
 from nasbench.benchmarks.images.spaces import SPACES
-from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods import METHODS, Problem
 
 torch = pytest.importorskip("torch")

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks.architectures import figures
-from nasbench.benchmarks.architectures.flat import flat
-from nasbench.benchmarks.architectures.genetic import genetic
-from nasbench.benchmarks.architectures.nasbench101 import nasbench101
-from nasbench.benchmarks.architectures.nasbench201 import nasbench201
-from nasbench.benchmarks.architectures.nasnet import nasnet
-from nasbench.benchmarks.space import ForeignConfiguration
-from nasbench.benchmarks.space.language.counting import count
-from nasbench.benchmarks.space.language.graph import Part, ProgramError, real
-from nasbench.benchmarks.space.language.program import Program
+from nasbench.benchmarks.spaces import ForeignConfiguration
+from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.graph import Part, ProgramError, real
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published import figures
+from nasbench.benchmarks.spaces.published.flat import flat
+from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
+from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
+from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from tests.benchmarks.written import ALL, COUNTS, SMALL, alike, dropping, late, named, op, shared_or, unread
 
 # Counts
@@ -120,7 +120,7 @@ def test_names_do_not_depend_on_what_was_sampled_before() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nasbench.benchmarks.space.language.program._MOST_KEPT", 50)
+    monkeypatch.setattr("nasbench.benchmarks.spaces.language.program._MOST_KEPT", 50)
     program, rng = Program(partial(figures.figure_16, 6)), np.random.default_rng(0)
     configurations = [program.sample(rng) for _ in range(100)]
     assert len(program.scope.kept) < 200

@@ -8,16 +8,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.architectures import figures
-from nasbench.benchmarks.architectures.flat import flat
-from nasbench.benchmarks.architectures.genetic import genetic
-from nasbench.benchmarks.architectures.nasbench101 import nasbench101
-from nasbench.benchmarks.architectures.nasbench201 import nasbench201
-from nasbench.benchmarks.architectures.nasnet import nasnet
-from nasbench.benchmarks.space.language import layers
-from nasbench.benchmarks.space.language.counting import count
-from nasbench.benchmarks.space.language.graph import Basic, Part, ProgramError
-from nasbench.benchmarks.space.language.program import Program
+from nasbench.benchmarks.spaces.language import layers
+from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.graph import Basic, Part, ProgramError
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published import figures
+from nasbench.benchmarks.spaces.published.flat import flat
+from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
+from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
+from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from tests.benchmarks.written import named
 
 
@@ -25,7 +25,7 @@ from tests.benchmarks.written import named
 @pytest.mark.parametrize("write", [genetic, flat, nasbench101, nasnet, nasbench201], ids=named)
 def test_spaces_of_the_literature_train_on_small_images(write: Callable[[], Part], channels: int) -> None:
     torch = pytest.importorskip("torch")
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.language.network import Network
 
     program, rng = Program(write), np.random.default_rng(channels)
     for _ in range(3):
@@ -38,7 +38,7 @@ def test_spaces_of_the_literature_train_on_small_images(write: Callable[[], Part
 
 def test_the_figures_compile_and_run_both_ways() -> None:
     torch = pytest.importorskip("torch")
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.language.network import Network
 
     for write in (figures.figure_1, figures.figure_4, figures.figure_10, figures.figure_11, figures.figure_18):
         program = Program(write)
@@ -55,7 +55,7 @@ def test_the_figures_compile_and_run_both_ways() -> None:
 
 def test_a_new_network_has_seen_no_data_and_keeps_image_sizes() -> None:
     torch = pytest.importorskip("torch")
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.language.network import Network
 
     program = Program(genetic)
     network = Network(program, program.sample(np.random.default_rng(0)), (1, 28, 28))
@@ -73,7 +73,7 @@ def test_a_new_network_has_seen_no_data_and_keeps_image_sizes() -> None:
 
 def test_modules_with_several_outputs_make_networks() -> None:
     torch = pytest.importorskip("torch")
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.language.network import Network
 
     def write() -> Part:
         split = Basic("split", {}, lambda v, g: lambda x: (x, 2 * x), ["in"], ["a", "b"])
@@ -90,7 +90,7 @@ def test_a_network_is_repeatable_and_picklable() -> None:
     torch = pytest.importorskip("torch")
     import pickle
 
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.language.network import Network
 
     program = Program(nasnet)
     configuration = program.sample(np.random.default_rng(0))
@@ -109,7 +109,7 @@ def test_a_network_is_repeatable_and_picklable() -> None:
 def test_what_an_operation_of_nasbench_201_adds_to_the_parameters() -> None:
     """A 3x3 convolution in place of a 1x1 on one edge of each cell: 8 c c weights at each of the three widths."""
     torch = pytest.importorskip("torch")
-    from nasbench.benchmarks.space.language.network import Network
+    from nasbench.benchmarks.spaces.language.network import Network
 
     del torch
     program = Program(nasbench201)

@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.architectures import figures
-from nasbench.benchmarks.space.language import layers
-from nasbench.benchmarks.space.language.combinators import (
+from nasbench.benchmarks.spaces.language import layers
+from nasbench.benchmarks.spaces.language.combinators import (
     identity,
     lstm_cell,
     mimo_or,
@@ -23,9 +22,10 @@ from nasbench.benchmarks.space.language.combinators import (
     siso_split_combine,
     substitution,
 )
-from nasbench.benchmarks.space.language.graph import Basic, D, Dependent, Part, ProgramError, constant
-from nasbench.benchmarks.space.language.program import Program
-from nasbench.benchmarks.space.language.traversal import ordered_hyperparameters, ordered_modules
+from nasbench.benchmarks.spaces.language.graph import Basic, D, Dependent, Part, ProgramError, constant
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.language.traversal import ordered_hyperparameters, ordered_modules
+from nasbench.benchmarks.spaces.published import figures
 from tests.benchmarks.written import op
 
 # Algorithms

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks.architectures import figures
-from nasbench.benchmarks.architectures.cells import cells
-from nasbench.benchmarks.architectures.genetic import genetic
-from nasbench.benchmarks.architectures.nasbench101 import is_valid, nasbench101
-from nasbench.benchmarks.architectures.nasnet import nasnet
-from nasbench.benchmarks.space import Hashed
-from nasbench.benchmarks.space.language.combinators import (
+from nasbench.benchmarks.spaces import Hashed
+from nasbench.benchmarks.spaces.language.combinators import (
     identity,
     siso_repeat,
     siso_sequential,
     substitution,
 )
-from nasbench.benchmarks.space.language.graph import D, Part, integer, real
-from nasbench.benchmarks.space.language.program import Program
+from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published import figures
+from nasbench.benchmarks.spaces.published.cells import cells
+from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.nasbench101 import is_valid, nasbench101
+from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from tests.benchmarks.written import FINITE, alike, late, named, op
 
 
@@ -78,7 +78,7 @@ def test_the_flat_view_sees_every_place(write: Callable[[], Part]) -> None:
 
 @pytest.mark.parametrize("name", ["mutate", "walked", "choices", "as_sequence"])
 def test_memory_is_bounded_on_every_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nasbench.benchmarks.space.language.program._MOST_KEPT", 50)
+    monkeypatch.setattr("nasbench.benchmarks.spaces.language.program._MOST_KEPT", 50)
     program, rng = Program(partial(figures.figure_16, 7)), np.random.default_rng(0)
     drawn = [program.sample(rng) for _ in range(60)]
     for configuration in drawn:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.networks.bounds import Bounds
-from nasbench.benchmarks.networks.modifiers import MODIFIERS, modified
-from nasbench.benchmarks.space.layers import LayerGraph
-from nasbench.benchmarks.space.networks import CONVOLUTIONS, POOLS, RECTIFIERS, SIGMOIDS, check, network
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified
+from nasbench.benchmarks.spaces.graphs.networks import CONVOLUTIONS, POOLS, RECTIFIERS, SIGMOIDS, check, network
 
 FIXTURES = json.loads((Path(__file__).parent.parent / "methods" / "otmann_fixtures.json").read_text())
 BOUNDS = Bounds()

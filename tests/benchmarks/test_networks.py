@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.networks.bounds import Bounds
-from nasbench.benchmarks.networks.pool import convolutional, perceptrons
-from nasbench.benchmarks.networks.space import NetworkSpace
-from nasbench.benchmarks.space.base import ForeignConfiguration
-from nasbench.benchmarks.space.layers import LayerGraph
-from nasbench.benchmarks.space.networks import image_sizes, network
+from nasbench.benchmarks.spaces.base import ForeignConfiguration
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import image_sizes, network
+from nasbench.benchmarks.spaces.graphs.pool import convolutional, perceptrons
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 
 BOUNDS = Bounds(units=(4, 512))
 CNN = NetworkSpace("cnn", BOUNDS, convolutional(8, 2))
@@ -57,7 +57,7 @@ class TestSpace:
 class TestModules:
     def test_networks_compute_and_go_back(self) -> None:
         torch = pytest.importorskip("torch")
-        from nasbench.benchmarks.networks.module import GraphNetwork
+        from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
 
         rng = np.random.default_rng(2)
         for side in (16, 28):
@@ -73,7 +73,7 @@ class TestModules:
 
     def test_parents_are_concatenated_and_decisions_averaged(self) -> None:
         torch = pytest.importorskip("torch")
-        from nasbench.benchmarks.networks.module import GraphNetwork
+        from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
 
         labels = ["ip", "relu", "tanh", "linear", "linear", "op"]
         edges = [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5)]
@@ -92,7 +92,7 @@ class TestModules:
 
     def test_images_of_odd_sides_are_halved_alike_by_strides_and_pools(self) -> None:
         torch = pytest.importorskip("torch")
-        from nasbench.benchmarks.networks.module import GraphNetwork
+        from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
 
         labels = ["ip", "conv3", "conv3", "max-pool", "conv3", "fc", "softmax", "op"]
         edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 6), (6, 7)]
@@ -102,7 +102,7 @@ class TestModules:
 
     def test_every_activation_gives_as_many_values_as_it_has_units(self) -> None:
         torch = pytest.importorskip("torch")
-        from nasbench.benchmarks.networks.module import GraphNetwork
+        from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
 
         for label in ("relu", "crelu", "leaky-relu", "softplus", "elu", "logistic", "tanh"):
             graph = LayerGraph(

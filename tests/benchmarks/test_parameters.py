@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.space import Categorical, Float, ForeignConfiguration, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, ForeignConfiguration, Integer, Ordinal, ParameterSpace
 
 SPACE = ParameterSpace(
     [

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.registry import Registry
+from nasbench.benchmarks.spaces.registry import Registry
 
 
 @pytest.fixture
 def registry() -> Registry[int]:
     """Over a package without any item of its own."""
-    made: Registry[int] = Registry("thing", "nasbench.benchmarks.space", "nasbench.nothing")
+    made: Registry[int] = Registry("thing", "nasbench.benchmarks.spaces", "nasbench.nothing")
     made.add("tpe", 1)
     made.add("c-tpe", 2)
     return made

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import find_benchmark
-from nasbench.benchmarks.errors import UsageError
 from nasbench.benchmarks.regression.data import read
+from nasbench.benchmarks.spaces.errors import UsageError
 
 
 @pytest.fixture

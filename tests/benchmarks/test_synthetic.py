@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import find_benchmark
-from nasbench.benchmarks.space.networks import network
+from nasbench.benchmarks.spaces.graphs.networks import network
 
 
 def chain(units: list[int], labels: list[str]) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from nasbench.benchmarks import BENCHMARKS, Metric, UsageError, parse_constraints
 from nasbench.benchmarks.folders import cache_folder
-from nasbench.benchmarks.space import Categorical, GridSpace
+from nasbench.benchmarks.spaces import Categorical, GridSpace
 from nasbench.benchmarks.tabular import TabularBenchmark, cache, embedded
 from nasbench.benchmarks.tabular.embedded import open_embedded, read_checked
 

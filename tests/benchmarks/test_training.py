@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks.images.datasets import Split
-from nasbench.benchmarks.images.recipes import RECIPES, Recipe
+from nasbench.benchmarks.training.recipes import RECIPES, Recipe
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from nasbench.benchmarks.cells import Stage  # noqa: E402
-from nasbench.benchmarks.cells.network import CellNetwork  # noqa: E402
-from nasbench.benchmarks.images import training  # noqa: E402
-from nasbench.benchmarks.images.augmentation import Resident  # noqa: E402
+from nasbench.benchmarks.spaces.cells import Stage  # noqa: E402
+from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
+from nasbench.benchmarks.training import training  # noqa: E402
+from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 
 STAGES = (Stage(("nor_conv_3x3", "skip_connect", "none", "nor_conv_5x5", "avg_pool_3x3", "none"), 1),) * 3
 QUICK = replace(RECIPES["smoke"], filters=4)
@@ -128,7 +128,7 @@ def test_mixed_batches_hold_the_shares_they_say() -> None:
 
 
 def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
-    from nasbench.benchmarks.images.augmentation import Batch
+    from nasbench.benchmarks.training.augmentation import Batch
 
     outputs = torch.randn(6, 3, dtype=torch.float64)
     labels, others, share = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 2, 1, 0, 0, 1]), 0.3
@@ -275,10 +275,10 @@ def test_a_loss_that_is_no_number_fails_and_a_hopeless_network_is_given_up() -> 
 
 
 def test_dropout_draws_from_the_seed_of_the_evaluation() -> None:
-    from nasbench.benchmarks.space.language import layers
-    from nasbench.benchmarks.space.language.combinators import siso_sequential
-    from nasbench.benchmarks.space.language.network import Network
-    from nasbench.benchmarks.space.language.program import Program
+    from nasbench.benchmarks.spaces.language import layers
+    from nasbench.benchmarks.spaces.language.combinators import siso_sequential
+    from nasbench.benchmarks.spaces.language.network import Network
+    from nasbench.benchmarks.spaces.language.program import Program
 
     program = Program(lambda: layers.classifier(siso_sequential([layers.conv2d(4), layers.dropout(0.5)]), 3))
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nasbench.benchmarks.architectures import figures
-from nasbench.benchmarks.architectures.flat import flat
-from nasbench.benchmarks.architectures.genetic import genetic
-from nasbench.benchmarks.architectures.nasbench101 import nasbench101
-from nasbench.benchmarks.architectures.nasbench201 import nasbench201
-from nasbench.benchmarks.architectures.nasnet import nasnet
-from nasbench.benchmarks.space.language.combinators import (
+from nasbench.benchmarks.spaces.language.combinators import (
     identity,
     siso_optional,
     siso_or,
@@ -18,7 +12,13 @@ from nasbench.benchmarks.space.language.combinators import (
     siso_sequential,
     substitution,
 )
-from nasbench.benchmarks.space.language.graph import Basic, D, Part
+from nasbench.benchmarks.spaces.language.graph import Basic, D, Part
+from nasbench.benchmarks.spaces.published import figures
+from nasbench.benchmarks.spaces.published.flat import flat
+from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
+from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
+from nasbench.benchmarks.spaces.published.nasnet import nasnet
 
 COUNTS = {
     figures.figure_1: 6,

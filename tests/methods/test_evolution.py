@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
-from nasbench.benchmarks.space import Categorical, GridSpace
+from nasbench.benchmarks.spaces import Categorical, GridSpace
 from nasbench.methods import Observation, Problem
 from nasbench.methods.regularized_evolution import RegularizedEvolution
 

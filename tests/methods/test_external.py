@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
-from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.methods import METHODS, Method, Observation, Problem
 from nasbench.methods.external import requirements
 from tests.benchmarks.test_parameters import SPACE

@@ -14,13 +14,13 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
-from nasbench.benchmarks.architectures.cells import OPERATIONS  # noqa: E402
-from nasbench.benchmarks.architectures.nasbench201 import EDGES  # noqa: E402
-from nasbench.benchmarks.cells import CONVOLUTIONS, Stage, dead_stages, parameters_paper  # noqa: E402
-from nasbench.benchmarks.cells.network import Cell, CellNetwork  # noqa: E402
-from nasbench.benchmarks.cells.searchable import Searchable  # noqa: E402
-from nasbench.benchmarks.images.augmentation import Batch  # noqa: E402
-from nasbench.benchmarks.images.recipes import RECIPES  # noqa: E402
+from nasbench.benchmarks.spaces.cells import CONVOLUTIONS, Stage, dead_stages, parameters_paper  # noqa: E402
+from nasbench.benchmarks.spaces.cells.network import Cell, CellNetwork  # noqa: E402
+from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS  # noqa: E402
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES  # noqa: E402
+from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
+from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.methods.oneshot import bilevel  # noqa: E402
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Scripted, Weights, ZerothOrder  # noqa: E402
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, Sparsemax, softmax, sparsemax, temperature  # noqa: E402

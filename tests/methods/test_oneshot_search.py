@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from nasbench.benchmarks.base import Bound  # noqa: E402
-from nasbench.benchmarks.cells import choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
-from nasbench.benchmarks.cells.searchable import Searchable  # noqa: E402
-from nasbench.benchmarks.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark  # noqa: E402
-from nasbench.benchmarks.images.augmentation import Resident  # noqa: E402
 from nasbench.benchmarks.images.digits import read  # noqa: E402
+from nasbench.benchmarks.spaces.cells import choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
+from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
+from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
+from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec, Problem  # noqa: E402
 from nasbench.methods.oneshot import base  # noqa: E402
 from nasbench.methods.oneshot.bilevel import Scripted, ZerothOrder  # noqa: E402

@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 pytest.importorskip("ot")
 
-from nasbench.benchmarks.space.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.nasbot.families import CONVOLUTIONS, FAMILIES, POOLS, Family, cnn, mlp
 from nasbench.methods.nasbot.otmann import Encoded, distance, distances, matching
 from nasbench.methods.nasbot.paths import path_lengths

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.space import Categorical, GridSpace
+from nasbench.benchmarks.spaces import Categorical, GridSpace
 from nasbench.methods import METHODS, MethodSpec
 
 

@@ -9,7 +9,7 @@ from scipy import ndimage
 
 from examples import ctpe_figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, parse_constraints
-from nasbench.benchmarks.space import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from nasbench.benchmarks.space import Categorical, Choice, Condition, Coordinate, Float, Integer, Ordinal
-from nasbench.benchmarks.space.hyperparameters import Hyperparameter
+from nasbench.benchmarks.spaces import Categorical, Choice, Condition, Coordinate, Float, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
 from nasbench.methods.tpe import compiled
 from nasbench.methods.tpe.dimensions import Dimensions
 

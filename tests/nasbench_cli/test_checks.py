@@ -17,8 +17,8 @@ import pytest
 from numpy.random import Generator
 
 from nasbench.benchmarks import BENCHMARKS, Evaluation
-from nasbench.benchmarks.errors import UsageError
-from nasbench.benchmarks.space import Configuration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem

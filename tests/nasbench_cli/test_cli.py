@@ -73,8 +73,8 @@ def test_a_suite_runs_every_grid(nasbench: Command, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
 def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nasbench.cli.plan import expand
-    from nasbench.cli.suites import load_suite
+    from nasbench.cli.engine.plan import expand
+    from nasbench.cli.engine.suites import load_suite
 
     monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: None)  # the images may be absent
     suite = load_suite(path)

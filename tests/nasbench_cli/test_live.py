@@ -163,7 +163,7 @@ def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Pri
 def first_two(asked: list[object], nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> str:
     """Evaluates two configurations twice: fewer than a table may have."""
     with monkeypatch.context() as patched:
-        patched.setattr("nasbench.cli.tabulate._FEWEST", 10**6)
+        patched.setattr("nasbench.cli.engine.tabulate._FEWEST", 10**6)
         return nasbench(*asked, "--sample", 2, "--repetitions", 2).out
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.plan import expand
-from nasbench.cli.suites import Shard, load_suite
+from nasbench.cli.engine.plan import expand
+from nasbench.cli.engine.suites import Shard, load_suite
 from nasbench.results import Store
 from nasbench.results.store import content_hash
 from tests.conftest import Printed

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nasbench.benchmarks import Benchmark, Evaluation, parse_constraints
-from nasbench.benchmarks.space import Configuration
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
-from nasbench.cli import runner
-from nasbench.cli.plan import Grid, Protocol, expand, open_benchmark
-from nasbench.cli.runner import run
-from nasbench.cli.workers import Diverged, EvaluationSeeds
+from nasbench.cli.engine import runner
+from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Cell, Setting, Trajectory
-from nasbench.results.journal import Journal
+from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
 
 SETTING = Setting("toy", "loss", "", "", (), None, None, None)

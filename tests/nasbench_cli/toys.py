@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Metric
-from nasbench.benchmarks.space import Categorical, Configuration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
 from nasbench.methods import Method, Observation, Problem
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nasbench.results import Cell, Row, Setting, Store, Trajectory
 from nasbench.results.curves import Curves, load, select
-from nasbench.results.trajectory import to_columns
+from nasbench.results.store.trajectory import to_columns
 
 SETTING = Setting(
     family="toy",

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from nasbench.results import Store, report
+from nasbench.results import Store
+from nasbench.results.report import report
 from tests.results.conftest import SETTING, make_cell, make_run
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nasbench.results import StoreError
-from nasbench.results.journal import Journal, Record, drop_failed, forget
+from nasbench.results.store.journal import Journal, Record, drop_failed, forget
 
 RECORDS = [
     Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1),

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from nasbench.results import Store, tables
+from nasbench.results import Store
+from nasbench.results.report import tables
 from nasbench.results.statistics import pairs, ranking
 from tests.results.conftest import SETTING, load_all, make_cell, make_run
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import click
 import pytest
 
-from nasbench.results import Store, StoreError, report
-from nasbench.results.single_run import describe
-from nasbench.results.table import shortened
+from nasbench.results import Store, StoreError
+from nasbench.results.report import report
+from nasbench.results.report.single_run import describe
+from nasbench.results.report.table import shortened
 from tests.results.conftest import FACTS, make_cell, make_run
 
 Fill = Callable[..., Store]

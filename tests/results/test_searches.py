@@ -17,11 +17,11 @@ import pytest
 from nasbench.results import Store, Trajectory
 from nasbench.results.curves import load as load_curves
 from nasbench.results.curves import select
-from nasbench.results.report import write
-from nasbench.results.searches import figures
-from nasbench.results.searches.logs import Searches, load, sharpness, summary
-from nasbench.results.searches.tables import beside_published, searched
-from nasbench.results.trajectory import Cell
+from nasbench.results.parts.searches import figures
+from nasbench.results.parts.searches.logs import Searches, load, sharpness, summary
+from nasbench.results.parts.searches.tables import beside_published, searched
+from nasbench.results.report.report import write
+from nasbench.results.store.trajectory import Cell
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
 
 CHOICES = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")

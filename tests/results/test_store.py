@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nasbench.results import Store, StoreError, fragment
-from nasbench.results.fragment import written_aside
-from nasbench.results.status import status
-from nasbench.results.store import content_hash
+from nasbench.results import Store, StoreError
+from nasbench.results.store import content_hash, fragment
+from nasbench.results.store.fragment import written_aside
+from nasbench.results.store.status import status
 from tests.results.conftest import FACTS, make_cell, make_run
 
 Fill = Callable[..., Store]

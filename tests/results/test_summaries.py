@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from nasbench.results import Store, StoreError, panels, report
+from nasbench.results import Store, StoreError
 from nasbench.results.curves import Curves
+from nasbench.results.report import panels, report
 from nasbench.results.statistics import ranking, summaries
 from tests.results.conftest import FACTS, SETTING, load_all, make_cell, make_run
 

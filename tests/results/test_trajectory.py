@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from nasbench.results import Cell
-from nasbench.results.trajectory import schema, to_table
+from nasbench.results.store.trajectory import schema, to_table
 from tests.results.conftest import SETTING, make_cell, make_run
 
 PUBLIC = [

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from nasbench.results import Store, report
+from nasbench.results import Store
 from nasbench.results.curves import Curves, load, select
-from nasbench.results.verdicts import claims, sentences, winners
+from nasbench.results.report import report
+from nasbench.results.report.verdicts import claims, sentences, winners
 from tests.results.conftest import make_cell, make_run
 
 

@@ -1,0 +1,29 @@
+"""What can be chosen: spaces of configurations."""
+
+from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Space
+from nasbench.benchmarks.spaces.features import Hashed
+from nasbench.benchmarks.spaces.flat import Condition, Coordinate, Flat
+from nasbench.benchmarks.spaces.grid import GridSpace
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.parameters import ParameterSpace
+from nasbench.benchmarks.spaces.sequence import Walk
+
+__all__ = [
+    "Block",
+    "Categorical",
+    "Choice",
+    "Condition",
+    "Configuration",
+    "Coordinate",
+    "Flat",
+    "Float",
+    "ForeignConfiguration",
+    "GridSpace",
+    "Hashed",
+    "Hyperparameter",
+    "Integer",
+    "Ordinal",
+    "ParameterSpace",
+    "Space",
+    "Walk",
+]

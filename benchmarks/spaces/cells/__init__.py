@@ -1,0 +1,16 @@
+"""Networks of NAS-Bench-201 cells (ZO-DARTS++, section III): what lives of them, how large they are, and themselves."""
+
+from nasbench.benchmarks.spaces.cells.size import Size, parameters_paper, size
+from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, Stage, choices_of, dead_stages, pruned, stages_of
+
+__all__ = [
+    "CONVOLUTIONS",
+    "Size",
+    "Stage",
+    "choices_of",
+    "dead_stages",
+    "parameters_paper",
+    "pruned",
+    "size",
+    "stages_of",
+]

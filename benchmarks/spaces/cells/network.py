@@ -1,0 +1,111 @@
+"""Networks of cells in a layout that computes less often: the same function, fewer and larger operations.
+
+From each node one ReLU, one convolution and one batch normalisation for all edges with the same kernel size, and one
+pooling leave, and what they give is split among the edges. Edges on no path from input to output are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, relu
+
+from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, LAST_NODE, Stage, pruned
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES
+
+
+class CellNetwork(nn.Module):
+    """The network that stages name: images (batch, channels, height, width) → scores (batch, classes).
+
+    Sides of the image must be multiples of 4. Raises ValueError for a stage without a path from input to output.
+    """
+
+    def __init__(self, stages: Sequence[Stage], filters: int, channels: int, classes: int) -> None:
+        super().__init__()
+        self.stem = ConvNorm(channels, filters, 3)
+        parts: list[nn.Module] = []
+        for number, stage in enumerate(stages):
+            width = filters << number
+            if number:
+                parts.append(Reduction(width // 2, width))
+            parts += [Cell(stage.operations, width) for _ in range(stage.depth)]
+        self.body = nn.Sequential(*parts)
+        self.norm = nn.BatchNorm2d(width)
+        self.classifier = nn.Linear(width, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        features = relu(self.norm(self.body(self.stem(images))))
+        scores: Tensor = self.classifier(adaptive_avg_pool2d(features, 1).flatten(1))
+        return scores
+
+
+class Cell(nn.Module):
+    """A NAS-Bench-201 cell: each node adds what the edges from earlier ones bring."""
+
+    def __init__(self, operations: Sequence[str], width: int) -> None:
+        super().__init__()
+        alive = pruned(operations)
+        if set(alive) == {"none"}:
+            raise ValueError(f"no path leads through the cell {'|'.join(operations)}")
+        self.leaving: list[dict[str, list[int]]] = [{} for _ in range(LAST_NODE)]
+        """For each node, operation → the nodes that it brings something to."""
+        for (source, target), operation in zip(EDGES, alive, strict=True):
+            if operation != "none":
+                self.leaving[source].setdefault(operation, []).append(target)
+        self.convolutions = nn.ModuleDict(
+            {
+                f"{node}-{operation}": ConvNorm(width, width * len(targets), CONVOLUTIONS[operation])
+                for node, leaving in enumerate(self.leaving)
+                for operation, targets in leaving.items()
+                if operation in CONVOLUTIONS
+            }
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        nodes: list[Tensor | None] = [x, None, None, None]
+        for node, leaving in enumerate(self.leaving):
+            value = nodes[node]
+            if value is None:
+                continue
+            positive = relu(value) if any(operation in CONVOLUTIONS for operation in leaving) else value
+            for operation, targets in leaving.items():
+                if operation in CONVOLUTIONS:
+                    brought = self.convolutions[f"{node}-{operation}"](positive).chunk(len(targets), 1)
+                elif operation == "skip_connect":
+                    brought = (value,) * len(targets)
+                else:
+                    brought = (avg_pool2d(value, 3, 1, 1, count_include_pad=False),) * len(targets)
+                for target, part in zip(targets, brought, strict=True):
+                    before = nodes[target]
+                    nodes[target] = part if before is None else before + part
+        end = nodes[LAST_NODE]
+        assert end is not None
+        return end
+
+
+class Reduction(nn.Module):
+    """Half the size, twice the channels: two convolutions, beside a pooling and a pointwise one."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__()
+        self.first, self.second = ConvNorm(before, after, 3, stride=2), ConvNorm(after, after, 3)
+        self.shortcut = nn.Conv2d(before, after, 1, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        main: Tensor = self.second(relu(self.first(relu(x))))
+        beside: Tensor = self.shortcut(avg_pool2d(x, 2))
+        return main + beside
+
+
+class ConvNorm(nn.Module):
+    """A convolution that keeps the image's size, stride aside, and batch normalisation."""
+
+    def __init__(self, before: int, after: int, kernel_size: int, stride: int = 1) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(before, after, kernel_size, stride, kernel_size // 2, bias=False)
+        self.norm = nn.BatchNorm2d(after)
+
+    def forward(self, x: Tensor) -> Tensor:
+        normed: Tensor = self.norm(self.conv(x))
+        return normed

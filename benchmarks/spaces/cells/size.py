@@ -1,0 +1,65 @@
+"""How large a network of cells is, known from its stages alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, Stage, pruned
+
+
+class Size(NamedTuple):
+    """What a network needs, known before training."""
+
+    parameters: int
+    flops: int
+    """Of convolutions and linear layers, for one image; a multiplication with its addition counts as two."""
+
+
+def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], classes: int) -> Size:
+    """The exact size of the pruned network.
+
+    Args:
+        filters: channels of the first stage; they double, and the sides of the image halve, from stage to stage.
+        shape: of an image: channels, height, width.
+    """
+    parameters, multiplications = 0, 0
+
+    def convolution(kernel: int, before: int, after: int, area: int, norm: bool = True) -> None:
+        nonlocal parameters, multiplications
+        parameters += kernel**2 * before * after + (2 * after if norm else 0)
+        multiplications += kernel**2 * before * after * area
+
+    channels, height, width = shape
+    convolution(3, channels, filters, height * width)
+    for number, stage in enumerate(stages):
+        c = filters << number
+        if number:
+            height, width = height // 2, width // 2
+            convolution(3, c // 2, c, height * width)
+            convolution(3, c, c, height * width)
+            convolution(1, c // 2, c, height * width, norm=False)
+        for operation in pruned(stage.operations):
+            if operation in CONVOLUTIONS:
+                for _ in range(stage.depth):
+                    convolution(CONVOLUTIONS[operation], c, c, height * width)
+    last = filters << (len(stages) - 1)
+    return Size(parameters + 2 * last + (last + 1) * classes, 2 * (multiplications + last * classes))
+
+
+def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int:
+    """What the authors' scripts count: convolutions in cells have a bias and no other parameters, images one channel.
+
+    Of the pruned network (ZO-DARTS++, equation 17 and table IV).
+    """
+    c = filters
+    fixed = 9 * c + 2 * c + 8 * c + 4 * c * classes + classes
+    for before in (c, 2 * c):
+        after = 2 * before
+        fixed += 9 * before * after + 9 * after * after + before * after + 4 * after
+    cells = 0
+    for number, stage in enumerate(stages):
+        c = filters << number
+        kernels = [CONVOLUTIONS[o] for o in pruned(stage.operations) if o in CONVOLUTIONS]
+        cells += stage.depth * sum((k**2 * c + 1) * c for k in kernels)
+    return fixed + cells

@@ -1,0 +1,75 @@
+"""Hashed features: what a linear model sees of any space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+from zlib import crc32
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.base import Configuration, Space
+from nasbench.benchmarks.spaces.grid import GridSpace
+from nasbench.benchmarks.spaces.hyperparameters import binned
+from nasbench.benchmarks.spaces.parameters import ParameterSpace
+
+Indices: TypeAlias = NDArray[np.int64]
+
+_MOST_KNOWN = 100_000  # configurations whose buckets are kept
+
+
+class Hashed:
+    """Configurations as indices of buckets (Weinberger et al., ICML 2009): each token adds 1 to the bucket of its hash.
+
+    Args:
+        buckets: their number; index `buckets` itself is padding.
+    """
+
+    def __init__(self, space: Space, buckets: int) -> None:
+        self._space, self._buckets = space, buckets
+        self._known: dict[Configuration, Indices] = {}
+        self._grid = space if isinstance(space, GridSpace) else None
+        if self._grid is not None:
+            tokens = [[f"{h.name}={value}" for value in h.values] for h in self._grid.hyperparameters]
+            self._starts = np.cumsum([0, *self._grid.sizes[:-1]])
+            self._table = np.array([self._bucket(token) for own in tokens for token in own])
+
+    def of(self, configuration: Configuration) -> Indices:
+        """The buckets of one configuration, a token each."""
+        found = self._known.get(configuration)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
+            self._known[configuration] = found
+        return found
+
+    def draw(self, n: int, rng: Generator) -> tuple[Callable[[int], Configuration], Indices]:
+        """n random configurations: the i-th on demand, and all buckets, shape (n, tokens), padded."""
+        rows = self._grid.sample_block(n, rng) if self._grid is not None else None
+        if rows is not None and self._grid is not None:
+            grid = self._grid
+            digits = np.stack(np.unravel_index(rows, grid.sizes), axis=1)
+            return lambda i: grid.configuration(int(rows[i])), self._table[digits + self._starts]
+        drawn = [self._space.sample(rng) for _ in range(n)]
+        found = [self.of(configuration) for configuration in drawn]
+        padded = np.full((n, max(map(len, found))), self._buckets, np.int64)
+        for row, indices in zip(padded, found, strict=True):
+            row[: len(indices)] = indices
+        return drawn.__getitem__, padded
+
+    def _bucket(self, token: str) -> int:
+        return crc32(token.encode()) % self._buckets
+
+
+def tokens(space: Space, configuration: Configuration) -> list[str]:
+    """A configuration as words: its values by name, numbers in bins; a program adds its modules and their sequences."""
+    own = getattr(space, "tokens", None)
+    if own is not None:
+        found: list[str] = own(configuration)
+        return found
+    values = space.values(configuration)
+    ranges = {h.name: h for h in space.hyperparameters} if isinstance(space, ParameterSpace) else {}
+    return [f"{name}={binned(ranges.get(name), value)}" for name, value in values.items()]

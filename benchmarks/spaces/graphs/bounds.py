@@ -1,0 +1,41 @@
+"""How large networks of a free space may be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Those of the authors' demonstrations (NASBOT); each is (least, most)."""
+
+    layers: tuple[int, int] = (5, 60)
+    edges: tuple[int, int] = (0, 200)
+    parents: tuple[int, int] = (0, 5)
+    children: tuple[int, int] = (0, 55)
+    units: tuple[int, int] = (8, 1024)
+    weights: tuple[float, float] = (0, math.inf)
+    """Of all layers: what comes in times units."""
+
+    def check(self, graph: LayerGraph) -> None:
+        """Raises UsageError with the bound that a network breaks."""
+        degrees = [0] * len(graph.labels)
+        for a, _ in graph.edges:
+            degrees[a] += 1
+        units = [u for u in graph.units if u is not None] or [self.units[0]]
+        measured: dict[str, tuple[float, float]] = {
+            "layers": (len(graph.labels),) * 2,
+            "edges": (len(graph.edges),) * 2,
+            "parents": (max(map(len, graph.parents)),) * 2,
+            "children": (max(degrees),) * 2,
+            "units": (min(units), max(units)),
+            "weights": (graph.weights,) * 2,
+        }
+        for name, (least, most) in measured.items():
+            low, high = getattr(self, name)
+            if least < low or most > high:
+                raise UsageError(f"{name} must lie in [{low:g}, {high:g}], not {least if least < low else most:g}")

@@ -1,0 +1,168 @@
+"""Which graphs of layers are networks (NASBOT, section 2 and the authors' code), and how they are read from JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+
+POOLS = ("max-pool", "avg-pool")
+CONVOLUTIONS = tuple(f"{kind}{size}" for size in (3, 5, 7) for kind in ("conv", "res"))
+RECTIFIERS = ("relu", "crelu", "leaky-relu", "softplus", "elu")
+SIGMOIDS = ("logistic", "tanh")
+
+LABELS: dict[str, tuple[str, ...]] = {
+    "cnn": ("ip", "op", "fc", *POOLS, "softmax", *CONVOLUTIONS),
+    "mlp-reg": ("ip", "op", *RECTIFIERS, *SIGMOIDS, "linear"),
+    "mlp-class": ("ip", "op", *RECTIFIERS, *SIGMOIDS, "softmax"),
+}
+"""Kind of network → its layers."""
+DECISIONS = {"cnn": "softmax", "mlp-reg": "linear", "mlp-class": "softmax"}
+"""The layers that bring something to `op`."""
+
+
+def read(path: Path) -> LayerGraph:
+    """A network from a JSON file: `nn_class`, `labels`, `units`, `edges` and, of a CNN, `strides`.
+
+    Raises UsageError, in a sentence that names the file, if it cannot be read or is no network.
+    """
+    try:
+        facts = json.loads(path.read_text())
+        kind, labels = str(facts["nn_class"]), [str(label) for label in facts["labels"]]
+        units = [None if u is None else int(u) for u in facts["units"]]
+        strides = [None if s is None else int(s) for s in facts.get("strides") or [None] * len(labels)]
+        edges = [(int(a), int(b)) for a, b in facts["edges"]]
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            f"{path} is no network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"
+        ) from None
+    try:
+        return network(kind, labels, units, edges, strides)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def network(
+    kind: str,
+    labels: Sequence[str],
+    units: Sequence[int | None],
+    edges: Sequence[tuple[int, int]],
+    strides: Sequence[int | None],
+) -> LayerGraph:
+    """A valid network, its layers in topological order (breadth first from `ip`). Raises UsageError if it is none."""
+    if kind not in LABELS:
+        raise unknown("nn_class", kind, LABELS)
+    if not len(labels) == len(units) == len(strides):
+        raise UsageError(f"{len(labels)} labels, {len(units)} units and {len(strides)} strides do not fit together")
+    for end in ("ip", "op"):
+        if list(labels).count(end) != 1:
+            raise UsageError(f"a network has one {end}, not {list(labels).count(end)}")
+    wrong = next((edge for edge in edges if not all(0 <= v < len(labels) for v in edge)), None)
+    if wrong is not None:
+        raise UsageError(f"edge {wrong} leads to a layer that there is not: layers are 0 to {len(labels) - 1}")
+    order = _ordered(labels, edges)
+    place = {v: i for i, v in enumerate(order)}
+    graph = LayerGraph(
+        tuple(labels[v] for v in order),
+        tuple(units[v] for v in order),
+        frozenset((place[a], place[b]) for a, b in edges),
+        tuple(strides[v] for v in order),
+        kind,
+    )
+    check(graph)
+    return graph
+
+
+def check(graph: LayerGraph) -> None:
+    """Raises UsageError, with the rule that is broken, unless a graph in topological order is a network."""
+    labels, last = graph.labels, len(graph.labels) - 1
+    for label in labels:
+        if label not in LABELS[graph.kind]:
+            raise unknown(f"layer of a {graph.kind}", label, LABELS[graph.kind])
+    if labels[0] != "ip" or labels[last] != "op":
+        raise UsageError("the first layer is ip and the last one op, in topological order")
+    children = _children(graph)
+    for v, label in enumerate(labels):
+        if v and not graph.parents[v]:
+            raise UsageError(f"nothing leads to layer {v}, {label}: every layer is reached from ip")
+        if v < last and not children[v]:
+            raise UsageError(f"nothing leads from layer {v}, {label}: every layer reaches op")
+    decision = DECISIONS[graph.kind]
+    for v in graph.parents[last]:
+        if labels[v] != decision:
+            raise UsageError(f"op takes from {decision} layers only, not from layer {v}, {labels[v]}")
+    for v, label in enumerate(labels):
+        if label == decision and children[v] != [last]:
+            raise UsageError(f"layer {v}, {label}, leads to op and nowhere else")
+        needs_units = label == "fc" or label in (*CONVOLUTIONS, *RECTIFIERS, *SIGMOIDS)
+        if needs_units and not (graph.units[v] or 0) > 0:
+            raise UsageError(f"layer {v}, {label}, needs one unit or more, not {graph.units[v]}")
+    if graph.kind == "cnn":
+        _check_images(graph)
+
+
+def image_sizes(graph: LayerGraph) -> list[int | None]:
+    """How many times smaller than the input's the image behind each layer is; None where there is no image any more.
+
+    Raises UsageError where images of different sizes meet.
+    """
+    sizes: list[int | None] = []
+    for v, label in enumerate(graph.labels):
+        before = {sizes[p] for p in graph.parents[v]}
+        if len(before) > 1:
+            names = " and ".join(sorted("no image" if s is None else f"1/{s}" for s in before))
+            raise UsageError(f"images of different sizes meet in layer {v}, {label}: {names}")
+        size = before.pop() if before else 1
+        if label in ("fc", "softmax", "op"):
+            sizes.append(None)
+        elif size is None:
+            raise UsageError(f"layer {v}, {label}, needs an image, but what comes before it has none")
+        else:
+            sizes.append(2 * size if label in POOLS or graph.stride(v) == 2 else size)
+    return sizes
+
+
+def _check_images(graph: LayerGraph) -> None:
+    for v in _children(graph)[0]:
+        if graph.labels[v] not in CONVOLUTIONS:
+            raise UsageError(f"ip leads to convolutions only, not to layer {v}, {graph.labels[v]}")
+    for v, (label, stride) in enumerate(zip(graph.labels, graph.strides, strict=False)):
+        allowed = (1, 2, None) if label in CONVOLUTIONS else (None,)
+        if stride not in allowed:
+            raise UsageError(
+                f"the stride of layer {v}, {label}, must be {' or '.join(map(str, allowed))}, not {stride}"
+            )
+    image_sizes(graph)
+
+
+def _children(graph: LayerGraph) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in graph.labels]
+    for a, b in sorted(graph.edges):
+        found[a].append(b)
+    return found
+
+
+def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[int]:
+    """Layers in topological order, `ip` first and `op` last. Raises UsageError where there is none."""
+    missing: Mapping[int, set[int]] = {v: {a for a, b in edges if b == v} for v in range(len(labels))}
+    order: list[int] = []
+    waiting = [v for v in missing if not missing[v]]
+    waiting.sort(key=lambda v: labels[v] != "ip")
+    while waiting:
+        v = waiting.pop(0)
+        order.append(v)
+        for child in sorted({b for a, b in edges if a == v}):
+            missing[child].discard(v)
+            if not missing[child]:
+                waiting.append(child)
+    if len(order) < len(labels):
+        circle = next(v for v in range(len(labels)) if v not in order)
+        raise UsageError(f"layer {circle}, {labels[circle]}, lies on a circle or behind one: a network has none")
+    order.sort(key=lambda v: labels[v] == "op")
+    return order

@@ -1,0 +1,55 @@
+"""Hand-made networks that a free space begins with (NASBOT's initial pool): chains of blocks, plain and residual."""
+
+from __future__ import annotations
+
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import network
+
+
+def convolutional(width: int, halvings: int) -> list[LayerGraph]:
+    """Convolutional networks of one to four layers a block, and residual ones.
+
+    Args:
+        width: filters of the first block; they double from block to block.
+        halvings: how often images may be halved.
+    """
+    plain = [_blocks("conv3", width, halvings, layers) for layers in (1, 2, 3, 4)]
+    strided = [_blocks("conv3", width, halvings, layers, strided=True) for layers in (1, 2, 3)]
+    residual = [_blocks("res3", width, halvings, layers, strided=True) for layers in (1, 2)]
+    return [*plain, *strided, *residual, _blocks("conv5", width, halvings, 1)]
+
+
+def perceptrons(decision: str, width: int) -> list[LayerGraph]:
+    """Multi-layer perceptrons of two to eight layers, whose activations alternate between rectifiers and sigmoids."""
+    kind = "mlp-reg" if decision == "linear" else "mlp-class"
+    found = []
+    for layers in (2, 3, 4, 6, 8):
+        for first, second in (("relu", "tanh"), ("softplus", "logistic")):
+            inner = [first if i % 2 == 0 else second for i in range(layers)]
+            labels = ["ip", *inner, decision, "op"]
+            units = [None, *[width << (i % 3) for i in range(layers)], None, None]
+            found.append(_chain(kind, labels, units, [None] * len(labels)))
+    return found
+
+
+def _blocks(label: str, width: int, halvings: int, layers: int, strided: bool = False) -> LayerGraph:
+    """Blocks of equal layers; between them images are halved, by a pooling or by the next block's first stride."""
+    labels: list[str] = ["ip"]
+    units: list[int | None] = [None]
+    strides: list[int | None] = [None]
+    for block in range(halvings + 1):
+        if block and not strided:
+            labels.append("max-pool")
+            units.append(None)
+            strides.append(None)
+        for layer in range(layers):
+            labels.append(label)
+            units.append(width << block)
+            strides.append(2 if strided and block and not layer else 1)
+    labels += ["fc", "softmax", "op"]
+    units += [2 * width << halvings, None, None]
+    return _chain("cnn", labels, units, [*strides, None, None, None])
+
+
+def _chain(kind: str, labels: list[str], units: list[int | None], strides: list[int | None]) -> LayerGraph:
+    return network(kind, labels, units, [(i, i + 1) for i in range(len(labels) - 1)], strides)

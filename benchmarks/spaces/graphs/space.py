@@ -1,0 +1,92 @@
+"""The space of all networks within bounds: no list of hyper-parameters, but modifiers that lead from one to another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified
+from nasbench.benchmarks.spaces.graphs.networks import LABELS, check, network
+
+_STEPS = 8
+
+
+class NetworkSpace(Space):
+    """Any valid graph of layers of one kind, within bounds; a configuration is a `LayerGraph`.
+
+    Args:
+        kind: cnn, mlp-reg or mlp-class.
+        pool: networks that samples are made from.
+
+    Raises UsageError if a network of the pool lies outside the bounds.
+    """
+
+    def __init__(self, kind: str, bounds: Bounds, pool: Sequence[LayerGraph]) -> None:
+        self.kind, self.bounds, self.pool = kind, bounds, tuple(pool)
+        for graph in pool:
+            bounds.check(graph)
+
+    def sample(self, rng: Generator) -> LayerGraph:
+        """A network of the pool, any, up to eight modifications away: there is no uniform distribution here."""
+        found = self.pool[int(rng.integers(len(self.pool)))]
+        for _ in range(int(rng.integers(_STEPS + 1))):
+            found = self.mutate(found, rng)
+        return found
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> LayerGraph:
+        """One modification of table 2 away."""
+        return self.modified(configuration, rng)[0]
+
+    def modified(self, configuration: Configuration, rng: Generator) -> tuple[LayerGraph, str]:
+        """A network one modification away, and which."""
+        return modified(configuration, self.bounds, rng)
+
+    def check(self, configuration: Configuration) -> None:
+        if not isinstance(configuration, LayerGraph) or configuration.kind != self.kind:
+            raise ForeignConfiguration(f"a configuration here is a graph of layers of a {self.kind}")
+        try:
+            check(configuration)
+            self.bounds.check(configuration)
+        except UsageError as error:
+            raise ForeignConfiguration(str(error)) from None
+
+    def values(self, configuration: Configuration) -> Values:
+        graph: LayerGraph = configuration
+        return {
+            "nn_class": graph.kind,
+            "labels": list(graph.labels),
+            "units": list(graph.units),
+            "edges": [list(edge) for edge in sorted(graph.edges)],
+            "strides": list(graph.strides),
+        }
+
+    def from_values(self, values: Values) -> LayerGraph:
+        edges = [(int(a), int(b)) for a, b in values["edges"]]
+        graph = network(values["nn_class"], values["labels"], values["units"], edges, values["strides"])
+        try:
+            self.check(graph)
+        except ForeignConfiguration as error:
+            raise UsageError(str(error)) from None
+        return graph
+
+    def to_json(self, configuration: Configuration) -> str:
+        return json.dumps(self.values(configuration), separators=(",", ":"))
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        bounds = [(name, "bounds", f"{low:g} to {high:g}") for name, (low, high) in vars(self.bounds).items()]
+        return [
+            ("layers", "any graph of", ", ".join(LABELS[self.kind])),
+            *bounds,
+            ("modifiers", "a step", ", ".join(MODIFIERS)),
+        ]
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The configuration itself."""
+        graph: LayerGraph = configuration
+        return graph

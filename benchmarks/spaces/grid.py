@@ -1,0 +1,168 @@
+"""Grid spaces: finite products of named hyper-parameters."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.hyperparameters import Choice
+
+Choices: TypeAlias = tuple[int, ...]
+
+_INT64 = 2**63 - 1
+
+
+class GridSpace(Space):
+    """The product of finite hyper-parameters.
+
+    A configuration is the tuple of its choice indices, one per hyper-parameter; its index (the row of a table) is the
+    mixed-radix number with these digits, the first hyper-parameter the most significant.
+    """
+
+    def __init__(self, hyperparameters: Sequence[Choice]) -> None:
+        names = [h.name for h in hyperparameters]
+        if not names or len(set(names)) != len(names):
+            raise UsageError(f"a grid needs one or more hyper-parameters with distinct names, not {names}")
+        self.hyperparameters = tuple(hyperparameters)
+        self.sizes = tuple(len(h.values) for h in hyperparameters)
+        self.size = math.prod(self.sizes)
+        self._strides = tuple(math.prod(self.sizes[d + 1 :]) for d in range(len(self.sizes)))
+        self._radices = tuple(zip(self._strides, self.sizes, strict=True))
+        self._mutable = tuple(d for d, size in enumerate(self.sizes) if size > 1)
+        self._json = [[f"{json.dumps(h.name)}: {json.dumps(v)}" for v in h.values] for h in hyperparameters]
+
+    def sample(self, rng: Generator) -> Choices:
+        if self.size > _INT64:  # more rows than an integer of numpy can number
+            return tuple([int(rng.integers(size)) for size in self.sizes])
+        return self.configuration(int(rng.integers(self.size)))
+
+    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64] | None:
+        if self.size > _INT64:
+            return None
+        return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
+        """One hyper-parameter, drawn uniformly, takes another of its values, drawn uniformly.
+
+        Raises UsageError if every hyper-parameter has a single value.
+        """
+        if not self._mutable:
+            raise UsageError("no hyper-parameter of this space has a second value: nothing can mutate")
+        choices: Choices = configuration
+        d = self._mutable[int(rng.integers(len(self._mutable)))]
+        choice = int(rng.integers(self.sizes[d] - 1))
+        choice += choice >= choices[d]
+        return (*choices[:d], choice, *choices[d + 1 :])
+
+    def check(self, configuration: Configuration) -> None:
+        self.index(configuration)
+
+    def index(self, configuration: Configuration) -> int:
+        """The row of a configuration, in [0, size). Raises ForeignConfiguration if it is not of this space."""
+        if type(configuration) is not tuple or len(configuration) != len(self.sizes):
+            raise ForeignConfiguration(
+                f"a configuration here is a tuple of {len(self.sizes)} choice indices, not {configuration!r}"
+            )
+        row = 0
+        for choice, (stride, size) in zip(configuration, self._radices, strict=True):
+            if type(choice) is not int or not 0 <= choice < size:
+                raise ForeignConfiguration(f"{choice!r} in {configuration!r} is not an int in [0, {size})")
+            row += choice * stride
+        return row
+
+    def configuration(self, index: int) -> Choices:
+        """The configuration of a row: the inverse of `index`. Raises IndexError outside [0, size)."""
+        if not 0 <= index < self.size:
+            raise IndexError(f"row {index} is outside [0, {self.size})")
+        return tuple([index // stride % size for stride, size in self._radices])
+
+    def __iter__(self) -> Iterator[Choices]:
+        """All configurations in the order of their rows."""
+        return itertools.product(*map(range, self.sizes))
+
+    def values(self, configuration: Configuration) -> Values:
+        return {h.name: h.values[c] for h, c in zip(self.hyperparameters, configuration, strict=True)}
+
+    def from_values(self, values: Values) -> Choices:
+        names = {h.name for h in self.hyperparameters}
+        for name in values:
+            if name not in names:
+                raise unknown("hyper-parameter", name, names)
+        choices = []
+        for h in self.hyperparameters:
+            if h.name not in values:
+                raise UsageError(f"{h.name} is missing; allowed: {', '.join(map(str, h.values))}")
+            if values[h.name] not in h.values:
+                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {', '.join(map(str, h.values))}")
+            choices.append(h.values.index(values[h.name]))
+        return tuple(choices)
+
+    def to_json(self, configuration: Configuration) -> str:
+        return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
+
+    def has_block(self, block: Block, n: int) -> bool:
+        """Whether `block` is n rows of this grid."""
+        return (
+            isinstance(block, np.ndarray)
+            and block.shape == (n,)
+            and block.dtype == np.int64
+            and bool(((block >= 0) & (block < self.size)).all())
+        )
+
+    def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
+        """`to_json` of many rows, each made once: array of str, same shape."""
+        texts: NDArray[np.object_] = self._row_json[rows]
+        for row in set(rows[texts == ""].tolist()):
+            self._row_json[row] = self.to_json(self.configuration(row))
+        made: NDArray[np.object_] = self._row_json[rows]
+        return made
+
+    @cached_property
+    def _row_json(self) -> NDArray[np.object_]:
+        """The JSON of every row that has been asked for, empty elsewhere."""
+        return np.full(self.size, "", dtype=object)
+
+    def as_flat(self) -> GridSpace:
+        return self
+
+    @property
+    def conditions(self) -> tuple[None, ...]:
+        """No hyper-parameter of a grid depends on another."""
+        return (None,) * len(self.sizes)
+
+    def coordinates(self, configuration: Configuration) -> Choices:
+        choices: Choices = configuration
+        return choices
+
+    def at(self, coordinates: Sequence[float | int | None]) -> Choices:
+        return tuple(int(choice) for choice in coordinates if choice is not None)
+
+    def as_sequence(self) -> GridWalk:
+        """The view for methods that choose step by step."""
+        return GridWalk(self.sizes, ())
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        return [(h.name, h.kind, ", ".join(map(str, h.values))) for h in self.hyperparameters]
+
+
+class GridWalk:
+    """A grid, partly decided (see `benchmarks.space.sequence.Walk`)."""
+
+    def __init__(self, sizes: tuple[int, ...], choices: Choices) -> None:
+        self._sizes, self.configuration = sizes, choices
+        self.options = sizes[len(choices)] if len(choices) < len(sizes) else 0
+        """How many values the next choice has; 0 where all is decided."""
+
+    def take(self, option: int) -> GridWalk:
+        """One choice further."""
+        return GridWalk(self._sizes, (*self.configuration, option))

@@ -1,0 +1,136 @@
+"""Hyper-parameters: a name and its values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Values without an order."""
+
+    name: str
+    values: tuple[str | int | float | bool, ...]
+
+    def __post_init__(self) -> None:
+        _check_values(self)
+
+    @property
+    def kind(self) -> str:
+        return "categorical"
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """Numeric levels, ascending; `log` says that ratios, not differences, measure their distance."""
+
+    name: str
+    values: tuple[int | float, ...]
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_values(self)
+        if list(self.values) != sorted(self.values):
+            raise UsageError(f"the levels of {self.name} must ascend: {list(self.values)[:9]}")
+        if self.log and self.values[0] <= 0:
+            raise UsageError(f"the levels of {self.name} must be positive on a log scale: {list(self.values)[:9]}")
+
+    @property
+    def kind(self) -> str:
+        return "ordinal, log" if self.log else "ordinal"
+
+
+@dataclass(frozen=True)
+class Float:
+    """A real number in [low, high], uniform there or, with `log`, in its logarithm."""
+
+    name: str
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range(self)
+
+    @property
+    def kind(self) -> str:
+        return "float, log" if self.log else "float"
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number in [low, high], both included, uniform there or, with `log`, roughly so in its logarithm."""
+
+    name: str
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range(self)
+
+    @property
+    def kind(self) -> str:
+        return "integer, log" if self.log else "integer"
+
+
+Choice: TypeAlias = Categorical | Ordinal
+"""A hyper-parameter with a finite list of values."""
+
+Hyperparameter: TypeAlias = Categorical | Ordinal | Float | Integer
+
+
+def _check_range(hyperparameter: Float | Integer) -> None:
+    low, high = hyperparameter.low, hyperparameter.high
+    if not low < high or (hyperparameter.log and low <= 0):
+        raise UsageError(
+            f"the range of {hyperparameter.name} must ascend, and be positive on a log scale: [{low}, {high}]"
+        )
+
+
+def _check_values(hyperparameter: Choice) -> None:
+    values = hyperparameter.values
+    if not values or len(set(values)) != len(values):
+        raise UsageError(f"{hyperparameter.name} needs one or more distinct values, not {list(values)}")
+
+
+def has_many(h: Hyperparameter) -> bool:
+    """Whether there is more than one value to choose from."""
+    return isinstance(h, Float | Integer) or len(h.values) > 1
+
+
+def draw(h: Hyperparameter, rng: Generator) -> float | int:
+    """A coordinate drawn uniformly, on the hyper-parameter's own scale."""
+    if not isinstance(h, Float | Integer):
+        return int(rng.integers(len(h.values)))
+    if isinstance(h, Integer) and not h.log:
+        return int(rng.integers(h.low, h.high + 1))
+    # Half a unit beyond either end of an integer's range, so that the end values are no rarer than their neighbours.
+    half = 0.5 if isinstance(h, Integer) else 0.0
+    low, high = h.low - half, h.high + half
+    value = math.exp(rng.uniform(math.log(low), math.log(high))) if h.log else rng.uniform(low, high)
+    value = min(max(value, h.low), h.high)
+    return round(value) if isinstance(h, Integer) else float(value)
+
+
+def belongs(h: Hyperparameter, x: object) -> bool:
+    """Whether `x` is a coordinate of `h`."""
+    if isinstance(h, Float):
+        return type(x) in (float, int) and h.low <= x <= h.high  # type: ignore[operator]
+    if isinstance(h, Integer):
+        return type(x) is int and h.low <= x <= h.high
+    return type(x) is int and 0 <= x < len(h.values)
+
+
+def binned(h: object, value: object, bins: int = 8) -> object:
+    """A real number or an integer as one of some bins of its range; any other value as it is."""
+    if not isinstance(h, Float | Integer) or not isinstance(value, int | float):
+        return value
+    low, high, x = (math.log(v) if h.log else float(v) for v in (h.low, h.high, value))
+    return min(bins - 1, int(bins * (x - low) / (high - low)))

@@ -1,0 +1,139 @@
+"""Functions that put search spaces together (figures 3, 13 and 15); plain functions on (inputs, outputs)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, Basic, Part, ProgramError, Substitution
+
+Fn: TypeAlias = Callable[[], Part]
+"""Makes a search space anew each time it is called."""
+
+
+def substitution(
+    kind: str,
+    function: Callable[[dict[str, Any]], Part],
+    hyperparameters: dict[str, Any],
+    inputs: Sequence[str] = ("in",),
+    outputs: Sequence[str] = ("out",),
+) -> Part:
+    """A part that is decided later: `function` returns it, given the values of the hyper-parameters (figure 14)."""
+    return Substitution(kind, function, hyperparameters, inputs, outputs).part
+
+
+def identity() -> Part:
+    """Passes its input on."""
+    return Basic("identity", {}, lambda values, inputs: _same).part
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def siso_sequential(parts: Sequence[Part]) -> Part:
+    """One part after the other."""
+    if not parts:
+        raise ProgramError("siso_sequential needs one or more parts")
+    for (_, outputs), (inputs, _) in pairwise(parts):
+        outputs["out"].connect(inputs["in"])
+    return parts[0][0], parts[-1][1]
+
+
+def siso_repeat(fn: Fn, times: AnyHyperparameter | int) -> Part:
+    """As many parts, each made anew, one after the other; none is the identity."""
+
+    def repeated(values: dict[str, Any]) -> Part:
+        return siso_sequential([fn() for _ in range(values["times"])]) if values["times"] else identity()
+
+    return substitution("repeat", repeated, {"times": times})
+
+
+def siso_or(fns: Sequence[Fn], which: AnyHyperparameter | int) -> Part:
+    """One of several parts; only the chosen one ever exists."""
+    return mimo_or(fns, which, ("in",), ("out",))
+
+
+def mimo_or(fns: Sequence[Fn], which: AnyHyperparameter | int, inputs: Sequence[str], outputs: Sequence[str]) -> Part:
+    """One of several parts with the same inputs and outputs."""
+    chosen: Callable[[dict[str, Any]], Part] = lambda values: fns[values["which"]]()  # noqa: E731
+    return Substitution("or", chosen, {"which": which}, inputs, outputs, branches=True).part
+
+
+def siso_optional(fn: Fn, present: AnyHyperparameter | int) -> Part:
+    """A part, or the identity."""
+    return substitution("optional", lambda values: fn() if values["present"] else identity(), {"present": present})
+
+
+def siso_split_combine(fn: Fn, combine: Callable[[int], Part], splits: AnyHyperparameter | int) -> Part:
+    """As many parts, each made anew, beside each other on one input; `combine(n)` takes in0, in1, … in."""
+
+    def split(values: dict[str, Any]) -> Part:
+        inputs, outputs = identity()
+        combined_inputs, combined_outputs = combine(values["splits"])
+        for i in range(values["splits"]):
+            part_inputs, part_outputs = fn()
+            outputs["out"].connect(part_inputs["in"])
+            part_outputs["out"].connect(combined_inputs[f"in{i}"])
+        return inputs, combined_outputs
+
+    return substitution("split", split, {"splits": splits})
+
+
+def siso_residual(fn: Fn, shortcut: Fn, combine: Callable[[int], Part]) -> Part:
+    """A part beside a shortcut on one input, combined."""
+    inputs, outputs = identity()
+    combined_inputs, combined_outputs = combine(2)
+    for name, (part_inputs, part_outputs) in zip(("in0", "in1"), (fn(), shortcut()), strict=True):
+        outputs["out"].connect(part_inputs["in"])
+        part_outputs["out"].connect(combined_inputs[name])
+    return inputs, combined_outputs
+
+
+def rnn_cell(hidden: Fn, output: Fn) -> Part:
+    """h_t = q_h(x_t, h_t-1), y_t = q_y(h_t) (figure 3); `hidden` takes in0 and in1."""
+    (hidden_inputs, hidden_outputs), (output_inputs, output_outputs) = hidden(), output()
+    hidden_outputs["out"].connect(output_inputs["in"])
+    inputs = {"x": hidden_inputs["in0"], "h": hidden_inputs["in1"]}
+    return inputs, {"h_next": hidden_outputs["out"], "y": output_outputs["out"]}
+
+
+def lstm_cell(
+    gate_input: Fn, gate_forget: Fn, gate_output: Fn, candidate: Fn, multiply: Fn, add: Fn, squash: Fn
+) -> Part:
+    """c_t = f ∘ c_t-1 + i ∘ g, h_t = o ∘ squash(c_t), gates on (x_t, h_t-1) (figure 15); gates take in0 and in1."""
+    (x_inputs, x_outputs), (h_inputs, h_outputs) = identity(), identity()
+    gates = [gate() for gate in (gate_input, gate_forget, gate_output, candidate)]
+    for inputs, _ in gates:
+        x_outputs["out"].connect(inputs["in0"])
+        h_outputs["out"].connect(inputs["in1"])
+    i, f, o, g = (outputs["out"] for _, outputs in gates)
+    (kept_inputs, kept), (new_inputs, new), (shown_inputs, shown) = multiply(), multiply(), multiply()
+    f.connect(kept_inputs["in0"])
+    i.connect(new_inputs["in0"])
+    g.connect(new_inputs["in1"])
+    sum_inputs, total = add()
+    kept["out"].connect(sum_inputs["in0"])
+    new["out"].connect(sum_inputs["in1"])
+    squash_inputs, squashed = squash()
+    total["out"].connect(squash_inputs["in"])
+    o.connect(shown_inputs["in0"])
+    squashed["out"].connect(shown_inputs["in1"])
+    inputs = {"x": x_inputs["in"], "h": h_inputs["in"], "c": kept_inputs["in1"]}
+    return inputs, {"c_next": total["out"], "h_next": shown["out"]}
+
+
+__all__ = [
+    "identity",
+    "lstm_cell",
+    "mimo_or",
+    "rnn_cell",
+    "siso_optional",
+    "siso_or",
+    "siso_repeat",
+    "siso_residual",
+    "siso_sequential",
+    "siso_split_combine",
+    "substitution",
+]

@@ -1,0 +1,141 @@
+"""Exact counting of a program's architectures, without building each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from math import prod
+from random import Random
+from typing import TypeAlias
+
+from nasbench.benchmarks.spaces.language.graph import (
+    AnyHyperparameter,
+    Dependent,
+    Independent,
+    ProgramError,
+    Scope,
+    Substitution,
+    Value,
+)
+from nasbench.benchmarks.spaces.language.steps import Step, Steps
+from nasbench.benchmarks.spaces.language.traversal import ordered_modules
+
+_MOST_EXPANSIONS = 30_000
+_MOST_STATES = 20_000
+_FEW = 64  # assignments of one module of which a view looks at all; where there are more, at some
+_RANDOM = 8  # of those some
+_MOST_DEPTH = 60  # of substitutions inside substitutions: a space that goes deeper has no end, for all we can tell
+
+Assigned: TypeAlias = dict[Independent, Value]
+
+
+class Unfolded:
+    """Every substitution module of a program with what it can turn into.
+
+    Args:
+        every: look at all assignments of a module, however many; else at those where one choice differs from the first
+            assignment, and a few more.
+
+    Raises ProgramError if there is no end of them: the space is infinite, or too large to unfold.
+    """
+
+    def __init__(self, scope: Scope, every: bool = True) -> None:
+        self._every = every
+        self.foreign: dict[Substitution, frozenset[Independent]] = {}
+        """What each module, or anything it turns into, has from outside: shared hyper-parameters."""
+        self.drops = False
+        """Whether something can stand in for a module without using all of its inputs."""
+        self.contexts: list[tuple[Substitution, Assigned, Scope]] = []
+        """(module, what its roots are assigned, what it then turns into), parents before what they contain."""
+        self._visit(scope, {}, 0)
+
+    def _visit(self, scope: Scope, given: Assigned, depth: int) -> frozenset[Independent]:
+        """Unfolds what a scope contains; returns what it uses from outside."""
+        if depth > _MOST_DEPTH or len(self.contexts) > _MOST_EXPANSIONS:
+            raise ProgramError(
+                f"this space is infinite, or too large to unfold: {scope.path.strip('/').split('/')[0]} goes on "
+                f"through {depth} substitutions inside each other and {len(self.contexts)} in all"
+            )
+        used: set[Independent] = set()
+        for module in scope.modules:
+            for h in module.hyperparameters.values():
+                used |= _independents(h)
+            if not isinstance(module, Substitution):
+                continue
+            inside: set[Independent] = set(module.roots)
+            for assigned in self._assignments(module, given):
+                expansion = module.expansion(given | assigned)
+                self.contexts.append((module, assigned, expansion.scope))
+                for name, output in expansion.outputs.items():  # each may be the only one that is used
+                    read = ordered_modules({name: output}, {})
+                    self.drops |= any(own.module not in read for own in expansion.inputs.values())
+                inside |= self._visit(expansion.scope, given | assigned, depth + 1)
+            self.foreign[module] = frozenset(inside)
+            used |= inside
+        return frozenset(used - set(scope.independents))
+
+    def _assignments(self, module: Substitution, given: Assigned) -> Iterator[Assigned]:
+        """Assignments of a module's roots that agree with what is given."""
+        domains = [(given[h],) if h in given else h.values for h in module.roots]
+        whole = self._every or len(domains) <= 1 or prod(map(len, domains)) <= _FEW
+        for values in product(*domains) if whole else _some(domains):
+            yield dict(zip(module.roots, values, strict=True))
+
+
+def _some(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
+    """Some of a product: the first with every value in every place, the last, and a few at random."""
+    first = tuple(domain[0] for domain in domains)
+    found = dict.fromkeys([first, tuple(domain[-1] for domain in domains)])
+    for place, domain in enumerate(domains):
+        found.update(dict.fromkeys((*first[:place], value, *first[place + 1 :]) for value in domain))
+    rng = Random(0)
+    found.update(dict.fromkeys(tuple(rng.choice(domain) for domain in domains) for _ in range(_RANDOM)))
+    yield from found
+
+
+def count(program: Steps) -> int:
+    """The number of configurations. Raises ProgramError if there is no end of them.
+
+    Choices that no substitution module waits for, or shares, are factors as soon as they are due. What remains decides
+    how the graph goes on, and steps that go on alike are counted once: that depends on the modules that wait, on the
+    choices they share, and on the values of those made already.
+    """
+    unfolded = Unfolded(program.scope)
+    known: dict[object, int] = {}
+
+    def shared_by(step: Step) -> frozenset[Independent]:
+        return frozenset().union(*(unfolded.foreign[m] for m in step.waiting))
+
+    def free_of(step: Step) -> frozenset[Independent]:
+        # Where a module may ignore an input, what hangs behind it may vanish: nothing is a factor before it is made.
+        return frozenset() if unfolded.drops else frozenset(step.order + step.rest) - shared_by(step)
+
+    def of(step: Step, made: Assigned) -> int:
+        """Ways to go on, those choices aside that are factors already."""
+        shared, free = shared_by(step), free_of(step)
+        due = frozenset(step.order + step.rest) - free
+        earlier = frozenset((h, made[h]) for h in shared if h in made)
+        graph = step.connections if unfolded.drops else None
+        key = (due, frozenset(step.waiting), earlier, graph)
+        if key not in known:
+            if len(known) > _MOST_STATES:
+                raise ProgramError(f"this space has too many ways to go on to be counted: more than {_MOST_STATES:,}")
+            mattering = [h for h in step.order if h in shared]
+            own = _ways(h for h in step.order if h not in shared and h not in free)
+            total = 0
+            for values in product(*(h.values for h in mattering)) if not step.is_last else ():
+                now = {**made, **dict.fromkeys(step.order), **dict(zip(mattering, values, strict=True))}
+                following = step.after(now)
+                total += _ways(free_of(following) - free - step.done) * of(following, now)
+            known[key] = own if step.is_last else own * total
+        return known[key]
+
+    return _ways(free_of(program.root)) * of(program.root, {})
+
+
+def _ways(hyperparameters: Iterable[Independent]) -> int:
+    return prod(len(h.values) for h in hyperparameters)
+
+
+def _independents(h: AnyHyperparameter) -> set[Independent]:
+    return set(h.roots) if isinstance(h, Dependent) else {h}

@@ -1,0 +1,339 @@
+"""The components of the language: hyper-parameters, modules, their connections, and substitution.
+
+A search space is written like a network whose nodes may still be undecided (Negrinho et al., NeurIPS 2019, sections 4
+and 6.1). The function that writes it runs once. What a substitution module turns into is made when a choice first asks
+for it, kept with the module, and never changed: so a partly decided space is the assignments alone, and the graph is
+shared by all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from itertools import count
+from typing import Any, TypeAlias
+
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
+
+Value: TypeAlias = Any
+"""Of a hyper-parameter: JSON-able."""
+
+
+class ProgramError(UsageError):
+    """A search space is written wrongly, or used against its rules; the message says which part."""
+
+
+class Independent:
+    """A hyper-parameter that a searcher chooses; several modules may share it."""
+
+    __slots__ = ("domain", "given_name", "scope")
+
+    def __init__(self, domain: Hyperparameter, name: str | None = None) -> None:
+        self.domain, self.given_name = domain, name
+        self.scope = _current()
+        self.scope.independents.append(self)
+
+    @property
+    def name(self) -> str:
+        """Unique in an architecture; known once the function that creates it has returned."""
+        return self.domain.name
+
+    @property
+    def values(self) -> Sequence[Value]:
+        """All its values. Raises ProgramError for a real one."""
+        if isinstance(self.domain, Float):
+            raise ProgramError(f"{self.name} is a real number: its values have no end")
+        if isinstance(self.domain, Integer):
+            return range(self.domain.low, self.domain.high + 1)
+        return self.domain.values
+
+
+class Dependent:
+    """A hyper-parameter whose value is a function of others', known the moment the last of them is."""
+
+    __slots__ = ("function", "parents", "roots")
+
+    def __init__(self, function: Callable[[dict[str, Value]], Value], parents: Mapping[str, AnyHyperparameter]) -> None:
+        self.function, self.parents = function, dict(sorted(parents.items()))
+        self.roots = _roots(self.parents.values())
+
+
+AnyHyperparameter: TypeAlias = Independent | Dependent
+Assignments: TypeAlias = Mapping[Independent, Value]
+
+
+def D(values: Iterable[Value], name: str | None = None) -> Independent:
+    """One of some values, without an order (the paper's notation). Raises ProgramError if JSON has no word for one."""
+    values = tuple(values)
+    for value in values:
+        if not isinstance(value, str | int | float | bool):
+            raise ProgramError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
+    return Independent(Categorical("a hyper-parameter", values), name)
+
+
+def ordinal(values: Iterable[float], log: bool = False, name: str | None = None) -> Independent:
+    """One of some ascending numbers."""
+    return Independent(Ordinal("a hyper-parameter", tuple(values), log), name)
+
+
+def integer(low: int, high: int, log: bool = False, name: str | None = None) -> Independent:
+    """An integer from low to high, both included."""
+    return Independent(Integer("a hyper-parameter", low, high, log), name)
+
+
+def real(low: float, high: float, log: bool = False, name: str | None = None) -> Independent:
+    """A real number from low to high."""
+    return Independent(Float("a hyper-parameter", low, high, log), name)
+
+
+def constant(value: Value) -> Dependent:
+    """What is decided already."""
+    return Dependent(lambda _: value, {})
+
+
+def value_of(h: AnyHyperparameter, assigned: Assignments) -> Value:
+    """The value of a hyper-parameter whose roots are all assigned. Raises KeyError if one is not."""
+    if isinstance(h, Independent):
+        return assigned[h]
+    return h.function({name: value_of(parent, assigned) for name, parent in h.parents.items()})
+
+
+class Output:
+    """Where a module publishes a result."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module, self.name = module, name
+
+    def connect(self, target: Input) -> None:
+        """Feeds this output to an input. Raises ProgramError if the input has a source already."""
+        target.connect(self)
+
+
+class Input:
+    """Where a module takes a value from: one output, or the outside."""
+
+    __slots__ = ("module", "name", "outer", "source")
+
+    def __init__(self, module: Module, name: str) -> None:
+        self.module, self.name = module, name
+        self.source: Output | None = None
+        self.outer: Input | None = None
+        """The input of the substitution module that this one stands in for."""
+
+    def connect(self, source: Output) -> None:
+        """Takes its values from an output. Raises ProgramError if it has a source already."""
+        if self.source is not None:
+            raise ProgramError(
+                f"input {self.name} of {self.module.name} is connected twice: to {self.source.module.name}, and to "
+                f"{source.module.name}"
+            )
+        if self.module.scope is not source.module.scope:
+            raise ProgramError(
+                f"{source.module.name} and {self.module.name} are not made by the same function: a substitution "
+                "connects its own modules only, and returns the inputs and outputs that stand in for its own"
+            )
+        self.source = source
+
+
+Inputs: TypeAlias = dict[str, Input]
+Outputs: TypeAlias = dict[str, Output]
+Part: TypeAlias = tuple[Inputs, Outputs]
+"""A search space, or a part of one: its open inputs and its outputs, by name."""
+
+Make: TypeAlias = Callable[[dict[str, Value], Sequence[Any]], Callable[..., Any]]
+"""(hyper-parameter values, example inputs in the order of their names) → what computes on such inputs."""
+
+
+class Module:
+    """A node with named inputs, outputs and hyper-parameters; a plain value in a hyper-parameter's place is decided."""
+
+    def __init__(
+        self, kind: str, hyperparameters: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]
+    ) -> None:
+        self.kind, self.scope = kind, _current()
+        self.name = self.scope.place(self)
+        self.inputs = {name: Input(self, name) for name in sorted(inputs)}
+        self.outputs = {name: Output(self, name) for name in sorted(outputs)}
+        self.hyperparameters: dict[str, AnyHyperparameter] = {
+            name: h if isinstance(h, Independent | Dependent) else constant(h)
+            for name, h in sorted(hyperparameters.items())
+        }
+        self.roots = _roots(self.hyperparameters.values())
+
+    def values(self, assigned: Assignments) -> dict[str, Value]:
+        """Its hyper-parameters' values."""
+        return {name: value_of(h, assigned) for name, h in self.hyperparameters.items()}
+
+    @property
+    def part(self) -> Part:
+        """Its inputs and outputs, as a search space of its own."""
+        return self.inputs, self.outputs
+
+
+class Basic(Module):
+    """A module that computes (section 4): `make` creates its parameters once, and returns what applies them."""
+
+    def __init__(
+        self,
+        kind: str,
+        hyperparameters: Mapping[str, Any],
+        make: Make,
+        inputs: Sequence[str] = ("in",),
+        outputs: Sequence[str] = ("out",),
+        layer: str = "",
+    ) -> None:
+        super().__init__(kind, hyperparameters, inputs, outputs)
+        self.make, self.layer = make, layer
+
+
+class Substitution(Module):
+    """A module that is replaced by the space that its function returns, once its hyper-parameters have values.
+
+    Args:
+        branches: what it turns into under different values has nothing in common: the names inside tell which.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        function: Callable[[dict[str, Value]], Part],
+        hyperparameters: Mapping[str, Any],
+        inputs: Sequence[str] = ("in",),
+        outputs: Sequence[str] = ("out",),
+        branches: bool = False,
+    ) -> None:
+        super().__init__(kind, hyperparameters, inputs, outputs)
+        self._function, self.branches = function, branches
+        self._expansions: dict[tuple[Value, ...], Expansion] = {}
+
+    def expansion(self, assigned: Assignments) -> Expansion:
+        """What it turns into (algorithm 1, lines 9 to 17). Raises KeyError where a value is missing."""
+        values = self.values(assigned)
+        key = tuple(values.values())
+        found = self._expansions.get(key)
+        if found is None:
+            found = self._expansions[key] = Expansion(self, values, self._function)
+        return found
+
+
+class Expansion:
+    """The space that stands in for a substitution module under some values."""
+
+    def __init__(
+        self, module: Substitution, values: dict[str, Value], function: Callable[[dict[str, Value]], Part]
+    ) -> None:
+        module.scope.kept.append(None)
+        path = f"{module.name}[{','.join(map(str, values.values()))}]" if module.branches else module.name
+        self.scope, (self.inputs, self.outputs) = build(lambda: function(values), path, module.scope)
+        for mine, theirs in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
+            if mine.keys() != theirs.keys():
+                raise ProgramError(
+                    f"{module.name} has the names {sorted(mine)}, but its substitution under {values} returns "
+                    f"{sorted(theirs)}"
+                )
+        if len(set(self.inputs.values())) < len(self.inputs):
+            raise ProgramError(f"under {values} one input stands in for two of {module.name}: connected twice")
+        for name, stand_in in self.inputs.items():
+            stand_in.outer = module.inputs[name]
+
+
+class Scope:
+    """What one call of a program's or a substitution's function creates."""
+
+    def __init__(self, path: str, parent: Scope | None) -> None:
+        self.path = path
+        self.kept: list[None] = parent.kept if parent else []
+        """One entry an expansion and a step that the whole program keeps: their number bounds its memory."""
+        self.independents: list[Independent] = []
+        self.modules: list[Module] = []
+        self._numbers: dict[str, Iterator[int]] = {}
+
+    def place(self, module: Module) -> str:
+        """The name of a new module: its kind, numbered, below the name of what it stands in for."""
+        self.modules.append(module)
+        return f"{self.path}{module.kind}-{next(self._numbers.setdefault(module.kind, count()))}"
+
+    def close(self, part: Part) -> None:
+        """Names the hyper-parameters, and checks the connections."""
+        self._name()
+        for module in {own.module for own in part[0].values()} | {own.module for own in part[1].values()}:
+            if module.scope is not self:
+                raise ProgramError(f"{module.name} is returned by a function that has not made it: make it anew")
+        open_inputs = set(part[0].values())
+        for module in self.modules:
+            for name, own in module.inputs.items():
+                if own in open_inputs and own.source is not None:
+                    raise ProgramError(f"input {name} of {module.name} is returned as open, but has a source")
+                if own not in open_inputs and own.source is None:
+                    raise ProgramError(f"input {name} of {module.name} is not connected")
+        self._check_order()
+
+    def _name(self) -> None:
+        """After the first module that has it, or by number; names do not depend on what else exists."""
+        names: dict[Independent, str] = {}
+        for module in self.modules:
+            for local, h in module.hyperparameters.items():
+                if isinstance(h, Independent) and h.scope is self:
+                    names.setdefault(h, f"{module.name}.{local}")
+        for number, h in enumerate(self.independents):
+            name = f"{self.path}{h.given_name}" if h.given_name else names.get(h, f"{self.path}shared-{number}")
+            h.domain = replace(h.domain, name=name)
+
+    def _check_order(self) -> None:
+        """Raises ProgramError if modules feed each other in a circle."""
+        state: dict[Module, bool] = {}  # False: begun, True: done
+        for start in self.modules:
+            stack = [start]
+            while stack:
+                module = stack[-1]
+                before = [own.source.module for own in module.inputs.values() if own.source is not None]
+                waiting = [m for m in before if not state.get(m)]
+                if state.get(module) or not waiting:
+                    state[module] = True
+                    stack.pop()
+                    continue
+                state[module] = False
+                if any(m in state for m in waiting):
+                    raise ProgramError(f"{module.name} takes its input, by way of others, from itself: a cycle")
+                stack.append(waiting[0])
+
+
+def build(function: Callable[[], Part], path: str = "", parent: Scope | None = None) -> tuple[Scope, Part]:
+    """Runs a function of the language in a scope of its own. Raises ProgramError if it breaks a rule."""
+    scope = Scope(f"{path}/" if path else "", parent)
+    with _entered(scope):
+        part = function()
+    scope.close(part)
+    return scope, part
+
+
+_SCOPE: ContextVar[Scope | None] = ContextVar("scope", default=None)
+
+
+@contextmanager
+def _entered(scope: Scope) -> Iterator[None]:
+    token = _SCOPE.set(scope)
+    try:
+        yield
+    finally:
+        _SCOPE.reset(token)
+
+
+def _current() -> Scope:
+    scope = _SCOPE.get()
+    if scope is None:
+        raise ProgramError("hyper-parameters and modules are made inside the function that writes the search space")
+    return scope
+
+
+def _roots(hyperparameters: Iterable[AnyHyperparameter]) -> tuple[Independent, ...]:
+    """The independent hyper-parameters that others come down to, each once."""
+    found: dict[Independent, None] = {}
+    for h in hyperparameters:
+        found.update(dict.fromkeys((h,) if isinstance(h, Independent) else h.roots))
+    return tuple(found)

@@ -1,0 +1,190 @@
+"""PyTorch's layers as modules of the language, a line each; PyTorch is loaded when one is built.
+
+Every hyper-parameter may be a hyper-parameter of the language or a plain value. Convolutions and poolings of odd kernel
+size keep the size of the image but for their stride; the number of input channels is seen when the network is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nasbench.benchmarks.spaces.language.combinators import siso_sequential
+from nasbench.benchmarks.spaces.language.graph import Basic, Part
+
+
+def layer(
+    kind: str,
+    build: Callable[..., Any],
+    hyperparameters: dict[str, Any] | None = None,
+    inputs: Sequence[str] = ("in",),
+    label: str = "",
+) -> Part:
+    """A module of PyTorch: `build(torch, shapes, **values)` returns a `torch.nn.Module` for inputs of these shapes.
+
+    Args:
+        label: of the layer in the layer-graph view (NASBOT); empty for what is no layer of its own there.
+    """
+
+    def make(values: dict[str, Any], given: Sequence[Any]) -> Any:
+        import torch
+
+        # In eval mode while shapes are tried: no statistics are gathered, and nothing random is drawn.
+        return build(torch, [tuple(x.shape) for x in given], **values).eval()
+
+    return Basic(kind, hyperparameters or {}, make, inputs, layer=label).part
+
+
+def conv2d(filters: Any, kernel_size: Any = 3, stride: Any = 1, groups: Any = 1, bias: bool = True) -> Part:
+    """A convolution that keeps the image's size, stride aside; a bias is of no use before a batch normalisation."""
+    return layer(
+        "conv2d" if bias else "conv2d_without_bias",
+        lambda torch, shapes, filters, kernel_size, stride, groups: torch.nn.Conv2d(
+            shapes[0][1], filters, kernel_size, stride, kernel_size // 2, groups=groups, bias=bias
+        ),
+        {"filters": filters, "kernel_size": kernel_size, "stride": stride, "groups": groups},
+        label="conv",
+    )
+
+
+def separable_conv2d(filters: Any, kernel_size: Any = 3, stride: Any = 1) -> Part:
+    """A depthwise convolution, then a pointwise one."""
+    return layer(
+        "separable_conv2d",
+        lambda torch, shapes, filters, kernel_size, stride: torch.nn.Sequential(
+            torch.nn.Conv2d(shapes[0][1], shapes[0][1], kernel_size, stride, kernel_size // 2, groups=shapes[0][1]),
+            torch.nn.Conv2d(shapes[0][1], filters, 1),
+        ),
+        {"filters": filters, "kernel_size": kernel_size, "stride": stride},
+        label="conv",
+    )
+
+
+def depthwise_conv2d(kernel_size: Any = 3, stride: Any = 1) -> Part:
+    """A convolution of each channel on its own."""
+    return layer(
+        "depthwise_conv2d",
+        lambda torch, shapes, kernel_size, stride: torch.nn.Conv2d(
+            shapes[0][1], shapes[0][1], kernel_size, stride, kernel_size // 2, groups=shapes[0][1]
+        ),
+        {"kernel_size": kernel_size, "stride": stride},
+        label="conv",
+    )
+
+
+def batch_norm() -> Part:
+    """Batch normalisation of images."""
+    return layer("batch_norm", lambda torch, shapes: torch.nn.BatchNorm2d(shapes[0][1]))
+
+
+def relu() -> Part:
+    """max(0, x)."""
+    return layer("relu", lambda torch, shapes: torch.nn.ReLU())
+
+
+def tanh() -> Part:
+    """Hyperbolic tangent."""
+    return layer("tanh", lambda torch, shapes: torch.nn.Tanh())
+
+
+def sigmoid() -> Part:
+    """1 / (1 + exp(-x))."""
+    return layer("sigmoid", lambda torch, shapes: torch.nn.Sigmoid())
+
+
+def dropout(rate: Any) -> Part:
+    """Zeroes a share of the values while training."""
+    return layer("dropout", lambda torch, shapes, rate: _own("Dropout")(rate), {"rate": rate})
+
+
+def max_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
+    """The largest value around each place."""
+    return layer(
+        "max_pool",
+        lambda torch, shapes, kernel_size, stride: torch.nn.MaxPool2d(kernel_size, stride, (kernel_size - 1) // 2),
+        {"kernel_size": kernel_size, "stride": stride},
+        label="max-pool",
+    )
+
+
+def avg_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
+    """The mean value around each place, borders left out."""
+    return layer(
+        "avg_pool",
+        lambda torch, shapes, kernel_size, stride: torch.nn.AvgPool2d(
+            kernel_size, stride, (kernel_size - 1) // 2, count_include_pad=False
+        ),
+        {"kernel_size": kernel_size, "stride": stride},
+        label="avg-pool",
+    )
+
+
+def dense(units: Any) -> Part:
+    """A fully connected layer on whatever comes, flattened."""
+    return layer(
+        "dense",
+        lambda torch, shapes, units: torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(_product(shapes[0][1:]), units)
+        ),
+        {"units": units},
+        label="fc",
+    )
+
+
+def global_pool() -> Part:
+    """The mean of each channel."""
+    return layer(
+        "global_pool", lambda torch, shapes: torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+    )
+
+
+def concat(inputs: int) -> Part:
+    """Channels side by side."""
+    return _merge("concat", "Concat", inputs)
+
+
+def add(inputs: int) -> Part:
+    """The sum."""
+    return _merge("add", "Sum", inputs)
+
+
+def multiply(inputs: int = 2) -> Part:
+    """The product, element by element."""
+    return _merge("multiply", "Product", inputs)
+
+
+def mean(inputs: int) -> Part:
+    """The mean of several inputs."""
+    return _merge("mean", "Mean", inputs)
+
+
+def zero() -> Part:
+    """Zeroes in the shape of its input: no connection."""
+    return layer("zero", lambda torch, shapes: _own("Zero")())
+
+
+def conv_norm_relu(filters: Any, kernel_size: Any = 3, stride: Any = 1) -> Part:
+    """Convolution, batch normalisation, ReLU."""
+    return siso_sequential([conv2d(filters, kernel_size, stride), batch_norm(), relu()])
+
+
+def classifier(features: Part, classes: int) -> Part:
+    """Features, pooled, into one score a class."""
+    return siso_sequential([features, global_pool(), dense(classes)])
+
+
+def _merge(kind: str, module: str, inputs: int) -> Part:
+    return layer(kind, lambda torch, shapes: _own(module)(), inputs=[f"in{i}" for i in range(inputs)])
+
+
+def _own(name: str) -> Any:
+    from nasbench.benchmarks.spaces.language import network
+
+    return getattr(network, name)
+
+
+def _product(numbers: Sequence[int]) -> int:
+    found = 1
+    for number in numbers:
+        found *= number
+    return found

@@ -1,0 +1,137 @@
+"""Architectures as `torch.nn.Module`s: trainable, picklable, the same parameters for the same torch seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.language.graph import ProgramError
+from nasbench.benchmarks.spaces.language.program import Program
+
+
+class Network(nn.Module):
+    """The network that a configuration of a program names.
+
+    Args:
+        shapes: of each open input without the batch, such as (channels, height, width), in the order of their names.
+
+    `forward` takes the inputs in that order, and returns the output; a tuple, in the order of their names, of several.
+    Raises ProgramError that names the module and the shapes that do not fit.
+    """
+
+    def __init__(self, program: Program, configuration: Configuration, *shapes: Sequence[int]) -> None:
+        super().__init__()
+        names = sorted(program.inputs)
+        if len(shapes) != len(names):
+            raise ProgramError(f"this space has the open inputs {', '.join(names)}: give a shape for each")
+        graph = program.graph(configuration)
+        with torch.no_grad():
+            made, _ = graph.compile({name: torch.zeros(2, *shape) for name, shape in zip(names, shapes, strict=True)})
+        self.layers = nn.ModuleDict(
+            {_key(p.module.name): _module(forward) for p, forward in zip(graph.modules, made, strict=True)}
+        )
+        self._order = [_key(placed.module.name) for placed in graph.modules]
+        # Where each value comes from: (module, which of its outputs), the open inputs as modules -1, -2, …
+        where = {p.module: list(p.module.outputs) for p in graph.modules}
+        modules = [p.module for p in graph.modules]
+
+        def place(end: tuple[int, str] | str) -> tuple[int, int]:
+            return (
+                (-1 - names.index(end), 0) if isinstance(end, str) else (end[0], where[modules[end[0]]].index(end[1]))
+            )
+
+        self._sources = [tuple(map(place, placed.sources)) for placed in graph.modules]
+        self._several = [len(module.outputs) > 1 for module in modules]
+        self._outputs = [place(end) for end in graph.outputs.values()]
+        self.train()
+
+    def forward(self, *inputs: Tensor) -> Any:
+        results: list[Any] = []
+
+        def value(module: int, output: int) -> Any:
+            if module < 0:
+                return inputs[-1 - module]
+            return results[module][output] if self._several[module] else results[module]
+
+        for key, sources in zip(self._order, self._sources, strict=True):
+            results.append(self.layers[key](*(value(*source) for source in sources)))
+        found = [value(*end) for end in self._outputs]
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+class Concat(nn.Module):
+    """Channels side by side."""
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        return torch.cat(parts, dim=1)
+
+
+class Sum(nn.Module):
+    """The sum of all inputs."""
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
+
+
+class Product(nn.Module):
+    """The product of all inputs, element by element."""
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        return torch.stack(parts).prod(0)
+
+
+class Mean(nn.Module):
+    """The mean of all inputs."""
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        return torch.stack(parts).mean(0)
+
+
+class Zero(nn.Module):
+    """Zeroes in the shape of the input."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.zeros_like(x)
+
+
+class Dropout(nn.Module):
+    """Zeroes a share of the values while training, and scales the others up.
+
+    Draws from `generator` where one is set: PyTorch's own state is shared by all threads, so that networks trained
+    side by side would depend on each other.
+    """
+
+    generator: torch.Generator | None = None
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self._rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self._rate:
+            return x
+        kept = torch.empty_like(x).bernoulli_(1 - self._rate, generator=self.generator)
+        return x * kept / (1 - self._rate)
+
+
+class Applied(nn.Module):
+    """A plain function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def forward(self, *inputs: Tensor) -> Any:
+        return self._function(*inputs)
+
+
+def _module(forward: Callable[..., Any]) -> nn.Module:
+    return forward if isinstance(forward, nn.Module) else Applied(forward)
+
+
+def _key(name: str) -> str:
+    return name.replace(".", "_")

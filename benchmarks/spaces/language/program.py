@@ -1,0 +1,296 @@
+"""Program spaces: a search space written in the language, as every method sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.flat import Condition, Flat
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, binned, draw, has_many
+from nasbench.benchmarks.spaces.language.architecture import Architecture
+from nasbench.benchmarks.spaces.language.counting import Unfolded
+from nasbench.benchmarks.spaces.language.flat import FlatProgram
+from nasbench.benchmarks.spaces.language.graph import (
+    Independent,
+    Part,
+    ProgramError,
+    Value,
+    build,
+)
+from nasbench.benchmarks.spaces.language.steps import Choices, ProgramWalk, Step
+from nasbench.benchmarks.spaces.sequence import Walk
+
+_MOST_KEPT = 15_000  # expansions and steps, some 150 MB; then the program is run anew
+_MOST_CHOICES = 10_000  # of one architecture
+
+
+class Program(Space):
+    """The space that a function of the language writes (sections 4 to 6 of Negrinho et al., NeurIPS 2019).
+
+    A configuration is the tuple of its (name, value) pairs in the order of the ordered traversal (algorithm 2): the
+    next choice is the first unassigned independent hyper-parameter, and the values so far decide which that is. So a
+    sequence of values names one architecture, on any machine. A name says where in the program a hyper-parameter
+    stands, not what was chosen before: a place that exists in two architectures has the same name in both.
+
+    Args:
+        write: returns the open inputs and the outputs of the space, by name; it runs once.
+    """
+
+    def __init__(self, write: Callable[[], Part]) -> None:
+        self._write = write
+        self._begin()
+
+    def _begin(self) -> None:
+        self.scope, (self.inputs, self.outputs) = build(self._write)
+        self.root = Step(self.outputs, {}, frozenset())
+        self._flat: Flat | None = None
+        self._checked = False
+
+    def _first(self) -> Step:
+        """Where every walk begins; what was kept of earlier ones is given up where it has grown too large."""
+        if len(self.scope.kept) > _MOST_KEPT:
+            self._begin()
+        return self.root
+
+    def sample(self, rng: Generator) -> Choices:
+        """Every choice drawn uniformly as it comes up (algorithm 3); architectures need not be equally likely."""
+        step, choices = self._first(), []
+        made: dict[Independent, Value] = {}
+        while True:
+            if step.finite is None:
+                values = [_value(h, draw(h.domain, rng)) for h in step.order]
+                choices += [(h.name, value) for h, value in zip(step.order, values, strict=True)]
+            else:
+                # One call for all: a call costs ten times as much as the number it gives.
+                drawn = rng.random(len(step.finite)).tolist()
+                values = [domain[int(u * size)] for (_, domain, size), u in zip(step.finite, drawn, strict=True)]
+                choices += [(name, value) for (name, _, _), value in zip(step.finite, values, strict=True)]
+            if step.is_last:
+                return tuple(choices)
+            if len(choices) > _MOST_CHOICES:
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
+            made.update(zip(step.order, values, strict=True))
+            step = step.after(made)
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
+        """One choice, drawn uniformly, takes another value; the rest is replayed by name.
+
+        A choice that no longer exists is dropped; a new one is drawn, and so is one whose place now has other values.
+        Raises ProgramError where nothing can change.
+        """
+        known: dict[str, Value] = dict(configuration)
+        domains = dict(self.choices(configuration))
+        several = [name for name, _ in configuration if has_many(domains[name].domain)]
+        if not several:
+            raise ProgramError("no choice of this architecture has a second value: nothing can mutate")
+        name = several[int(rng.integers(len(several)))]
+        domain, before = domains[name].domain, known[name]
+        while known[name] == before:
+            known[name] = _value(domains[name], draw(domain, rng))
+
+        def choose(h: Independent) -> Value:
+            keeps = h.name in known and _has(h, known[h.name])
+            return known[h.name] if keeps else _value(h, draw(h.domain, rng))
+
+        return self.walked(choose)
+
+    def walked(self, choose: Callable[[Independent], Value]) -> Choices:
+        """The architecture that results from choosing a value for each hyper-parameter as it is due."""
+        made: dict[Independent, Value] = {}
+        step = self._first()
+        while True:
+            made.update({h: choose(h) for h in step.order})
+            if step.is_last:
+                return tuple((h.name, value) for h, value in made.items())
+            if len(made) > _MOST_CHOICES:
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
+            step = step.after(made)
+
+    def check(self, configuration: Configuration) -> None:
+        if type(configuration) is not tuple:
+            raise ForeignConfiguration(f"a configuration here is a tuple of (name, value) pairs, not {configuration!r}")
+        try:
+            hash(configuration)
+            for _ in self.choices(configuration):
+                pass
+        except (TypeError, ValueError) as error:
+            raise ForeignConfiguration(str(error)) from None
+
+    def choices(self, configuration: Choices) -> Iterator[tuple[str, Independent]]:
+        """What a configuration assigns, by name. Raises ForeignConfiguration if it does not fit."""
+        pairs, step = iter(configuration), self._first()
+        made: dict[Independent, Value] = {}
+        while True:
+            for h in step.order:
+                name, value = next(pairs, (None, None))
+                if name != h.name or not _has(h, value):
+                    raise ForeignConfiguration(f"{name!r} = {value!r} stands where a value of {h.name} is due")
+                made[h] = value
+                yield h.name, h
+            if step.is_last:
+                break
+            step = step.after(made)
+        more = next(pairs, None)
+        if more is not None:
+            raise ForeignConfiguration(f"{more[0]!r} is no choice of this architecture")
+
+    def values(self, configuration: Configuration) -> Values:
+        return dict(configuration)
+
+    def from_values(self, values: Values) -> Choices:
+        def choose(h: Independent) -> Value:
+            if h.name not in values:
+                raise UsageError(f"{h.name} is missing; allowed: {_text(h.domain)}")
+            if not _has(h, values[h.name]):
+                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_text(h.domain)}")
+            return values[h.name]
+
+        choices = self.walked(choose)
+        for name in values:
+            if name not in dict(choices):
+                raise unknown("choice of this architecture", name, dict(choices))
+        return choices
+
+    def to_json(self, configuration: Configuration) -> str:
+        return json.dumps(dict(configuration))
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        """A line a hyper-parameter, below the choice that brings it about.
+
+        Where that tree goes on and on, all that can ever be asked for, with the choice that brings it about; where
+        there is no end to that either, the tree is cut.
+        """
+        lines = list(islice(_tree(self._first(), "", set(), {}), _MOST_LINES + 1))
+        if len(lines) <= _MOST_LINES:
+            return lines
+        try:
+            flat = self.as_flat()
+        except ProgramError:
+            return [*lines[:_MOST_LINES], ("…", "", "")]
+        pairs = zip(flat.hyperparameters, flat.conditions, strict=True)
+        return [(h.name, h.kind, _text(h) + _when(condition, flat)) for h, condition in pairs]
+
+    def __iter__(self) -> Iterator[Choices]:
+        """All configurations, in the order of their choices. Raises ProgramError at a real hyper-parameter."""
+        return _all(self._first(), {})
+
+    def graph(self, configuration: Configuration) -> Architecture:
+        """The network that a configuration names. Raises ForeignConfiguration if it is not of this space."""
+        assigned = {h: value for (_, h), (_, value) in zip(self.choices(configuration), configuration, strict=True)}
+        return Architecture.of(self.inputs, self.outputs, assigned)
+
+    def as_flat(self) -> Flat:
+        """The view for methods that see coordinates. Raises ProgramError if the space is infinite."""
+        if self._flat is None:
+            self._flat = FlatProgram(self)
+        return self._flat
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The view for methods that see layers: modules that are none are seen through."""
+        return self.graph(configuration).layers()
+
+    def as_sequence(self) -> Walk:
+        """The view for methods that choose step by step."""
+        if not self._checked:
+            self._checked = True
+            self._check_finite()
+        return ProgramWalk(self._first(), {}, 0)
+
+    def _check_finite(self) -> None:
+        """Raises ProgramError if a real number is among the choices; an endless space is looked at no further."""
+        try:
+            scopes = [self.scope, *(scope for _, _, scope in Unfolded(self.scope, every=False).contexts)]
+        except ProgramError:
+            scopes = [self.scope]
+        for h in (h for scope in scopes for h in scope.independents):
+            len(h.values)
+
+    def tokens(self, configuration: Configuration) -> list[str]:
+        """What a linear model may know of an architecture: choices, modules with values, and pairs in sequence."""
+        graph = self.graph(configuration)
+        names = [
+            f"{p.module.kind}({','.join(f'{v:.1g}' if isinstance(v, float) else str(v) for v in p.values.values())})"
+            for p in graph.modules
+        ]
+        pairs = [
+            f"{source if isinstance(source, str) else names[source[0]]}>{name}"
+            for placed, name in zip(graph.modules, names, strict=True)
+            for source in placed.sources
+        ]
+        domains = dict(self.choices(configuration))
+        return [f"{name}={binned(domains[name].domain, value)}" for name, value in configuration] + names + pairs
+
+
+def _value(h: Independent, coordinate: float | int) -> Value:
+    return coordinate if isinstance(h.domain, Float | Integer) else h.domain.values[int(coordinate)]
+
+
+def _has(h: Independent, value: Value) -> bool:
+    if isinstance(h.domain, Float | Integer):
+        return belongs(h.domain, value)
+    return any(type(value) is type(own) and value == own for own in h.domain.values)
+
+
+def _text(domain: Hyperparameter) -> str:
+    if isinstance(domain, Float | Integer):
+        return f"[{domain.low}, {domain.high}]"
+    return ", ".join(map(str, domain.values))
+
+
+def _when(condition: Condition | None, flat: Flat) -> str:
+    if condition is None:
+        return ""
+    parent = flat.hyperparameters[condition.parent]
+    assert not isinstance(parent, Float | Integer)
+    allowed = [str(value) for value, permitted in zip(parent.values, condition.permitted, strict=True) if permitted]
+    return f"   if {parent.name} = {' or '.join(allowed)}"
+
+
+_MOST_LINES = 60
+
+
+def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Value]) -> Iterator[tuple[str, str, str]]:
+    """The choices due, and below each combination of values that changes the graph what follows."""
+    for h in step.order:
+        yield f"{indent}{h.name}", h.domain.kind, _text(h.domain)
+    if step.is_last:
+        return
+    deciding = [step.order[i] for i in step.deciding]
+    others = {h: _example(h) for h in step.order}
+    for values in _combinations([[_example(h)] if isinstance(h.domain, Float) else h.values for h in deciding]):
+        chosen = dict(zip(deciding, values, strict=True))
+        now = {**made, **others, **chosen}
+        following = step.after(now)
+        if following.order and following not in seen:
+            seen.add(following)
+            yield f"{indent}  " + ", ".join(f"{h.name} = {v}" for h, v in chosen.items()), "", ""
+            yield from _tree(following, f"{indent}    ", seen, now)
+
+
+def _example(h: Independent) -> Value:
+    return h.domain.low if isinstance(h.domain, Float | Integer) else h.domain.values[0]
+
+
+def _all(step: Step, before: dict[Independent, Value]) -> Iterator[Choices]:
+    for values in _combinations([h.values for h in step.order]):
+        made = {**before, **dict(zip(step.order, values, strict=True))}
+        if step.is_last:
+            yield tuple((h.name, value) for h, value in made.items())
+        else:
+            yield from _all(step.after(made), made)
+
+
+def _combinations(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
+    """Like `itertools.product`, which would hold all domains' products' ends; lazily, the last the fastest."""
+    if not domains:
+        yield ()
+        return
+    for value in domains[0]:
+        for rest in _combinations(domains[1:]):
+            yield (value, *rest)

@@ -1,0 +1,41 @@
+"""ZO-DARTS++'s space (Xie et al., section III): a cell of its own, kernel sizes and a depth in each of three stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nasbench.benchmarks.spaces.language.combinators import siso_sequential, substitution
+from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part, ordinal
+from nasbench.benchmarks.spaces.published.nasbench201 import EDGES, cell, operation, skeleton
+
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
+"""On an edge; `nor_conv` is the convolution whose kernel size is chosen too."""
+KERNELS = (3, 5, 7)
+DEPTHS = (1, 2, 3)
+
+
+def cells(filters: int = 16, classes: int = 10) -> Part:
+    """Seven choices on each of 18 edges and three depths: 7^18 × 3^3 = 4.397e16 architectures.
+
+    A stage repeats one NAS-Bench-201 cell one to three times. Where an edge has the spatial convolution, its kernel
+    size is chosen as well.
+    """
+    return skeleton(_stage, filters, classes)
+
+
+def _stage(number: int, filters: int) -> Part:
+    which = [D(OPERATIONS, name=f"stage{number}-op{k}") for k in range(len(EDGES))]
+    kernels = [ordinal(KERNELS, name=f"stage{number}-kernel{k}") for k in range(len(EDGES))]
+
+    def repeated(values: dict[str, int]) -> Part:
+        return siso_sequential([_cell(which, kernels, filters) for _ in range(values["depth"])])
+
+    return substitution("stage", repeated, {"depth": ordinal(DEPTHS, name=f"stage{number}-depth")})
+
+
+def _cell(which: Sequence[AnyHyperparameter], kernels: Sequence[AnyHyperparameter], filters: int) -> Part:
+    return cell([_edge(filters, w, kernel) for w, kernel in zip(which, kernels, strict=True)])
+
+
+def _edge(filters: int, which: AnyHyperparameter, kernel: AnyHyperparameter) -> Part:
+    return substitution("operation", lambda values: operation(values["which"], filters, kernel), {"which": which})

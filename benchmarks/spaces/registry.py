@@ -1,0 +1,81 @@
+"""Names on the command line: our own classes by decorator, third parties' by entry point, all imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"[a-z][a-z0-9+_-]*")
+
+
+class Registry(Generic[T]):
+    """A table of named things (methods, benchmarks).
+
+    Ours are found by importing every module of `package`; a third party's by the entry-point `group` of its own
+    distribution. A name may be taken once; a plug-in never replaces one of ours.
+    """
+
+    def __init__(self, kind: str, package: str, group: str) -> None:
+        self._kind, self._package, self._group = kind, package, group
+        self._items: dict[str, T] = {}
+        self._loaded = False
+        self.broken: dict[str, str] = {}
+        """Modules and plug-ins that could not be imported: name → reason."""
+
+    def add(self, name: str, item: T) -> None:
+        """Adds `item` under `name`. Raises UsageError if the name is malformed or taken."""
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"{self._kind} name {name!r} must match {_NAME.pattern}")
+        if self._items.get(name) is item:
+            return  # by its decorator, and by the entry point that named its module
+        if name in self._items:
+            raise UsageError(f"{self._kind} {name!r} is registered twice")
+        self._items[name] = item
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Decorator that adds the decorated class under `name`."""
+
+        def decorate(item: T) -> T:
+            self.add(name, item)
+            return item
+
+        return decorate
+
+    def names(self) -> list[str]:
+        """All names, ours first, in order of registration."""
+        self._load()
+        return list(self._items)
+
+    def get(self, name: str) -> T:
+        """The item called `name`. Raises UsageError (with the nearest name) if there is none."""
+        self._load()
+        if name in self._items:
+            return self._items[name]
+        if name in self.broken:
+            raise UsageError(f"{self._kind} {name!r} cannot be loaded: {self.broken[name]}")
+        raise unknown(self._kind, name, self._items)
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        self._loaded = True
+        package = importlib.import_module(self._package)
+        # Whatever is broken must not take the others down.
+        for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
+            try:
+                importlib.import_module(module.name)
+            except Exception as error:
+                self.broken[module.name] = f"{type(error).__name__}: {error}"
+        for point in entry_points(group=self._group):
+            try:
+                self.add(point.name, point.load())
+            except Exception as error:
+                self.broken[point.name] = f"{type(error).__name__}: {error}"

@@ -1,0 +1,78 @@
+"""Free networks whose score is a formula: what searches over graphs can be compared on in seconds (NASBOT)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import RECTIFIERS
+from nasbench.benchmarks.spaces.graphs.pool import convolutional, perceptrons
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+
+_SECONDS = 1.0
+
+
+class SyntheticBenchmark(Benchmark):
+    """Each property of a network costs 1 - exp(-((x - best) / scale)² / 2): the error is their mean, 0 at best.
+
+    The properties: the longest path, the logarithm of all weights, edges beyond a chain's, the share of one sort of
+    layers, and how much wider layers become from the first to the last. Without noise.
+    """
+
+    family = "synthetic"
+    source, licence = "a formula of ours", "MIT"
+    metrics = (
+        Metric("error", "", description="mean of five penalties of a network's shape"),
+        Metric("weights", "", description="what comes in times units, of all layers", cheap=True),
+    )
+    checksum = "formula:1"
+
+    def __init__(self, name: str, space: NetworkSpace, is_counted: Callable[[str], bool]) -> None:
+        self.name, self.space, self._is_counted = name, space, is_counted
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        terms = [
+            1 - math.exp(-(((x - best) / scale) ** 2) / 2)
+            for x, best, scale in properties(configuration, self._is_counted)
+        ]
+        return Evaluation((sum(terms) / len(terms), float(configuration.weights)), _SECONDS)
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        return float(configuration.weights) if column == 1 else super().known(column, configuration)
+
+
+def properties(graph: LayerGraph, is_counted: Callable[[str], bool]) -> list[tuple[float, float, float]]:
+    """Of a network: what is measured, its best value, and the scale on which it matters."""
+    longest = [0] * len(graph.labels)
+    for v, parents in enumerate(graph.parents):
+        longest[v] = max((longest[p] + 1 for p in parents), default=0)
+    with_units = [(label, count) for label, count in zip(graph.labels, graph.units, strict=True) if count is not None]
+    layers = with_units or [("", 1)]  # a perceptron may be nothing but its last layer
+    return [
+        (longest[-1], 20.0, 5.0),
+        (math.log2(max(graph.weights, 1)), 20.0, 2.0),
+        (len(graph.edges) - len(graph.labels) + 1, 6.0, 3.0),
+        (sum(is_counted(label) for label, _ in layers) / len(layers), 0.7, 0.25),
+        (math.log2(layers[-1][1] / layers[0][1]), 2.0, 1.5),
+    ]
+
+
+def convolutional_networks() -> Benchmark:
+    """`synthetic-cnn`: convolutional networks; residual layers count."""
+    space = NetworkSpace("cnn", Bounds(), convolutional(16, 2))
+    return SyntheticBenchmark("synthetic-cnn", space, lambda label: label.startswith("res"))
+
+
+def multilayer_perceptrons() -> Benchmark:
+    """`synthetic-mlp`: perceptrons; rectifiers count."""
+    space = NetworkSpace("mlp-reg", Bounds(), perceptrons("linear", 32))
+    return SyntheticBenchmark("synthetic-mlp", space, lambda label: label in RECTIFIERS)
+
+
+BENCHMARKS.add("synthetic-cnn", convolutional_networks)
+BENCHMARKS.add("synthetic-mlp", multilayer_perceptrons)

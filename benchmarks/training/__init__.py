@@ -1,0 +1,1 @@
+"""Training of networks: recipes, data augmentation, and the loop itself (PyTorch)."""

@@ -1,0 +1,341 @@
+"""One network, trained and measured: the epoch is chosen on the validation split, the test split is looked at once."""
+
+from __future__ import annotations
+
+import logging
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from nasbench.benchmarks.spaces.language.network import Dropout
+from nasbench.benchmarks.training.augmentation import Batch, Resident
+from nasbench.benchmarks.training.recipes import Recipe
+
+_LOG = logging.getLogger("nasbench")
+
+CHECKPOINT_SECONDS = 30.0
+"""At least between two checkpoints, which are made where epochs end: what is done since then a kill costs."""
+
+
+class TrainingFailed(Exception):
+    """A network cannot be trained to the end; the message says why."""
+
+
+class Scores(NamedTuple):
+    """How well a network does on a split."""
+
+    error: float
+    """Percent."""
+    auc: float
+    """Area under the receiver operating characteristic; with more than two classes the mean of one against the rest."""
+
+
+class Trained(NamedTuple):
+    """What training gave."""
+
+    network: nn.Module
+    """With the parameters of the chosen epoch, in eval mode."""
+    val: Scores
+    test: Scores
+    optimistic: float
+    """The smallest test error of all epochs, in percent; NaN unless the recipe asks for it."""
+    seconds: float
+    """Of training alone."""
+    memory: float
+    """MiB of parameters, gradients, momentum, and what the first step kept for its backward pass."""
+    earlier: float
+    """Seconds of earlier attempts, which this one continued."""
+    given_up: str
+    """Why the recipe ended the training early; empty if it did not."""
+
+
+def device() -> torch.device:
+    """Where networks are trained: the GPU if there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def warm_up() -> None:
+    """Loads what PyTorch loads on the first use of an optimiser: a second that belongs to no evaluation."""
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)
+
+
+def use_one_thread() -> None:
+    """Holds this thread's operations to one CPU core.
+
+    With more, sums are added up in an order that depends on their number, so a network's score would depend on the
+    machine; and evaluations side by side (--jobs, --workers) use the cores better than one evaluation does.
+    """
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+
+
+def train(
+    make: Callable[[], nn.Module],
+    data: Resident,
+    recipe: Recipe,
+    epochs: int,
+    batch: int,
+    seed: int,
+    state: Path | None = None,
+) -> Trained:
+    """Trains a network as the recipe says: same seed, same bits on a CPU.
+
+    Args:
+        make: makes the network; its parameters are drawn here.
+        seed: in [0, 2**63): of the parameters, the order and the augmentation of the images.
+        state: the file where the state is kept meanwhile; what an interrupted training left there is continued.
+
+    Raises TrainingFailed if a loss is no longer a number.
+    """
+    on_gpu = data.device.type == "cuda"
+    if not on_gpu:
+        use_one_thread()
+    with torch.device("meta"):
+        network = make()
+    network = channels_last(network.to_empty(device=data.device))
+    draw_parameters(network, torch.Generator().manual_seed(seed))
+    progress = _Progress(network, recipe, state)
+    while progress.epoch < epochs and not progress.given_up:
+        begin = perf_counter()
+        for group in progress.optimizer.param_groups:
+            group["lr"] = recipe.rate(progress.epoch, epochs)
+        network.train()
+        rng = np.random.default_rng([seed, progress.epoch])
+        for module in network.modules():
+            if isinstance(module, Dropout):
+                module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
+        total = torch.zeros((), device=data.device)
+        for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
+            with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
+                if number == 0 and math.isnan(progress.memory):
+                    loss, progress.memory = measured(network, partial(_loss, network, images, recipe))
+                else:
+                    loss = _loss(network, images, recipe)
+            progress.optimizer.zero_grad()
+            torch.autograd.backward(loss)
+            if recipe.clip is not None:
+                nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
+            progress.optimizer.step()
+            total += loss.detach()
+        if not math.isfinite(total.item()):  # waits for the GPU, too
+            raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
+        progress.seconds += perf_counter() - begin
+        progress.finish_epoch(data)
+    return progress.chosen(data)
+
+
+class _Progress:
+    """A training between two epochs."""
+
+    def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None) -> None:
+        self._network, self._recipe, self._path = network, recipe, state
+        self.optimizer = torch.optim.SGD(
+            network.parameters(),
+            recipe.learning_rate,
+            momentum=recipe.momentum,
+            nesterov=recipe.nesterov,
+            weight_decay=recipe.weight_decay,
+        )
+        self.epoch, self.seconds, self.memory = 0, 0.0, math.nan
+        self._begun, self._earlier = perf_counter(), 0.0
+        self._first, self._optimistic = math.nan, math.nan
+        self._best: tuple[float, float] = (math.inf, math.inf)
+        self._best_state: dict[str, Tensor] = {}
+        self._saved = self._begun
+        self.given_up = ""
+        if state is not None:
+            self._resume(state)
+
+    def finish_epoch(self, data: Resident) -> None:
+        """Looks at the validation split, and whether to go on. Raises TrainingFailed if its loss is no number."""
+        outputs, labels = outputs_of(self._network, data.plain("val")), data.labels["val"].cpu()
+        error, loss = error_of(outputs, labels), float(cross_entropy(outputs, labels))
+        self.epoch += 1
+        if not math.isfinite(loss):  # of parameters that the last step has spoilt
+            raise TrainingFailed(f"the validation loss is {loss} after epoch {self.epoch}")
+        if self.epoch == 1:
+            self._first = 1 - error / 100
+        if self.epoch == self._recipe.discard:
+            why = self._recipe.hopeless(self._first, 1 - error / 100)
+            self.given_up = f"given up after {self.epoch} epochs: {why}" if why else ""
+        if (error, loss) < self._best:  # of epochs with equal errors the one with the smallest loss
+            self._best = error, loss
+            self._best_state = {name: value.clone() for name, value in self._network.state_dict().items()}
+        if self._recipe.optimistic:
+            tested = error_of(outputs_of(self._network, data.plain("test")), data.labels["test"].cpu())
+            self._optimistic = float(np.fmin(self._optimistic, tested))
+        if self._path is not None and perf_counter() - self._saved >= CHECKPOINT_SECONDS:
+            self._save(self._path)
+
+    def chosen(self, data: Resident) -> Trained:
+        """The network of the epoch that is best on the validation split, and its scores."""
+        self._network.load_state_dict(self._best_state)
+        val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
+        times = self.seconds, self.memory, self._earlier
+        return Trained(self._network, val, test, self._optimistic, *times, self.given_up)
+
+    def _save(self, path: Path) -> None:
+        keep(self._state(), path)
+        self._saved = perf_counter()
+
+    def _state(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"epoch": self.epoch, "seconds": self.seconds, "memory": self.memory}
+        facts |= {"first": self._first, "optimistic": self._optimistic, "given_up": self.given_up}
+        facts |= {"best": self._best, "best_state": self._best_state}
+        facts |= {"earlier": self._earlier + perf_counter() - self._begun}
+        return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def _resume(self, path: Path) -> None:
+        """Takes up what a file holds; one that is not whole, or does not fit, is as none."""
+        begun = self._state()
+        kept = kept_in(path)
+        if kept is None or kept.keys() != begun.keys():
+            return
+        own = deepcopy((begun["network"], begun["optimizer"]))
+        try:
+            self._network.load_state_dict(kept["network"])
+            self.optimizer.load_state_dict(kept["optimizer"])
+        except Exception:  # PyTorch has many, for what does not fit
+            self._network.load_state_dict(own[0])
+            self.optimizer.load_state_dict(own[1])
+            return
+        self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
+        self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
+        self._best, self._best_state, self._earlier = kept["best"], kept["best_state"], kept["earlier"]
+
+
+def keep(state: dict[str, Any], path: Path) -> None:
+    """Writes a state aside and into place; where that fails it is said: what goes on is worth more than its state."""
+    aside = path.with_suffix(".tmp")
+    try:
+        torch.save(state, aside)
+        aside.replace(path)
+    except (OSError, RuntimeError) as error:
+        _LOG.warning("the state of a training cannot be kept in %s: %s", path, error)
+
+
+def kept_in(path: Path) -> dict[str, Any] | None:
+    """A state that `keep` wrote, on the CPU; None where there is none, or it is not whole."""
+    if not path.exists():
+        return None
+    try:
+        found: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+    except Exception:  # PyTorch has many, for a file that is torn
+        return None
+    return found
+
+
+def channels_last(network: nn.Module) -> nn.Module:
+    """The network, its convolutions' weights laid out as its images are: steps are shorter, on a CPU too."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
+    return network
+
+
+def draw_parameters(network: nn.Module, generator: torch.Generator) -> None:
+    """Draws all parameters as PyTorch's layers do on their own, but from a generator: nothing global is touched.
+
+    Drawn on the CPU, so that a GPU begins with the same ones. Raises TypeError for a layer whose way is not known.
+    """
+    for module in network.modules():
+        own = dict(module.named_parameters(recurse=False))
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            fan_in = module.weight[0].numel()
+            for parameter in own.values():  # kaiming_uniform_(a = sqrt 5) of a weight has the bound of its bias
+                drawn = torch.empty(parameter.shape).uniform_(-1, 1, generator=generator) / math.sqrt(fan_in)
+                parameter.data.copy_(drawn)
+        elif isinstance(module, nn.BatchNorm2d):
+            module.reset_parameters()
+        elif own:
+            raise TypeError(f"no way to draw the parameters of {type(module).__name__} is known")
+
+
+def outputs_of(network: nn.Module, images: Iterable[Tensor]) -> Tensor:
+    """A network's scores in eval mode, on the CPU, shape (images, classes)."""
+    network.eval()
+    with torch.no_grad():
+        return torch.cat([network(part).float() for part in images]).cpu()
+
+
+def error_of(outputs: Tensor, labels: Tensor) -> float:
+    """The share of images whose highest score is not their label's, in percent."""
+    return 100 * float((outputs.argmax(1) != labels).double().mean())
+
+
+def scores(outputs: Tensor, labels: Tensor) -> Scores:
+    """Error and area under the curve, as MedMNIST evaluates: a class without images leaves the area unknown (NaN)."""
+    shares = outputs.double().softmax(1).numpy()
+    truth, classes = labels.numpy(), outputs.shape[1]
+    areas = [_area(shares[:, c], truth == c) for c in ((1,) if classes == 2 else range(classes))]
+    return Scores(error_of(outputs, labels), float(np.mean(areas)))
+
+
+def wait(on: torch.device) -> None:
+    """For a device to have computed what it was asked: before a clock is read."""
+    if on.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def latency(network: nn.Module, data: Resident) -> float:
+    """Milliseconds an image, in batches of up to 64: the median of five passes after a first one."""
+    images = next(data.plain("test"))[:64]
+    network.eval()
+    times = []
+    with torch.no_grad():
+        for _ in range(6):
+            begin = perf_counter()
+            network(images)
+            wait(data.device)
+            times.append(perf_counter() - begin)
+    return 1000 * statistics.median(times[1:]) / len(images)
+
+
+def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor, float]:
+    """The loss of a step, and the MiB that the step and its update need.
+
+    Args:
+        compute: the loss, from the network.
+    """
+    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = compute()
+    parameters = sum(p.untyped_storage().nbytes() for p in network.parameters())
+    return loss, (3 * parameters + sum(kept.values())) / 2**20
+
+
+def _area(score: Any, positive: Any) -> float:
+    """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order, ties half."""
+    n = int(positive.sum())
+    if n in (0, len(positive)):
+        return math.nan
+    above = rankdata(score)[positive].sum() - n * (n + 1) / 2
+    return float(above / (n * (len(positive) - n)))
+
+
+def _loss(network: nn.Module, batch: Batch, recipe: Recipe) -> Tensor:
+    outputs = network(batch.images)
+    loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
+    if batch.others is None:
+        return loss
+    mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
+    return batch.share * loss + (1 - batch.share) * mixed_in

@@ -1,0 +1,1 @@
+"""One file per command: it parses the options, calls the engine or the results, and prints."""

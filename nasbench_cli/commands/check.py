@@ -1,0 +1,50 @@
+"""`nasbench check`: every promise, kept or not."""
+
+from __future__ import annotations
+
+import click
+
+from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench.cli.checks.methods import Trial, speed
+from nasbench.cli.engine.plan import open_benchmark
+from nasbench.methods import METHODS
+
+
+def check(name: str, bench: str | None) -> bool:
+    """Prints what a method or a benchmark keeps of its promises; returns whether it is everything.
+
+    Raises UsageError for a name there is not, a method that fits no benchmark here, or data that are missing.
+    """
+    checks, names = _checks(name, bench)
+    broken = 0
+    for one in checks:
+        try:
+            told = one(*names)
+        except Failed as failure:
+            broken += 1
+            click.echo(f"BROKEN  {one.promise}: {failure}")
+        except Exception as error:
+            broken += 1
+            click.echo(f"BROKEN  {one.promise}: {type(error).__name__}: {error}")
+        else:
+            click.echo(f"ok      {one.promise}" + (f" ({told})" if told else ""))
+    if checks is METHOD_CHECKS:
+        click.echo(f"speed   {speed(Trial.of(*names))}")
+    click.echo(f"{name}: {len(checks) - broken} of {len(checks)} promises kept")
+    return not broken
+
+
+def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str, ...]]:
+    plain = name.partition(":")[0]
+    if plain in METHODS.names() or plain in METHODS.broken:
+        trial = Trial.of(name, bench)
+        click.echo(f"{name} on {trial.benchmark.name}")
+        return METHOD_CHECKS, (name, trial.benchmark.name)
+    if bench is not None:
+        raise UsageError(f"--bench is for methods, and {name} is none")
+    if not {":", "/", "@"} & set(name) and name not in BENCHMARKS.names() and name not in BENCHMARKS.broken:
+        raise unknown("method or benchmark", name, sorted([*METHODS.names(), *BENCHMARKS.names()]))
+    open_benchmark(name).make_ready()
+    return BENCHMARK_CHECKS, (name,)

@@ -1,0 +1,81 @@
+"""`nasbench data`: the image files that live benchmarks need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import click
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.images import DATASETS, medmnist
+from nasbench.benchmarks.images.medmnist import DataFile
+from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.cli.commands.catalogue import table
+from nasbench.cli.engine.progress import Progress
+
+
+def listing() -> None:
+    """Prints every data set, and where its file is."""
+    rows = [("benchmark", "train / val / test", "channels", "classes", "licence", "file")]
+    for dataset in DATASETS.values():
+        data = medmnist.files().get(dataset.name)
+        place = "comes with scikit-learn" if data is None else str(medmnist.located(data) or "not here")
+        counts = " / ".join(f"{dataset.counts[split]:,}" for split in ("train", "val", "test"))
+        rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
+    click.echo(table(rows))
+
+
+def fetch(names: Sequence[str]) -> None:
+    """Downloads files that are not here yet. Raises UsageError for one that cannot be had; the others are kept."""
+    for data in [_file(name) for name in names]:
+        path = medmnist.located(data)
+        if path is not None:
+            medmnist.check(path, data)
+            click.echo(f"{data.name}: here already, {path}")
+            continue
+        with ExitStack() as stack:
+            path = medmnist.fetch(data, _Shown(stack))
+        click.echo(f"{data.name}: {path}, MD5 {data.md5} as it should be")
+
+
+def verify(names: Sequence[str]) -> bool:
+    """Checks files byte for byte, all that are here if none is named; returns whether each is the official one."""
+    files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
+    if not files:
+        click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` brings one")
+    good = True
+    for data in files:
+        path = medmnist.located(data)
+        try:
+            if path is None:
+                raise UsageError(f"{data.file} is not in {data_folder()}: `nasbench data fetch {data.name}` brings it")
+            medmnist.check(path, data)
+            click.echo(f"{data.name}: {path}, MD5 {data.md5} as it should be")
+        except UsageError as error:
+            good = False
+            click.echo(f"{data.name}: {error}", err=True)
+    return good
+
+
+class _Shown:
+    """Shows how much of a file is here."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack, self._here = stack, 0
+        self._bar: Progress | None = None
+
+    def __call__(self, here: int, total: int) -> None:
+        if self._bar is None:
+            self._bar = self._stack.enter_context(Progress(total, "bytes"))
+        self._bar.advance(here - self._here)
+        self._here = here
+
+
+def _file(name: str) -> DataFile:
+    if name in DATASETS and name not in medmnist.files():
+        raise UsageError(f"{name} comes with scikit-learn: there is nothing to fetch or verify")
+    if name not in medmnist.files():
+        raise unknown("data set", name, medmnist.files())
+    return medmnist.files()[name]

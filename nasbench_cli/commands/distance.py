@@ -1,0 +1,44 @@
+"""How far two networks are apart, and what of the one is matched with what of the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import read
+from nasbench.cli.commands.catalogue import table
+from nasbench.methods.nasbot.families import FAMILIES
+from nasbench.methods.nasbot.otmann import Encoded, distance, matching
+
+
+def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
+    """OTMANN's distance of two networks in JSON files, for people or as JSON. Raises UsageError if they do not fit."""
+    if not nu > 0:
+        raise UsageError(f"--nu must be positive, not {nu:g}")
+    graphs = [read(path) for path in (one, other)]
+    if graphs[0].kind != graphs[1].kind:
+        raise UsageError(f"{one} is a {graphs[0].kind} and {other} a {graphs[1].kind}: they cannot be compared")
+    a, b = (Encoded(graph, FAMILIES[graph.kind]) for graph in graphs)
+    found, plan = distance(a, b, [nu]), matching(a, b, nu)
+    pairs = [(int(i), int(j), float(plan.flow[i, j])) for i, j in np.argwhere(plan.flow > 1e-9 * (a.mass + b.mass))]
+    penalties = {"labels": plan.labels, "structure": plan.structure, "unmatched": plan.unmatched}
+    if as_json:
+        facts = {"nu": nu, "distance": float(found.distance[0]), "normalised": float(found.normalised[0])}
+        return json.dumps({**facts, "penalties": penalties, "masses": [a.mass, b.mass], "matching": pairs}, indent=2)
+    lines = [
+        f"distance {found.distance[0]:.6g}, normalised {found.normalised[0]:.4g} (nu {nu:g}; masses {a.mass:.6g} and "
+        f"{b.mass:.6g})",
+        "penalties: " + ", ".join(f"{name} {value:.6g}" for name, value in penalties.items()),
+    ]
+    rows = [("mass", one.name, other.name)]
+    rows += [(f"{mass:.6g}", _named(graphs[0], i), _named(graphs[1], j)) for i, j, mass in pairs]
+    return "\n".join([*lines, "", table(rows)])
+
+
+def _named(graph: LayerGraph, layer: int) -> str:
+    units = graph.units[layer]
+    return f"{layer} {graph.labels[layer]}" + (f" {units}" if units else "")

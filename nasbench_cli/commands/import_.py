@@ -1,0 +1,49 @@
+"""`nasbench import`: tables that the user has become benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.tabular import imported, nasbench201, own
+from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
+from nasbench.cli.engine.progress import Progress
+from nasbench.methods import METHODS
+
+
+def import_table(data: Path, spec: Path) -> None:
+    """Imports a table of the user's own."""
+    _save(own.read_table(data, spec))
+
+
+def import_nasbench201(path: Path, trust: bool) -> None:
+    """Imports an official NAS-Bench-201 or NATS-Bench file."""
+    if path.is_file():
+        click.echo(
+            f"reading {path} ({path.stat().st_size / 2**30:.2f} GiB) takes about "
+            f"{nasbench201.peak_memory(path) / 2**30:.1f} GiB of memory, once"
+        )
+    with Progress(NAS_BENCH_201.space.size, "architectures") as progress:
+        found = nasbench201.convert(path, trust, progress.advance)
+    for table in found:
+        _save(table)
+
+
+def _save(table: imported.Table) -> None:
+    if table.name in METHODS.names():
+        raise UsageError(f"{table.name} is the name of a method: give the table another")
+    before = imported.open_imported(table.name).checksum if table.name in imported.names() else None
+    folder = imported.save(table)
+    objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])
+    click.echo(
+        f"{table.name}: {int(known.any(axis=1).sum()):,} of {table.space.size:,} configurations, up to "
+        f"{known.sum(axis=1).max()} repetitions; minimises {table.metrics[0].name}, from {np.nanmin(objective):.6g} to "
+        f"{np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench show {table.name}` says more"
+    )
+    if before not in (None, imported.open_imported(table.name).checksum):
+        click.echo(f"notice: it replaces another {table.name}: runs on that one are stale now", err=True)
+    if "acc" in table.metrics[0].name:
+        click.echo(f"notice: is {table.metrics[0].name} an accuracy? It is minimised (see complement_of)", err=True)

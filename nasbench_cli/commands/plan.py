@@ -1,0 +1,102 @@
+"""`nasbench plan`: what a suite takes, before any of it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nasbench.cli.commands.catalogue import table
+from nasbench.cli.engine.costs import Cost, Costs, span
+from nasbench.cli.engine.plan import PlannedCell, expand, gpu, open_benchmark
+from nasbench.cli.engine.suites import Shard, Suite
+from nasbench.results import Store
+
+
+def plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
+    """Prints runs, hours and storage of a suite by method and benchmark, and what the store has of it."""
+    store = Store.open(folder) if folder.exists() else None
+    planned = expand(suite.grids)
+    if shard is not None:
+        planned = shard.of(planned)
+    stored = store.runs() if store else {}
+    costs = Costs(store)
+    rows = [_Row(p, costs.of(p), len(set(p.seeds) & stored.get(p.cell.id, {}).keys())) for p in planned]
+    facts = _facts(rows, costs.bytes_a_row)
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    lines = [("method", "benchmark", "runs", "stored", "CPU time", "GPU time", "each", "from")]
+    for entry in facts["cells"]:
+        lines.append(
+            (
+                entry["method"],
+                entry["bench"],
+                f"{entry['runs']:,}",
+                f"{entry['stored']:,}",
+                span(entry["cpu_seconds"]),
+                span(entry["gpu_seconds"]) if entry["gpu_seconds"] else "-",
+                span(entry["seconds_a_run"]),
+                "the store" if entry["measured"] else "stated",
+            )
+        )
+    click.echo(table(lines))
+    runs = f"{facts['runs']:,} runs, {facts['stored']:,} of them in {folder}"
+    on_gpus = f", {span(facts['gpu_seconds'])} of a GPU" if facts["gpu_seconds"] else ""
+    click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{on_gpus}")
+    click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes an evaluation")
+    if any(not entry["measured"] for entry in facts["cells"]):
+        click.echo(
+            "stated: as methods and benchmarks say of themselves, on one core; the store: the median of its runs"
+        )
+
+
+class _Row:
+    """A cell with what one of its runs takes, and how many there are."""
+
+    def __init__(self, planned: PlannedCell, cost: Cost, stored: int) -> None:
+        self.planned, self.cost, self.stored = planned, cost, stored
+        self.runs = len(planned.seeds)
+        self.missing = self.runs - stored
+        self.seconds = self.missing * cost.seconds * (planned.cell.workers if _is_live(planned) else 1)
+        self.gpu_seconds = self.seconds * open_benchmark(planned.cell.bench).gpus if gpu() else 0.0
+
+
+def _facts(rows: list[_Row], bytes_a_row: float) -> dict[str, Any]:
+    cells: dict[tuple[str, str], list[_Row]] = {}
+    for row in rows:
+        cells.setdefault((row.planned.cell.method, row.planned.cell.bench), []).append(row)
+    entries = [
+        {
+            "method": method,
+            "bench": bench,
+            **_sums(own),
+            "seconds_a_run": sum(row.cost.seconds * row.runs for row in own) / sum(row.runs for row in own),
+            "measured": all(row.cost.measured for row in own),
+        }
+        for (method, bench), own in cells.items()
+    ]
+    evaluations = sum(row.cost.rows * row.runs for row in rows)
+    return {"cells": entries, **_sums(rows), "bytes": evaluations * bytes_a_row, "bytes_a_row": bytes_a_row}
+
+
+def _sums(rows: list[_Row]) -> dict[str, float]:
+    return {
+        "runs": sum(row.runs for row in rows),
+        "stored": sum(row.stored for row in rows),
+        "cpu_seconds": sum(row.seconds for row in rows),
+        "gpu_seconds": sum(row.gpu_seconds for row in rows),
+    }
+
+
+def _is_live(planned: PlannedCell) -> bool:
+    return open_benchmark(planned.cell.bench).live
+
+
+def _size(count: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count / 1e3:.0f} kB"

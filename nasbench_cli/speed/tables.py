@@ -1,0 +1,265 @@
+"""Our speed beside a peer's, measured in this one process: ratios, which travel better than seconds."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import mean, median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from nasbench.benchmarks import Benchmark, parse_constraints
+from nasbench.benchmarks.spaces.graphs.bounds import Bounds
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.pool import convolutional
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.figures import figure_4
+from nasbench.cli.commands.catalogue import table
+from nasbench.cli.engine import executors
+from nasbench.cli.engine.batches import batches
+from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark, provenance
+from nasbench.cli.speed import training as training_speed
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.results import Store
+
+if TYPE_CHECKING:
+    from nasbench.methods.nasbot.otmann import Encoded
+
+_EVALS = 200
+_BENCH = "nb201-cifar10"
+_TPES = ["c-tpe", "c-tpe-naive", "tpe"]
+
+
+def main() -> None:
+    """Prints evaluations per second of our runs, store included, and of the peer that is installed."""
+    rows = [("what", "evaluations/s", "µs each", "beside Optuna")]
+    peer = _peer()
+    if peer is not None:
+        rows.append(("Optuna RandomSampler, in-memory storage, 1 worker", f"{peer:,.0f}", f"{1e6 / peer:.1f}", "1x"))
+    for method, constraint, workers in (
+        ("random", "none", 1),
+        ("random", "none", 4),
+        ("random", "model_size@0.1", 1),
+        ("evolution", "none", 1),
+        ("evolution", "model_size@0.1", 4),
+    ):
+        speed = _ours(method, constraint, workers)
+        ratio = f"{speed / peer:,.0f}x" if peer is not None else "-"
+        label = f"{method}, {constraint}, {workers} worker{'s' if workers > 1 else ''}, runner and store"
+        rows.append((label, f"{speed:,.0f}", f"{1e6 / speed:.1f}", ratio))
+    click.echo(f"{_BENCH}, runs of {_EVALS} evaluations, one core, median of 5")
+    click.echo(table(rows))
+    if peer is None:
+        click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
+    _suggestion_speed()
+    _language_speed()
+    _distance_speed()
+    if importlib.util.find_spec("torch"):
+        training_speed.main()
+    else:
+        click.echo("No training: PyTorch is not installed (pip install 'nasbench[live]').")
+    _report_speed()
+    for arguments in (["--help"], ["list"]):
+        command = [sys.executable, "-m", "nasbench", *arguments]
+        seconds = _seconds(partial(subprocess.run, command, check=True, capture_output=True))
+        click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
+    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {_peak_memory()} MB")
+
+
+def _ours(method: str, constraint: str, workers: int) -> float:
+    """Evaluations per second of 1,000 runs through the runner and onto the disk."""
+    runs = 1_000
+    protocol = Protocol(evals=_EVALS, workers=workers)
+    constraints = (parse_constraints([constraint]),)
+    planned = expand([Grid((MethodSpec.parse(method),), (_BENCH,), constraints, tuple(range(runs)), protocol)])
+    facts = provenance()
+
+    def once() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            store = Store.create(Path(folder))
+            work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
+            for _ in executors.execute(work, store, facts, jobs=1):
+                pass
+
+    return runs * _EVALS / _seconds(once)
+
+
+def _peer() -> float | None:
+    """Evaluations per second of Optuna's random sampler on the same table; None if it is not installed."""
+    try:
+        import optuna
+    except ImportError:
+        return None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    benchmark: Benchmark = open_benchmark(_BENCH)
+    choices = {name: values.split(", ") for name, _, values in benchmark.space.describe()}
+
+    def once() -> None:
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+
+        def objective(trial: optuna.Trial) -> float:
+            values = {name: trial.suggest_categorical(name, options) for name, options in choices.items()}
+            return benchmark.evaluate(benchmark.space.from_values(values), trial.number).metrics[0]
+
+        study.optimize(objective, n_trials=_EVALS)
+
+    return _EVALS / _seconds(once)
+
+
+def _suggestion_speed() -> None:
+    """Milliseconds of one ask and its tell, by the number of observations: nine hyper-parameters, two constraints."""
+    counts = (50, 100, 200, 1000, 5000)
+    rows = [("ms a suggestion, bookkeeping included", *map(str, counts), "beside optuna-tpe at 200")]
+    peers = ["optuna-tpe"] if importlib.util.find_spec("optuna") else []
+    bounds = ("model_size@0.5", "train_time@0.5")
+    times = {name: _suggestion_times(name, counts, "hpolib-naval", bounds) for name in _TPES + peers}
+    for name, found in times.items():
+        ratio = f"{times['optuna-tpe'][200] / found[200]:.1f}x" if peers else "-"
+        rows.append((name, *(f"{1e3 * found[n]:.3f}" if n in found else "-" for n in counts), ratio))
+    click.echo("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
+    click.echo(table(rows) + "\n")
+    later = (64, 256, 1024)
+    rows = [("ms a suggestion, bookkeeping included", *map(str, later))]
+    for name in ("smbo", "mcts", "evolution"):
+        found = _suggestion_times(name, later, _BENCH, ())
+        rows.append((name, *(f"{1e3 * found[n]:.3f}" for n in later)))
+    click.echo(f"{_BENCH}, one core; columns: observations")
+    click.echo(table(rows) + "\n")
+
+
+def _language_speed() -> None:
+    """Times sampling and counting of figure 4's space beside building the object graph anew for each sample."""
+    rng = np.random.default_rng(0)
+    program = Program(figure_4)
+    kept = _seconds(lambda: [program.sample(rng) for _ in range(2000)]) / 2000
+    anew = _seconds(lambda: [Program(figure_4).sample(rng) for _ in range(100)]) / 100
+    counted = _seconds(lambda: count(Program(figure_4)))
+    click.echo(
+        f"search-space language, figure 4: {1e6 * kept:.1f} µs a sample, {anew / kept:.0f}x as fast as building the "
+        f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
+    )
+
+
+def _distance_speed() -> None:
+    """Times OTMANN on convolutional networks of about so many layers."""
+    from nasbench.methods.nasbot.otmann import compile_ahead, distance, distances
+
+    compile_ahead()
+    rows = [("OTMANN, one core; layers", "ms a network, its paths included", "ms a pair, four nu")]
+    for layers in (10, 20, 30, 40):
+        graphs = _networks(layers, 30)
+        made = _seconds(lambda graphs=graphs: [_opened(graph) for graph in graphs]) / len(graphs)  # type: ignore[misc]
+        nets = [_opened(graph) for graph in graphs]
+        pairs = list(itertools.combinations(nets, 2))
+        each = _seconds(lambda pairs=pairs: [distance(*pair) for pair in pairs]) / len(pairs)  # type: ignore[misc]
+        rows.append((str(layers), f"{1e3 * made:.3f}", f"{1e3 * each:.3f}"))
+    many = [_opened(graph) for graph in _networks(20, 200)]
+    begin = perf_counter()
+    distances(many)
+    click.echo(table(rows))
+    click.echo(f"a matrix of 200 networks of 20 layers, four nu: {perf_counter() - begin:.1f} s\n")
+
+
+def _networks(layers: int, count: int) -> list[LayerGraph]:
+    """Random ones of nearly so many layers."""
+    rng = np.random.default_rng(layers)
+    space = NetworkSpace("cnn", Bounds(layers=(5, layers + 2)), convolutional(16, 2)[:1])
+    found: list[LayerGraph] = []
+    graph = space.sample(rng)
+    while len(found) < count:
+        graph = space.mutate(graph, rng)
+        if abs(len(graph.labels) - layers) <= 2:
+            found.append(graph)
+    return found
+
+
+def _opened(graph: LayerGraph) -> Encoded:
+    """A network with everything that distances need."""
+    from nasbench.methods.nasbot.candidates import encoded
+
+    found = encoded(graph)
+    assert len(found.layers.paths) == len(graph.labels)
+    assert found.merged.blocks
+    return found
+
+
+def _suggestion_times(name: str, counts: tuple[int, ...], bench: str, constraints: tuple[str, ...]) -> dict[int, float]:
+    """Seconds of one ask and its tell after so many observations: mean over the next 20, median of 3 searches."""
+    benchmark = open_benchmark(bench)
+    bounds = benchmark.bounds(parse_constraints(constraints))
+    most = max(counts) if not name.startswith("optuna") else 200
+    found: dict[int, list[float]] = {n: [] for n in counts if n <= most}
+    for seed in range(3):
+        method = MethodSpec(name).build(Problem.of(benchmark, bounds), np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        for told in range(most + 20):
+            begin = perf_counter()
+            # Beyond the first measurements proposals are random: the time depends on how many there are, not which.
+            measured = next((n for n in found if n <= told < n + 20), None)
+            asks = measured is not None or not name.endswith("tpe") or told == 0 or name.startswith("optuna")
+            configuration = method.ask() if asks else benchmark.space.sample(rng)
+            asked = perf_counter() - begin
+            evaluation = benchmark.evaluate(configuration, told)
+            feasible = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+            begin = perf_counter()
+            method.tell(Observation(configuration, evaluation, feasible))
+            if measured is not None:
+                found[measured].append(asked + perf_counter() - begin)
+    return {n: median(mean(times[i : i + 20]) for i in range(0, len(times), 20)) for n, times in found.items()}
+
+
+def _report_speed() -> None:
+    """Times the statistics and tables of a report on a synthetic million rows (5,000 runs of 200 evaluations)."""
+    from nasbench.results.report import report
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.create(Path(folder) / "store")
+        methods = tuple(map(MethodSpec.parse, ("random", "evolution:tournament=5")))
+        constraints = tuple(parse_constraints([text]) for text in ("none", "model_size@0.1", "train_time@0.1"))
+        benches = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval")
+        planned = expand([Grid(methods, benches, constraints, tuple(range(209)), Protocol(evals=_EVALS))])
+        work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
+        records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
+        begin = perf_counter()
+        report.write([store], Path(folder) / "report")
+        seconds = perf_counter() - begin
+        click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
+
+
+def _peak_memory() -> str:
+    """What a process of its own needs for 100 runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
+    program = (
+        "import contextlib, sys; from nasbench.cli.main import main\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        asked = ["run", "--method", "evolution", "--bench", "hpolib-slice", "--seeds", "100", "--store", folder]
+        command = [sys.executable, "-c", program, *asked]
+        found = re.search(
+            r"VmHWM:\s+(\d+) kB", subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        )
+    return f"{int(found[1]) / 1024:.0f}" if found else "unknown"
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    """Median over five calls, after one that is not counted."""
+    call()
+    times = []
+    for _ in range(5):
+        begin = perf_counter()
+        call()
+        times.append(perf_counter() - begin)
+    return median(times)

@@ -1,0 +1,133 @@
+"""How fast networks are trained, beside the plainest way to train them: ratios measured in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import TypeAlias
+
+import click
+import numpy as np
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.images import DATASETS, ImageBenchmark
+from nasbench.benchmarks.images.spaces import ProgramSpace
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.cli.commands.catalogue import table
+from nasbench.cli.engine.plan import provenance
+
+_EPOCHS = 3
+_ARCHITECTURES = 6
+_REPEATED = 3
+
+
+def main() -> None:
+    """Prints seconds an epoch of our training and of a bare loop, and of our layout of cells and of the plain one."""
+    try:
+        benchmark, rest = _opened("medmnist-breast"), ""
+    except UsageError:
+        benchmark, rest = _opened("digits"), " (medmnist-breast is not here)"
+    machine = provenance()["machine"]
+    from nasbench.benchmarks.training import training
+
+    training.use_one_thread()
+    where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
+    rng = np.random.default_rng(0)
+    chosen: list[Configuration] = []
+    while len(chosen) < _ARCHITECTURES:
+        configuration = benchmark.space.sample(rng)
+        if not benchmark.networks.infeasible(configuration):
+            chosen.append(configuration)
+    rows: list[tuple[str, ...]] = [
+        ("training", "ours", "plain", "plain / ours"),
+        ("s an epoch: whole evaluations, beside a bare loop over the same tensors", *_pair(_epochs, benchmark, chosen)),
+        ("ms a step: fused cells, beside an operation an edge", *_pair(_steps, benchmark, chosen)),
+    ]
+    click.echo(f"{benchmark.name}{rest}, {_ARCHITECTURES} random architectures, {where}, median of {_REPEATED}")
+    click.echo(table(rows) + "\n")
+    _searches(benchmark, where)
+
+
+def _searches(benchmark: ImageBenchmark, where: str) -> None:
+    from nasbench.cli.speed import search as search_speed
+
+    space: Searchable = benchmark.space.as_supernet()  # type: ignore[attr-defined]
+    data, halves = benchmark.resident(), np.random.default_rng(0)
+    train, val = (next(data.batches(space.batch, None, halves)) for _ in range(2))
+    click.echo(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {space.batch}, {where}")
+    search_speed.main(space, (train, val))
+
+
+Pair: TypeAlias = tuple[float, float]
+
+
+def _pair(
+    measure: Callable[[ImageBenchmark, Configuration], Pair], benchmark: ImageBenchmark, chosen: list[Configuration]
+) -> tuple[str, ...]:
+    """Ours, the plain one, and their ratio: medians of repeated measurements, averaged over architectures."""
+    found = np.array([[measure(benchmark, configuration) for _ in range(_REPEATED)] for configuration in chosen])
+    ours, plain = np.median(found, axis=1).mean(axis=0).tolist()
+    return f"{ours:.3g}", f"{plain:.3g}", f"{plain / ours:.2f}x"
+
+
+def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
+    """Seconds an epoch of a whole evaluation (augmentation, validation, choice, test), and of training steps alone."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from nasbench.benchmarks.training import training
+
+    short = benchmark.at(_EPOCHS)
+    assert isinstance(short, ImageBenchmark)
+    begin = perf_counter()
+    evaluation = short.evaluate(configuration, 0)
+    ours = (perf_counter() - begin) / _EPOCHS
+    assert evaluation.status == "ok", evaluation.reason
+    data, size = short.resident(), short.batch
+    network = training.channels_last(short.networks.network(configuration)).to(data.device)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9, nesterov=True, weight_decay=3e-4)
+    batches = [(b.images.clone(), b.labels) for b in data.batches(size, None, np.random.default_rng(0))]
+    begin = perf_counter()
+    for images, labels in batches:
+        optimizer.zero_grad()
+        torch.autograd.backward(cross_entropy(network(images), labels))
+        optimizer.step()
+    training.wait(data.device)
+    return ours, perf_counter() - begin
+
+
+def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
+    """Milliseconds of a step, forth and back, of our network and of the one that the language builds."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from nasbench.benchmarks.spaces.language.network import Network
+    from nasbench.benchmarks.training import training
+
+    data = benchmark.resident()
+    batch = next(data.batches(benchmark.batch, None, np.random.default_rng(0)))
+    ours = benchmark.networks.network(configuration)
+    assert isinstance(benchmark.networks, ProgramSpace)
+    plain = Network(benchmark.networks.program, configuration, benchmark.networks.frame.shape)
+    times = []
+    for layout in (ours, plain):
+        network = training.channels_last(layout).to(data.device)
+
+        def step(network: torch.nn.Module = network) -> None:
+            torch.autograd.backward(cross_entropy(network(batch.images), batch.labels))
+
+        step()
+        training.wait(data.device)
+        begin = perf_counter()
+        for _ in range(5):
+            step()
+        training.wait(data.device)
+        times.append(200 * (perf_counter() - begin))
+    return times[0], times[1]
+
+
+def _opened(name: str) -> ImageBenchmark:
+    benchmark = ImageBenchmark(DATASETS[name])
+    benchmark.make_ready()
+    return benchmark

@@ -1,0 +1,1 @@
+"""Parts that a report has only where some of its runs ask for them: one-shot searches, networks, published numbers."""

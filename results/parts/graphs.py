@@ -1,0 +1,133 @@
+"""What searches over graphs of layers found: the best network of a setting, and all of a run in a plane."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from nasbench.results.curves import Array, Curves
+from nasbench.results.parts import networks
+from nasbench.results.parts.part import Drawn, Part
+from nasbench.results.report.plots import styled
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment, Torn
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """One run's networks, as near to each other as the method says they are."""
+
+    setting: int
+    method: int
+    seed: int
+    places: Array
+    """Shape (networks, 2), in the order in which they were asked for."""
+    objective: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs:
+    """Of the runs of a report; settings and methods are numbered as in its curves."""
+
+    best: dict[int, tuple[float, int, networks.Facts]]
+    """Setting → the smallest feasible objective, the method that found it, and the network."""
+    planes: list[Plane]
+    """Of the first seed of each setting and method that places networks."""
+
+
+def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | None:
+    """None where no run searches graphs of layers."""
+    number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
+    best: dict[int, tuple[float, int, networks.Facts]] = {}
+    planes: dict[tuple[int, int], Plane] = {}
+    searched: dict[str, bool | None] = {}
+    """Benchmark → whether its configurations are networks; None until a run has proposed one."""
+    for store, f in chosen:
+        setting = number.get((f.cell.bench, f.cell.constraint))
+        if setting is None or f.cell.method not in curves.methods:
+            continue
+        method = curves.methods.index(f.cell.method)
+        if searched.get(f.cell.bench) is None:
+            searched[f.cell.bench] = _are_networks(f)
+        found = _best(f) if searched[f.cell.bench] else None
+        if found is not None and found[0] < best.get(setting, (np.inf,))[0]:
+            best[setting] = (found[0], method, found[1])
+        for run in f.runs:
+            known = planes.get((setting, method))
+            if known is None or run.seed < known.seed:
+                plane = _plane(store, f, run.seed, setting, method)
+                planes |= {} if plane is None else {(setting, method): plane}
+    return Graphs(best, [plane for _, plane in sorted(planes.items())]) if best or planes else None
+
+
+def part(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Part | None:
+    """Of a report on the fragments `chosen`; None where no run searches graphs of layers."""
+    found = load(chosen, curves)
+    return None if found is None else Part("networks", "Networks found", [], partial(drawn, found, curves))
+
+
+def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
+    """Every figure, with the words of its name."""
+    where = curves.settings[["bench", "constraint"]].to_numpy().tolist()
+    for setting, (_, _, values) in sorted(graphs.best.items()):
+        yield ("network", *where[setting]), networks.draw(values)
+    for plane in graphs.planes:
+        bench, constraint = where[plane.setting]
+        method = curves.methods[plane.method]
+        title = f"networks of {method}\non {bench}, {constraint.replace('none', 'no constraint')}, seed {plane.seed}"
+        yield ("plane", method, bench, constraint), _scatter(plane, title, curves.settings["objective"][plane.setting])
+
+
+def _scatter(plane: Plane, title: str, objective: str) -> Figure:
+    with styled():
+        figure = Figure(figsize=(5.6, 4.4), layout="constrained")
+        axes = figure.subplots()
+        x, y = plane.places.T
+        points = axes.scatter(x, y, c=plane.objective, cmap="viridis_r", s=22)
+        figure.colorbar(points, label=objective)
+        axes.plot(*plane.places[int(np.argmin(plane.objective))], marker="*", color="#D55E00", markersize=12)
+        axes.set(xticks=[], yticks=[])
+        axes.set_title(title, fontsize=8)
+        return figure
+
+
+def _are_networks(f: Fragment) -> bool | None:
+    try:
+        first = f.first("configuration")
+    except Torn:  # the store has said so when the curves were read
+        return None
+    return None if first is None else networks.is_network(json.loads(first))
+
+
+def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
+    """The best feasible network of a fragment; None where nothing is feasible."""
+    try:
+        table = f.table(["configuration", "objective", "feasible"])
+    except Torn:  # the store has said so when the curves were read
+        return None
+    objective = np.where(table["feasible"].to_numpy(), table["objective"].to_numpy(), np.nan)
+    if not np.isfinite(objective).any():
+        return None
+    row = int(np.nanargmin(objective))
+    values: dict[str, Any] = json.loads(table["configuration"][row].as_py())
+    return float(objective[row]), values
+
+
+def _plane(store: Store, f: Fragment, seed: int, setting: int, method: int) -> Plane | None:
+    log = store.search_log(f.cell, seed)
+    if log is None:
+        return None
+    columns = log.select(["quantity", "value"]).to_pydict()
+    parts = {
+        name: np.array([v for q, v in zip(*columns.values(), strict=True) if q == name])
+        for name in ("plane_x", "plane_y", "plane_objective")
+    }
+    if not len(parts["plane_x"]):
+        return None
+    return Plane(setting, method, seed, np.stack([parts["plane_x"], parts["plane_y"]], 1), parts["plane_objective"])

@@ -1,0 +1,114 @@
+"""Numbers printed in papers, as data (`published/*.json`), beside ours for the same comparison."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics.pairs import relative_differences
+from nasbench.results.statistics.summaries import medians as medians_of
+
+FOLDER = Path(__file__).parents[1] / "published"
+"""One JSON file per paper."""
+
+
+def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """Every paper whose baseline is ours and whose settings we have some of: its facts, and a row for each of its rows.
+
+    Columns: method, published_as, table, settings, evaluations, published_pairs, published (wins/losses/ties), pairs,
+    wins, losses, ties (ours; none of them where we have no run of the method on such settings).
+    """
+    found = []
+    medians = medians_of(curves)
+    for path in sorted(FOLDER.glob("*.json")):
+        paper = json.loads(path.read_text())
+        if paper.get("baseline") == curves.methods[baseline]:
+            rows = [row for published in paper["rows"] for row in _rows(curves, medians, baseline, published, paper)]
+            if any(row["pairs"] for row in rows):
+                found.append((paper, pd.DataFrame(rows)))
+    return found
+
+
+def scores(curves: Curves) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """Every paper that prints scores of methods and data sets that we have runs of: its facts, and a row for each.
+
+    Columns: benchmark, published_as, method, published_method, published, published_std, ours (the median over seeds of
+    the final objective without a constraint), evaluations.
+    """
+    found = []
+    medians = medians_of(curves)
+    places = curves.settings[["bench", "constraint"]].to_numpy().tolist()
+    for path in sorted(FOLDER.glob("*.json")):
+        paper = json.loads(path.read_text())
+        rows = [
+            {
+                "benchmark": bench,
+                "published_as": paper["benchmarks"][bench],
+                "method": name,
+                "published_method": paper["methods"][name],
+                **dict(zip(("published", "published_std"), _score(paper, bench, name), strict=True)),
+                "ours": float(medians[setting, method, -1]),
+                "evaluations": curves.evaluations,
+            }
+            for setting, (bench, constraint) in enumerate(places)
+            for method, name in enumerate(curves.methods)
+            if constraint == "none" and "scores" in paper and bench in paper["benchmarks"] and name in paper["methods"]
+        ]
+        if rows:
+            found.append((paper, pd.DataFrame(rows)))
+    return found
+
+
+def _score(paper: dict[str, Any], bench: str, method: str) -> tuple[float, float]:
+    mean, deviation = paper["scores"][paper["methods"][method]][paper["benchmarks"][bench]]
+    return mean, deviation
+
+
+def _rows(
+    curves: Curves, medians: Array, baseline: int, published: dict[str, Any], paper: dict[str, Any]
+) -> list[dict[str, Any]]:
+    names = curves.settings[["bench", "constraint"]].to_numpy().tolist()
+    settings = [i for i, (bench, c) in enumerate(names) if bench in paper["ours"] and _is_meant(c, published)]
+    rows = []
+    for evaluations, numbers in zip(paper["evaluations"], published["wins_losses_ties"], strict=True):
+        row = {name: published[name] for name in ("method", "published_as", "table", "settings")}
+        row |= {"evaluations": evaluations, "published_pairs": published["pairs"]}
+        row |= {"published": "/".join(map(str, numbers)), "pairs": 0, "wins": 0, "losses": 0, "ties": 0}
+        if published["method"] in curves.methods and evaluations <= curves.evaluations and settings:
+            pair = medians[np.ix_(settings, [curves.methods.index(published["method"]), baseline], [evaluations - 1])]
+            other, ours = pair[~np.isnan(pair).any(axis=(1, 2)), :, 0].T
+            differences = relative_differences(other, ours)
+            wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+            pairs = len(differences)
+            row |= {"pairs": pairs, "wins": wins, "losses": losses, "ties": pairs - wins - losses}
+        rows.append(row)
+    return rows
+
+
+def _is_meant(label: str, published: dict[str, Any]) -> bool:
+    """Whether a constraint's label belongs to the settings a published row summarises."""
+    if label == "none" or "<=" in label or ">=" in label:
+        return False
+    parts = [part.rpartition("@") for part in label.split("+")]
+    if "quantile" in published:
+        return {float(quantile) for _, _, quantile in parts} == {published["quantile"]}
+    wanted: list[str] = published["metrics"]
+    return sorted(metric for metric, _, _ in parts) == wanted
+
+
+def differences(curves: Curves, paper: dict[str, Any]) -> str:
+    """How our protocol differs from the paper's, from what the runs themselves say."""
+    benches = curves.settings["bench"].nunique()
+    splits = ", ".join(sorted({f"{f}: {s or 'unnamed'}" for f, s in curves.settings[["family", "split"]].to_numpy()}))
+    parts = [
+        f"Reproduced: {curves.protocol} a run, {curves.seeds} seeds (published: {paper['seeds']})",
+        f"{benches} benchmarks (published: {paper['benchmarks']})",
+        f"splits of the objective: {splits}",
+        "counted the same way on the settings here that the row is about",
+    ]
+    return "; ".join(parts) + "."

@@ -1,0 +1,151 @@
+"""The search logs of a report's runs, and the networks that came of them: what all statistics here rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.curves import Curves
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.trajectory import LOG
+
+DECIDED = 0.99
+"""A choice with a probability of so much is as good as made."""
+_NEEDED = {"operation", "seconds", "expected_parameters"}
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """Settings and methods are numbered as in the report's curves."""
+
+    settings: pd.DataFrame
+    """A row a setting: bench, constraint, family."""
+    methods: tuple[str, ...]
+    log: pd.DataFrame
+    """Setting, method, seed, and the columns of `trajectory.LOG`; seeds in order, epochs ascending."""
+    networks: pd.DataFrame
+    """A row an evaluation that is ok: setting, method, seed, parameters, parameters_paper, accuracy (on the test split,
+    at the epoch that validation chose), optimistic (the best of all epochs; NaN where not recorded)."""
+
+
+def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches | None:
+    """The one-shot searches of some fragments (`select`); None where there are none.
+
+    Other methods may log what they like: a search is what logs probabilities of operations, with seconds and sizes.
+    """
+    number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
+    logs, seen = [], set()
+    read: list[tuple[Fragment, dict[str, int], list[int]]] = []
+    for store, f in chosen:
+        setting = number.get((f.cell.bench, f.cell.constraint))
+        if setting is None or f.cell.method not in curves.methods:
+            continue  # none of its fragments is readable
+        ids = {"setting": setting, "method": curves.methods.index(f.cell.method)}
+        fresh = [run.seed for run in f.runs if (f.cell.id, run.seed) not in seen]
+        seen |= {(f.cell.id, seed) for seed in fresh}
+        for seed in fresh:
+            log = store.search_log(f.cell, seed)
+            if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
+                own = log.select(LOG.names).to_pandas()
+                logs.append(own.assign(**ids, seed=seed))
+        read.append((f, ids, fresh))
+    if not logs:
+        return None
+    networks = []
+    for f, ids, fresh in read:
+        found = _networks(f)
+        networks.append(found[found["seed"].isin(fresh)].assign(**ids))
+    log = pd.concat(logs, ignore_index=True).sort_values(["setting", "method", "seed", "epoch"], kind="stable")
+    settings = curves.settings[["bench", "constraint", "family"]]
+    return Searches(settings, curves.methods, log.reset_index(drop=True), pd.concat(networks, ignore_index=True))
+
+
+def _networks(f: Fragment) -> pd.DataFrame:
+    columns = {"parameters": "metric.parameters", "parameters_paper": "metric.parameters_paper"}
+    for name in f.cell.setting.held_out:
+        columns |= {"accuracy": f"metric.{name}"} if name.startswith("test-error@") else {}
+        columns |= {"optimistic": f"metric.{name}"} if name.startswith("test-error-optimistic@") else {}
+    known = {f"metric.{name}" for name in f.cell.metrics}
+    present = {name: column for name, column in columns.items() if column in known}
+    try:
+        table = f.table(["seed", "status", *present.values()]).to_pandas()
+    except Torn:  # the store has said so when the curves were read
+        table = pd.DataFrame(columns=["seed", "status", *present.values()])
+    table = table[table["status"] == "ok"]
+    found = pd.DataFrame({"seed": table["seed"]})
+    for name in ("parameters", "parameters_paper", "accuracy", "optimistic"):
+        found[name] = table[present[name]] if name in present else np.nan
+    found[["accuracy", "optimistic"]] = 100 - found[["accuracy", "optimistic"]]
+    return found
+
+
+def parts(frame: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[int, ...], pd.DataFrame]]:
+    """The rows of each combination of some numbering columns."""
+    for found, rows in frame.groupby(list(keys)):
+        numbers: Any = found
+        yield tuple(map(int, numbers)), rows
+
+
+def probabilities(searches: Searches, quantity: str) -> pd.DataFrame:
+    """The rows of the log that are distributions over `operation`, `kernel` or `depth`."""
+    return searches.log[searches.log["quantity"] == quantity]
+
+
+def sharpness(searches: Searches) -> pd.DataFrame:
+    """How decided the operations are after each epoch: setting, method, seed, epoch, entropy, decided.
+
+    entropy: of an edge's distribution, as a share of the uniform one's, averaged over edges; decided: the share of
+    edges on which one operation has a probability of 0.99 or more.
+    """
+    rows = probabilities(searches, "operation")
+    keys = ["setting", "method", "seed", "epoch"]
+    p = rows["value"].to_numpy(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(p > 0, -p * np.log(p), 0.0)
+    edges = rows[[*keys, "stage", "edge"]].assign(entropy=terms, most=p, choices=1)
+    each = edges.groupby([*keys, "stage", "edge"]).agg({"entropy": "sum", "most": "max", "choices": "sum"})
+    each["entropy"] /= np.log(each["choices"])
+    each["decided"] = each["most"] >= DECIDED
+    return each.groupby(keys)[["entropy", "decided"]].mean().reset_index()
+
+
+def summary(searches: Searches) -> pd.DataFrame:
+    """A row for each setting and method that searched.
+
+    Columns: setting, method, seeds, epochs, seconds (median of the searches), seconds_epoch (the same of all epochs),
+    parameters (expected at the end, median), entropy and decided (at the end, mean), drawn (parameters of networks
+    drawn, median), within (share of them between the bounds; NaN without), direct and implicit (medians of the parts'
+    absolute values in the zeroth-order estimate; NaN for the others).
+    """
+    last = sharpness(searches).groupby(["setting", "method", "seed"]).tail(1)
+    rows = []
+    for (setting, method), own in parts(searches.log, "setting", "method"):
+        values = {str(name): rows for name, rows in own.groupby("quantity")}
+        end = last[(last["setting"] == setting) & (last["method"] == method)]
+        seconds = values["seconds"].groupby("seed")["value"].sum()
+        drawn = values["drawn_parameters"] if "drawn_parameters" in values else own[:0]
+        row = {"setting": setting, "method": method, "seeds": len(seconds), "epochs": values["seconds"]["epoch"].max()}
+        row |= {"seconds": seconds.median(), "seconds_epoch": values["seconds"]["value"].median()}
+        row |= {"parameters": values["expected_parameters"].groupby("seed")["value"].last().median()}
+        row |= {"entropy": end["entropy"].mean(), "decided": end["decided"].mean()}
+        limits = bounds(searches, setting, method)
+        row |= {"drawn": drawn["value"].median(), "within": np.nan}
+        if limits is not None and len(drawn):
+            row["within"] = drawn["value"].between(*limits).mean()
+        for name in ("direct", "implicit"):
+            row[name] = values[name]["value"].abs().median() if name in values else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def bounds(searches: Searches, setting: int, method: int) -> tuple[float, float] | None:
+    """Between which numbers of parameters a method's networks were to lie; None if it was free."""
+    log = searches.log
+    own = log[(log["setting"] == setting) & (log["method"] == method)]
+    found = [own[own["quantity"] == name]["value"] for name in ("lower_bound", "upper_bound")]
+    return None if found[0].empty else (float(found[0].iloc[0]), float(found[1].iloc[0]))

@@ -1,0 +1,145 @@
+"""Tables of searches, and of what ZO-DARTS++'s tables II to IV print beside ours."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.parts import published
+from nasbench.results.parts.searches.logs import DECIDED, Searches, parts, summary
+from nasbench.results.report.table import Table
+from nasbench.results.report.tables import number
+
+_PUBLISHED = published.FOLDER / "zo_darts.json"
+
+
+def searched(searches: Searches) -> Table:
+    """What each method's searches took and led to."""
+    data = _named(searches, summary(searches))
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "seeds": data["seeds"].astype(str),
+            "epochs": data["epochs"].astype(str),
+            "s": data["seconds"].map(_seconds),
+            "s/epoch": data["seconds_epoch"].map(_seconds),
+            "entropy": data["entropy"].map("{:.2f}".format),
+            "decided %": (100 * data["decided"]).map("{:.0f}".format),
+            "drawn": data["drawn"].map("{:,.0f}".format),
+            "within %": (100 * data["within"]).map(lambda value: number(value, 3)),
+        }
+    )
+    note = (
+        "s: of a search, on the run's clock, median over seeds; s/epoch: of an epoch. entropy: of the operations of an "
+        f"edge at the end, 1 where all are alike, 0 where one is left; decided: edges on which one operation has "
+        f"{DECIDED:g} or more. drawn: median parameters of up to 300 networks drawn from each search, dead ones aside, "
+        "whatever their size; within: how many of them lie between the bounds, - where the search had none. The file "
+        "also has the expected parameters at the end, and the medians of the parts of the zeroth-order estimate."
+    )
+    return Table("searches", "Searches of one-shot methods", note, data, shown)
+
+
+def beside_published(searches: Searches) -> list[Table]:
+    """Tables II, III and IV of ZO-DARTS++ beside our runs of the same methods and data sets, where there are any."""
+    paper = json.loads(_PUBLISHED.read_text())
+    times = summary(searches).set_index(["setting", "method"])["seconds"].to_dict()
+    rows = []
+    for (setting, method), networks in parts(searches.networks, "setting", "method"):
+        family = searches.settings["family"].iloc[setting]
+        name = _published_name(searches, setting, method, paper)
+        if name is None or family not in paper["benchmarks"]:
+            continue
+        title = paper["benchmarks"][family]
+        is_optimistic = bool(networks["optimistic"].notna().all())
+        accuracy = networks["optimistic" if is_optimistic else "accuracy"]
+        paid = networks["parameters_paper"] / 1e6
+        rows.append(
+            {
+                "setting": setting,
+                "method": method,
+                "published_as": f"{name}, {title}",
+                "networks": len(networks),
+                "accuracy_published": paper["accuracy"][name][title][0],
+                "accuracy_published_std": paper["accuracy"][name][title][1],
+                "accuracy": accuracy.mean(),
+                "accuracy_std": accuracy.std(),
+                "optimistic": is_optimistic,
+                "parameters_published": paper["parameters"][name][title][0],
+                "parameters": paid.mean(),
+                "parameters_std": paid.std(),
+                "seconds_published": paper["seconds"].get(name, {}).get(title, np.nan),
+                "seconds": times.get((setting, method), np.nan),
+            }
+        )
+    if not rows:
+        return []
+    data = _named(searches, pd.DataFrame(rows))
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "paper %": _spread(data["accuracy_published"], data["accuracy_published_std"], "{:.1f}"),
+            "ours %": [
+                text + ("" if best else "*")
+                for text, best in zip(
+                    _spread(data["accuracy"], data["accuracy_std"], "{:.1f}"), data["optimistic"], strict=True
+                )
+            ],
+            "paper M": data["parameters_published"].map("{:.2f}".format),
+            "ours M": _spread(data["parameters"], data["parameters_std"], "{:.3f}"),
+            "paper s": data["seconds_published"].map(_seconds),
+            "ours s": data["seconds"].map(_seconds),
+        }
+    )
+    note = (
+        f"{paper['source']}: test accuracy, millions of parameters, seconds of a search. {paper['note']} Ours: "
+        "accuracy is the best of all epochs on the test split where that was recorded, as published, else the one at "
+        "the epoch that validation chose; mean and standard deviation over all networks of all seeds; the benchmark's "
+        "name says with which recipe and for how many epochs they were trained; seconds on the machine named under "
+        "provenance."
+    )
+    marks = (
+        "* at the epoch that validation chose, not the best one on the test split."
+        if "*" in "".join(shown["ours %"])
+        else ""
+    )
+    title = "ZO-DARTS++: published beside reproduced"
+    return [Table("published-searches", title, note, data, shown, marks=marks)]
+
+
+def _published_name(searches: Searches, setting: int, method: int, paper: dict[str, Any]) -> str | None:
+    """What the paper calls a method under a constraint; None if it has nothing like it."""
+    name, _, options = searches.methods[method].partition(":")
+    if name not in paper["methods"] or "order=" in options:
+        return None
+    constraint = searches.settings["constraint"].iloc[setting]
+    sizes = [option.removeprefix("size=") for option in options.split(",") if option.startswith("size=")]
+    sizes += [constraint.removeprefix("parameters@")] if constraint != "none" else []
+    found = " ".join([paper["methods"][name], *sizes])
+    return found if found in paper["accuracy"] else None
+
+
+def _named(searches: Searches, data: pd.DataFrame) -> pd.DataFrame:
+    """The same with the names of settings and methods in place of their numbers."""
+    settings = searches.settings.iloc[data["setting"]]
+    named = data.drop(columns="setting").assign(method=[searches.methods[m] for m in data["method"]])
+    named.insert(0, "constraint", settings["constraint"].to_numpy())
+    named.insert(0, "bench", settings["bench"].to_numpy())
+    return named
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else number(value, 3)
+
+
+def _spread(mean: pd.Series, deviation: pd.Series, form: str) -> list[str]:
+    return [
+        form.format(m) + (f"±{form.format(d)}" if np.isfinite(d) else "") if np.isfinite(m) else "-"
+        for m, d in zip(mean.astype(float), deviation.astype(float), strict=True)
+    ]

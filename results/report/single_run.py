@@ -1,0 +1,208 @@
+"""One run's own page in the terminal: how the incumbent came about, what was feasible, where the time went."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from nasbench.results.parts import networks
+from nasbench.results.errors import StoreError, nearest
+from nasbench.results.store.fragment import Fragment, RunRecord, Torn
+from nasbench.results.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def describe(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:
+    """A stored run as text.
+
+    Args:
+        constraint: its label; None where the store has runs of the method on the benchmark under one constraint only.
+
+    Raises StoreError, with what there is, if there is no such run or several.
+    """
+    found = _found(store, method, bench, constraint, seed)
+    return "\n\n\n".join(_page(f, record, store.search_log(f.cell, record.seed)) for f, record in found)
+
+
+def incumbent(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> Figure:
+    """The network that a run found, as a picture. Raises StoreError if it found none, or its space has no networks."""
+    f, record = _found(store, method, bench, constraint, seed)[0]
+    rows = _rows(f, record)
+    feasible = rows[rows["feasible"]]
+    if not len(feasible):
+        raise StoreError(f"this run found nothing feasible among its {len(rows)} evaluations: there is nothing to draw")
+    values = json.loads(feasible.iloc[int(feasible["objective"].argmin())]["configuration"])
+    if not networks.is_network(values):
+        raise StoreError(f"what {bench} searches are no graphs of layers: there is nothing to draw")
+    return networks.draw(values)
+
+
+def _found(
+    store: Store, method: str, bench: str, constraint: str | None, seed: int
+) -> list[tuple[Fragment, RunRecord]]:
+    fragments = store.fragments()
+    if not fragments:
+        raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
+    for name, value in (("method", method), ("bench", bench), ("constraint", constraint)):
+        allowed = sorted({getattr(f.cell, name) for f in fragments})
+        if value is None and len(allowed) > 1:
+            raise StoreError(
+                f"{store.folder} has runs of {method} on {bench} under several constraints: add one of "
+                + "; ".join(f"--constrain '{label}'" for label in allowed)
+            )
+        fragments = [f for f in fragments if value is None or getattr(f.cell, name) == value]
+        if not fragments:
+            raise _unknown(store, name, str(value), allowed)
+    found = [(f, record) for f in fragments for record in f.runs if record.seed == seed]
+    if not found:
+        seeds = sorted({record.seed for f in fragments for record in f.runs})
+        raise StoreError(f"{store.folder} has no such run with seed {seed}; its seeds lie in {seeds[0]} … {seeds[-1]}")
+    return found
+
+
+def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreError:
+    suggestion = nearest(value, allowed)
+    return StoreError(f"{store.folder} has no runs of the {kind} {value!r}{suggestion}; allowed: {'; '.join(allowed)}")
+
+
+def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
+    cell, setting = fragment.cell, fragment.cell.setting
+    rows = _rows(fragment, record)
+    parameters = ", ".join(f"{name}={value}" for name, value in cell.parameters)
+    versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
+    head = [
+        f"{cell.method} on {cell.bench}, {cell.constraint}, seed {record.seed} (run {cell.run_id(record.seed)})",
+        f"Budget: {cell.protocol}. Method: version {cell.method_version}{f', {parameters}' if parameters else ''}.",
+        f"Computed {record.began} to {record.ended} with {versions}; "
+        f"commit {fragment.provenance['commit'] or 'unknown'}.",
+    ]
+    parts = ["\n".join(head), *_outcome(fragment, rows)]
+    steps = rows[rows["feasible"] & (rows["incumbent"] != rows["incumbent"].shift())]
+    if len(steps):
+        parts.append("Incumbent steps\n" + _steps(steps, setting.objective))
+        last = json.loads(steps["configuration"].iloc[-1])
+        if networks.is_network(last):
+            parts.append("The network\n" + "\n".join(networks.lines(last)))
+    times = [*_time(rows, record, cell.workers), *_search(log)]
+    parts.append("Where the time went\n" + "\n".join(times))
+    if record.failed_evaluations:
+        parts.append(f"{record.failed_evaluations} failed evaluations, the first: {record.first_reason}")
+    if record.failure:
+        parts.append(f"Stopped early: {record.failure}")
+    width = min(100, shutil.get_terminal_size().columns)
+    return "\n\n".join(_wrapped(part, width) for part in parts)
+
+
+def _rows(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
+    """The evaluations of a run."""
+    before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
+    start = sum(run.rows for run in fragment.runs[:before])
+    try:
+        rows: pd.DataFrame = fragment.table().slice(start, record.rows).to_pandas()
+    except Torn as error:
+        raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
+    return rows.iloc[:-1] if record.failure else rows  # the closing row of a failed run is no evaluation
+
+
+def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
+    setting = fragment.cell.setting
+    if setting.bounds:
+        yield "Constraints: " + ", ".join(setting.bounds)
+    feasible = rows[rows["feasible"]]
+    if not len(feasible):
+        yield f"No feasible evaluation among {len(rows)}."
+        return
+    first, best = feasible.iloc[0], feasible.iloc[int(feasible["objective"].argmin())]
+    regret = ""
+    if setting.oracle is not None:
+        percent = f", {100 * (best['objective'] - setting.oracle) / setting.oracle:.3g} %" if setting.oracle > 0 else ""
+        regret = f"; oracle {setting.oracle:.7g}, regret {best['objective'] - setting.oracle:.4g}{percent}"
+    lines = [
+        f"Best {setting.objective}: {best['objective']:.7g} {setting.unit}".rstrip()
+        + f" (evaluation {best['evaluation']}{regret})",
+        f"Feasible: {len(feasible)} of {len(rows)} evaluations ({100 * len(feasible) / len(rows):.0f} %), the first at "
+        f"evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
+    ]
+    others = [c for c in rows.columns if c.startswith("metric.") and c.removeprefix("metric.") not in setting.held_out]
+    known = [f"{c.removeprefix('metric.')} {best[c]:,.5g}" for c in others if c != f"metric.{setting.objective}"]
+    lines += [f"There: {', '.join(known)}"] if known else []
+    lines += [f"{name} there (test split, reported only): {best[f'metric.{name}']:.7g}" for name in setting.held_out]
+    yield "\n".join(lines)
+
+
+def _steps(steps: pd.DataFrame, objective: str) -> str:
+    shown = pd.DataFrame(
+        {
+            "evaluation": steps["evaluation"].astype(str),
+            "after [s]": steps["finished"].map("{:,.5g}".format),
+            objective: steps["objective"].map("{:.6g}".format),
+            "configuration (what changed)": _changes([json.loads(text) for text in steps["configuration"]]),
+        }
+    )
+    rows = [list(shown.columns), *shown.to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    numbers = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))[:-1] for row in rows]
+    left = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    return "\n".join(f"{line[:left]}{row[-1]}" for line, row in zip(numbers, rows, strict=True))
+
+
+def _changes(configurations: list[dict[str, Any]]) -> list[str]:
+    """The first configuration, and what each later one has otherwise than the one before it."""
+    found = []
+    for before, now in zip([{}, *configurations], configurations, strict=False):
+        if networks.is_network(now):
+            found.append(f"a network of {len(now['labels'])} layers and {len(now['edges'])} edges")
+            continue
+        changed = [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
+        gone = [f"no {name}" for name in before if name not in now]
+        found.append(" ".join([*changed, *gone]) or "the same, evaluated again")
+    return found
+
+
+def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
+    took = rows["finished"] - rows["started"]
+    end = rows["finished"].max() if len(rows) else 0.0
+    if len(rows) and end > 0:
+        longest = rows.iloc[int(took.argmax())]
+        yield (
+            f"  clock: {end:,.5g} s to the end of the last evaluation; {workers} worker{'s' if workers > 1 else ''} "
+            f"busy {100 * took.sum() / (workers * end):.0f} %"
+        )
+        yield (
+            f"  evaluations: {took.mean():,.4g} s each; the longest, evaluation {longest['evaluation']}, "
+            f"{took.max():,.4g} s"
+        )
+    thinking = rows["thinking"]
+    if len(rows):
+        yield f"  method: {thinking.sum():.3g} s measured, {1000 * thinking.mean():.3g} ms an evaluation"
+    seconds = (datetime.fromisoformat(record.ended) - datetime.fromisoformat(record.began)).total_seconds()
+    yield f"  here: {seconds:.3g} s of wall-clock time"
+
+
+def _search(log: pa.Table | None) -> Iterable[str]:
+    """Of a method that searches before it proposes anything: how long that took."""
+    if log is None:
+        return
+    seconds = [
+        v
+        for quantity, v in zip(*log.select(["quantity", "value"]).to_pydict().values(), strict=True)
+        if quantity == "seconds"
+    ]
+    if seconds:
+        yield f"  search: {len(seconds)} epochs, {sum(seconds):,.4g} s of the clock, before the first evaluation"
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False) if len(line) > width else line
+        for line in text.splitlines()
+    )
