@@ -41,6 +41,11 @@ class Oracle(NamedTuple):
     """Share of the table's (configuration, repetition) rows that satisfy the constraints, in [0, 1]."""
     median: float
     """Half of everything feasible is better: what one random feasible draw gives."""
+    best_mean: float
+    """Best objective of the configurations that satisfy the constraints, both by the mean over repetitions; NaN where
+    none does."""
+    worst_mean: float
+    """Worst objective of the same configurations."""
     noise: float
     """Repetition noise where searches end: the median, over the best tenth of the feasible configurations, of the
     standard deviation of a configuration's repetitions; NaN where none has two feasible repetitions."""
@@ -119,6 +124,13 @@ class Benchmark(ABC):
     def known(self, column: int, configuration: Configuration) -> float:
         """The value of a cheap metric, without an evaluation; NaN for what is infeasible before training."""
         raise UsageError(f"{self.name} does not know {self.metrics[column].name} before training")
+
+    def mean_metrics(self, configuration: Configuration) -> tuple[float, ...] | None:
+        """The mean over repetitions of every metric, by which a configuration is scored; never told to a method.
+
+        NaN for a configuration without data. None, the default, where a benchmark knows no means.
+        """
+        return None
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.float64] | None:
         """The metrics that `evaluate` gives for many configurations, shape (configurations, metrics).

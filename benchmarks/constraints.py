@@ -6,7 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -71,8 +74,12 @@ class Bound:
     upper: bool
     """True: feasible iff value <= limit. False: feasible iff value >= limit."""
 
-    def holds(self, value: float) -> bool:
-        """Whether a value is feasible; NaN is not."""
+    @overload
+    def holds(self, value: float) -> bool: ...
+    @overload
+    def holds(self, value: NDArray[np.float64]) -> NDArray[np.bool_]: ...
+    def holds(self, value: float | NDArray[np.float64]) -> bool | NDArray[np.bool_]:
+        """Whether a value, or each of an array, is feasible; NaN is not."""
         return value <= self.limit if self.upper else value >= self.limit
 
     def violation(self, value: float) -> float:

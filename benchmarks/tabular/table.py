@@ -90,6 +90,19 @@ class TabularBenchmark(Benchmark):
             return super().known(column, configuration)
         return float(self.values[self.space.index(configuration), 0, column])
 
+    @cached_property
+    def _mean_rows(self) -> Array:
+        """The mean over repetitions of every metric, shape (configurations, metrics)."""
+        return np.stack([self.means(column) for column in range(len(self.metrics))], axis=1)
+
+    def mean_metrics(self, configuration: Configuration) -> tuple[float, ...]:
+        return tuple(self._mean_rows[self.space.index(configuration)].tolist())
+
+    def mean_metrics_block(self, block: Block) -> Array:
+        """The means that `mean_metrics` gives for many configurations, shape (configurations, metrics)."""
+        rows: Array = self._mean_rows[block]
+        return rows
+
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
         if not counts.all():
@@ -135,11 +148,16 @@ class TabularBenchmark(Benchmark):
         for bound in bounds:
             feasible = self._apply(bound, feasible)
         objective = self._rows[feasible, 0]
+        means = self._mean_rows[np.isfinite(self._mean_rows[:, 0])]
+        for bound in bounds:
+            means = means[bound.holds(means[:, bound.column])]
         return Oracle(
             best=float(objective.min()),
             worst=float(objective.max()),
             feasible_share=len(objective) / rows,
             median=float(np.median(objective)),
+            best_mean=float(means[:, 0].min()) if len(means) else math.nan,
+            worst_mean=float(means[:, 0].max()) if len(means) else math.nan,
             noise=self._noise(feasible),
         )
 

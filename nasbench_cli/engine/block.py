@@ -50,10 +50,12 @@ def run_block(
         return None
     asks, workers, started, finished = _schedule(costs, cell.workers)
     metrics = metrics[asks]
-    feasible = np.ones(n, bool)
-    for bound in bounds:
-        values = metrics[:, bound.column]
-        feasible &= values <= bound.limit if bound.upper else values >= bound.limit
+    means = benchmark.mean_metrics_block(block[asks])
+    feasible, score_feasible = (
+        np.logical_and.reduce([bound.holds(values[:, bound.column]) for bound in bounds], initial=True)
+        & np.ones(n, bool)
+        for values in (metrics, means)
+    )
     best = np.minimum.accumulate(np.where(feasible, metrics[:, 0], np.inf))
     return {
         "evaluation": np.arange(1, n + 1),
@@ -68,6 +70,8 @@ def run_block(
         "status": np.full(n, "ok", object),
         "reason": np.full(n, "", object),
         "metrics": metrics,
+        "score": means[:, 0],
+        "score_feasible": score_feasible.astype(object),
     }
 
 

@@ -165,6 +165,8 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         worst=oracle.worst if oracle else None,
         feasible_share=oracle.feasible_share if oracle else None,
         median=oracle.median if oracle else None,
+        score_oracle=oracle.best_mean if oracle and math.isfinite(oracle.best_mean) else None,
+        score_worst=oracle.worst_mean if oracle and math.isfinite(oracle.worst_mean) else None,
         noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
         held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
         reference=benchmark.reference,

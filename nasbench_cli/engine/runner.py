@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from datetime import UTC, datetime
 from time import perf_counter
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.workers import (
@@ -41,7 +44,7 @@ def run(
 ) -> Trajectory:
     """Computes one run of a cell.
 
-    The method and the benchmark draw from separate streams spawned from `seed`; so the trajectory is a function of
+    The method and the benchmark draw from separate streams (`_streams`); so the trajectory is a function of
     (cell, seed), wherever and in whatever company it is computed.
 
     Args:
@@ -51,10 +54,10 @@ def run(
     """
     began = _now()
     if isinstance(benchmark, TabularBenchmark):
-        columns = run_block(cell, spec, benchmark, bounds, *_streams(seed))
+        columns = run_block(cell, spec, benchmark, bounds, *_streams(cell, seed))
         if columns is not None:
             return Trajectory(seed, columns, "", began, _now())
-    columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(seed))
+    columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(cell, seed))
     return Trajectory(seed, columns, failure, began, _now(), log)
 
 
@@ -66,9 +69,15 @@ def died(cell: Cell, seed: int, reason: str) -> Trajectory:
     return Trajectory(seed, to_columns([row], metrics), reason, now, now)
 
 
-def _streams(seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
-    """The random streams of a run, at their beginnings: the method's and the benchmark's."""
-    method, benchmark = np.random.SeedSequence(seed).spawn(2)
+def _streams(cell: Cell, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
+    """The random streams of a run, at their beginnings: the method's and the benchmark's.
+
+    They derive from the seed, the benchmark and the constraint: methods are paired inside a setting, and settings are
+    independent of each other. (From the seed alone, settings would repeat each other's proposals, and tests over
+    settings would find differences between identical methods in a third of all reports.)
+    """
+    setting = hashlib.sha256(json.dumps([cell.bench, cell.constraint]).encode()).digest()
+    method, benchmark = np.random.SeedSequence((seed, int.from_bytes(setting[:16], "little"))).spawn(2)
     return np.random.default_rng(method), EvaluationSeeds(benchmark)
 
 
@@ -129,7 +138,7 @@ class _Search:
 
     def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
         self.rows: list[Row] = []
-        self._space, self._bounds, self._workers = benchmark.space, bounds, workers
+        self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
         self._evals = MAX_EVALUATIONS if cell.evals is None else cell.evals
         self._seconds = math.inf if cell.seconds is None else cell.seconds
         self._unbounded = cell.evals is None
@@ -208,10 +217,18 @@ class _Search:
                 status,
                 reason,
                 metrics,
+                *self._score(pending.configuration),
             )
         )
         if failure is not None:
             raise failure
+
+    def _score(self, configuration: Configuration) -> tuple[float, bool | None]:
+        """What the row's configuration is worth by its means: its objective, and whether it is feasible."""
+        means = self._benchmark.mean_metrics(configuration)
+        if means is None:
+            return math.nan, None
+        return means[0], math.isfinite(means[0]) and all(bound.holds(means[bound.column]) for bound in self._bounds)
 
     def _seen(self, evaluation: Evaluation) -> Evaluation:
         """What the method may know of an evaluation: nothing measured on a test split."""

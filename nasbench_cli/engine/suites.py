@@ -16,6 +16,8 @@ from nasbench.methods import MethodSpec
 
 T = TypeVar("T")
 
+SCORES = ("mean", "observed")
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -25,6 +27,8 @@ class Suite:
     title: str = ""
     checkpoints: tuple[int, ...] = ()
     baseline: str | None = None
+    score: str = "mean"
+    """What a report compares on tables: the incumbent's `mean` over repetitions, or its `observed` value."""
 
     def without(self, names: Sequence[str]) -> Suite:
         """The suite without some methods, by name or label. Raises UsageError for one it does not have."""
@@ -44,7 +48,12 @@ class Suite:
     @property
     def wishes(self) -> dict[str, Any]:
         """For the report; empty for a grid that comes from flags."""
-        facts = {"title": self.title, "checkpoints": list(self.checkpoints), "baseline": self.baseline}
+        facts = {
+            "title": self.title,
+            "checkpoints": list(self.checkpoints),
+            "baseline": self.baseline,
+            "score": self.score,
+        }
         return facts if self.title else {}
 
 
@@ -103,6 +112,13 @@ def check_benchmark(name: str) -> str:
     return name
 
 
+def check_score(name: str) -> str:
+    """What a report may compare: `mean` or `observed`. Raises UsageError for anything else."""
+    if name not in SCORES:
+        raise unknown("score", str(name), SCORES)
+    return name
+
+
 def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
     """`KIND:FILE[@STEPS]` with the column to predict. Raises UsageError if no name is of a benchmark on a file."""
     if not any(":" in name for name in names):
@@ -132,7 +148,7 @@ class _Reader:
     """Turns the keys of one file into a suite, and says where a wrong one stands."""
 
     _GRID = ("methods", "benchmarks", "constraints", "seeds", "evals", "budget_seconds", "workers", "charge_thinking")
-    _TOP = ("title", "checkpoints", "baseline", "grid")
+    _TOP = ("title", "checkpoints", "baseline", "score", "grid")
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines = path, text.splitlines()
@@ -152,6 +168,7 @@ class _Reader:
             title=self._typed("title", facts.get("title", self._path.stem), str) or self._path.stem,
             grids=tuple(self._grid(number, shared, grid) for number, grid in enumerate(grids)),
             checkpoints=self._parse("checkpoints", _ascending, checkpoints),
+            score=self._parse("score", check_score, facts.get("score", "mean")),
         )
         self._block = (0, 0)
         longest = [grid.protocol.evals for grid in suite.grids]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-SCHEMA_VERSION = 1
-"""Of the columns and the metadata below; part of a run's identity."""
+SCHEMA_VERSION = 2
+"""Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.
+
+2: a run's streams depend on its benchmark and constraint too, and each row has a score."""
 
 
 class Row(NamedTuple):
@@ -39,6 +42,12 @@ class Row(NamedTuple):
     reason: str
     metrics: tuple[float, ...]
     """Every metric of the benchmark, in the cell's order; NaN unless the status is ok."""
+    score: float = math.nan
+    """Objective of this row's configuration by the mean over the table's repetitions; never told to a method. NaN where
+    there is no such mean: on live benchmarks, and for configurations that the table lacks."""
+    score_feasible: bool | None = None
+    """Whether this row's configuration satisfies the constraints by the means over the table's repetitions; None where
+    the benchmark knows no means."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,8 @@ _DTYPES: dict[str, Any] = {
     "status": object,
     "reason": object,
     "metrics": np.float64,
+    "score": np.float64,
+    "score_feasible": object,
 }
 
 
@@ -104,6 +115,10 @@ class Setting:
     """Median objective of all that is feasible; None where it cannot be known."""
     noise: float | None = None
     """Standard deviation of the objective between repetitions of one good configuration; None where unknown."""
+    score_oracle: float | None = None
+    """Best score of all configurations that are feasible by their means; None where it cannot be known."""
+    score_worst: float | None = None
+    """Worst score of all configurations that are feasible by their means; None where it cannot be known."""
     held_out: tuple[str, ...] = ()
     """Metrics measured on a test split: reported at the incumbent, never selected on."""
     reference: bool = False
@@ -198,6 +213,8 @@ def schema(metrics: tuple[str, ...]) -> pa.Schema:
         ("thinking", real),
         ("status", text),
         ("reason", text),
+        ("score", real),
+        ("score_feasible", pa.bool_()),
         ("run", text),
     ]
     return pa.schema(columns + [(f"metric.{name}", real) for name in metrics])
