@@ -44,7 +44,7 @@ def test_the_suite_of_the_readme_is_one(nasbench: Callable[..., Printed], tmp_pa
 
 
 def test_every_option_the_readme_names_exists(nasbench: Callable[..., Printed]) -> None:
-    commands = ["list", "show", "distance", "run", "status", "report", "bench", "tabulate", "data fetch"]
+    commands = ["list", "show", "show-run", "distance", "run", "status", "report", "bench", "tabulate", "data fetch"]
     commands += ["import table", "import nas-bench-201", "plan", "check", ""]
     known = " ".join(nasbench(*command.split(), "--help").out for command in commands)
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))

@@ -8,11 +8,31 @@ from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
+from nasbench.cli.commands import completion
+from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import open_benchmark
+from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import METHODS
 
 
-def check(name: str, bench: str | None) -> bool:
+@click.command()
+@click.argument(
+    "name",
+    metavar="METHOD[:OPTION=VALUE,…]|BENCHMARK",
+    shell_complete=completion.either,
+)
+@click.option("--bench", metavar="NAME", help="What to try a method on.  [default: one that it fits]")
+@takes_data_dir
+def check(name: str, bench: str | None) -> int:
+    """Try whether a method or a benchmark, a plug-in of yours above all, keeps the promises that the harness relies on.
+
+    Same seed, same result; exact resume; workers that finish in any order; failed evaluations; constraints; foreign
+    configurations; JSON and back; no global random state. `nasbench.cli.checks` has the same for your own tests.
+    """
+    return DONE if print_checks(name, bench) else SOME_FAILED
+
+
+def print_checks(name: str, bench: str | None) -> bool:
     """Prints what a method or a benchmark keeps of its promises; returns whether it is everything.
 
     Raises UsageError for a name there is not, a method that fits no benchmark here, or data that are missing.

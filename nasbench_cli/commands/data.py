@@ -12,8 +12,44 @@ from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images import DATASETS, medmnist
 from nasbench.benchmarks.images.medmnist import DataFile
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.cli.commands.catalogue import table
+from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.progress import Progress
+from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.cli.layout import table
+
+
+@click.group()
+def data() -> None:
+    """Fetch and check the images that live benchmarks train on; nothing else here uses the network."""
+
+
+@data.command("list")
+@takes_data_dir
+def data_list() -> None:
+    """List the data sets, and where their files are."""
+    listing()
+
+
+@data.command("fetch")
+@click.argument("names", nargs=-1, metavar="NAME…")
+@click.option("--all", "everything", is_flag=True, help="All of MedMNIST.")
+@takes_data_dir
+def data_fetch(names: tuple[str, ...], everything: bool) -> None:
+    """Download MedMNIST's official files into $NASBENCH_DATA, or your data directory, and check them.
+
+    An interrupted download is continued by the same command.
+    """
+    if bool(names) == everything:
+        raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join(medmnist.files())}")
+    fetch(names or list(medmnist.files()))
+
+
+@data.command("verify")
+@click.argument("names", nargs=-1, metavar="[NAME…]")
+@takes_data_dir
+def data_verify(names: tuple[str, ...]) -> int:
+    """Compare the files that are here, or those named, with the official MD5s."""
+    return DONE if verify(names) else SOME_FAILED
 
 
 def listing() -> None:

@@ -5,14 +5,29 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import numpy as np
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import read
-from nasbench.cli.commands.catalogue import table
+from nasbench.cli.layout import table
 from nasbench.methods.nasbot.families import FAMILIES
-from nasbench.methods.nasbot.otmann import Encoded, distance, matching
+from nasbench.methods.nasbot.otmann import Encoded, matching
+from nasbench.methods.nasbot.otmann import distance as otmann
+
+
+@click.command()
+@click.argument("one", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option("--nu", type=float, default=0.5, show_default=True, help="Weight of the structural penalty.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
+    """Print OTMANN's distance between two networks (NASBOT, section 3): its penalties, and which layers are matched.
+
+    A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, of a cnn, strides.
+    """
+    click.echo(compare(one, other, nu, as_json))
 
 
 def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
@@ -23,7 +38,7 @@ def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
     if graphs[0].kind != graphs[1].kind:
         raise UsageError(f"{one} is a {graphs[0].kind} and {other} a {graphs[1].kind}: they cannot be compared")
     a, b = (Encoded(graph, FAMILIES[graph.kind]) for graph in graphs)
-    found, plan = distance(a, b, [nu]), matching(a, b, nu)
+    found, plan = otmann(a, b, [nu]), matching(a, b, nu)
     pairs = [(int(i), int(j), float(plan.flow[i, j])) for i, j in np.argwhere(plan.flow > 1e-9 * (a.mass + b.mass))]
     penalties = {"labels": plan.labels, "structure": plan.structure, "unmatched": plan.unmatched}
     if as_json:

@@ -14,12 +14,39 @@ from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
 
 
-def import_table(data: Path, spec: Path) -> None:
+@click.group("import")
+def import_() -> None:
+    """Make a benchmark of a table you have; it is kept in $NASBENCH_DATA, or your data directory."""
+
+
+@import_.command("table", short_help="A CSV or Parquet file of your own.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--spec", type=click.Path(path_type=Path), required=True, metavar="TOML", help="What its columns are.")
+def import_table(file: Path, spec: Path) -> None:
+    """Make a benchmark of a CSV (also compressed) or Parquet file.
+
+    The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
+    """
+    convert_table(file, spec)
+
+
+@import_.command("nas-bench-201", short_help="The official NAS-Bench-201 or NATS-Bench file.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--trust", is_flag=True, help="Open a file that is not a released one: a pickle can run any code.")
+def import_nasbench201(file: Path, trust: bool) -> None:
+    """Give nb201-cifar10, -cifar100 and -imagenet16 test errors, FLOPs and every epoch.
+
+    FILE is NAS-Bench-201-v1_1-096897.pth, or NATS-tss-v1_0-3ffb9.pickle.pbz2.
+    """
+    convert_nasbench201(file, trust)
+
+
+def convert_table(data: Path, spec: Path) -> None:
     """Imports a table of the user's own."""
     _save(own.read_table(data, spec))
 
 
-def import_nasbench201(path: Path, trust: bool) -> None:
+def convert_nasbench201(path: Path, trust: bool) -> None:
     """Imports an official NAS-Bench-201 or NATS-Bench file."""
     if path.is_file():
         click.echo(

@@ -8,14 +8,39 @@ from typing import Any
 
 import click
 
-from nasbench.cli.commands.catalogue import table
+from nasbench.cli.commands import completion
+from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs, span
 from nasbench.cli.engine.plan import PlannedCell, expand, gpu, open_benchmark
-from nasbench.cli.engine.suites import Shard, Suite
+from nasbench.cli.engine.suites import Shard, Suite, load_suite
+from nasbench.cli.layout import table
 from nasbench.results import Store
 
 
-def plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
+@click.command()
+@click.argument("suite", type=click.Path(path_type=Path), shell_complete=completion.suites)
+@click.option(
+    "--store",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="What is there already, and measured costs.  [default: runs/SUITE]",
+)
+@click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
+@takes_shard
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@takes_data_dir
+def plan(suite: Path, folder: Path | None, without: tuple[str, ...], shard: str | None, as_json: bool) -> None:
+    """Say how many runs a suite has, what they take on one core, how much they store, and what is there already.
+
+    Times are the medians of the runs that the store has; for the others what methods and benchmarks state.
+    """
+    wanted = load_suite(suite).without(without)
+    part = None if shard is None else Shard.parse(shard)
+    print_plan(wanted, folder or Path("runs") / suite.stem, part, as_json)
+
+
+def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
     """Prints runs, hours and storage of a suite by method and benchmark, and what the store has of it."""
     store = Store.open(folder) if folder.exists() else None
     planned = expand(suite.grids)

@@ -17,6 +17,7 @@ from nasbench.methods import MethodSpec
 T = TypeVar("T")
 
 SCORES = ("mean", "observed")
+_OURS = Path(__file__).parents[2] / "suites"
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,14 @@ def check_benchmark(name: str) -> str:
     return name
 
 
+def method_label(method: str) -> str:
+    """A method as stores name it; one that is no longer installed may still be in a store."""
+    try:
+        return MethodSpec.parse(method).label
+    except UsageError:
+        return method
+
+
 def check_score(name: str) -> str:
     """What a report may compare: `mean` or `observed`. Raises UsageError for anything else."""
     if name not in SCORES:
@@ -126,22 +135,39 @@ def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
     return tuple(re.sub(r"(@\d+)?$", rf":{target}\1", name, count=1) if ":" in name else name for name in names)
 
 
+def suite_files() -> list[Path]:
+    """The suites of the folder `suites` here, or else those that come with nasbench."""
+    here = Path("suites")
+    return sorted((here if here.is_dir() else _OURS).glob("*.toml"))
+
+
 def load_suite(path: Path) -> Suite:
-    """Reads a suite file. Raises UsageError that names the file, the line and the key of what is wrong."""
-    if path.suffix != ".toml" and not path.exists():
-        # `quick` is suites/quick.toml, as `nasbench list` names it; any other path may lack its suffix.
-        path = (Path("suites") / path if path.parent == Path() else path).with_suffix(".toml")
+    """Reads a suite file; `quick` is suites/quick.toml, here or of those that come with nasbench.
+
+    Raises UsageError that names the file, the line and the key of what is wrong.
+    """
+    path = _found(path)
     try:
         text = path.read_text()
         facts = tomllib.loads(text)
     except OSError as error:
-        here = ", ".join(sorted(p.stem for p in Path("suites").glob("*.toml"))) or "none"
-        raise UsageError(f"cannot read the suite {path}: {error.strerror}; suites in suites/: {here}") from None
+        known = ", ".join(p.stem for p in suite_files()) or "none"
+        raise UsageError(f"cannot read the suite {path}: {error.strerror}; known suites: {known}") from None
     except UnicodeDecodeError:
         raise UsageError(f"the suite {path} is not a text file") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"the suite {path} is not TOML: {error}") from None
     return _Reader(path, text).suite(facts)
+
+
+def _found(path: Path) -> Path:
+    """The file that is meant: a path may lack its suffix, a name or suites/NAME.toml may be one of ours."""
+    if path.exists():
+        return path
+    if path.suffix != ".toml":
+        path = (Path("suites") / path if path.parent == Path() else path).with_suffix(".toml")
+    ours = _OURS / path.name
+    return ours if not path.exists() and path.parent == Path("suites") and ours.exists() else path
 
 
 class _Reader:

@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import training
 from nasbench.benchmarks.training.augmentation import Batch
 from nasbench.benchmarks.training.recipes import RECIPES
-from nasbench.cli.commands.catalogue import table
+from nasbench.cli.layout import table
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Weights, ZerothOrder, gradients
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
 from nasbench.methods.oneshot.settings import DEPTH, KERNELS

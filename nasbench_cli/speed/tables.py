@@ -26,10 +26,10 @@ from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.figures import figure_4
-from nasbench.cli.commands.catalogue import table
 from nasbench.cli.engine import executors
 from nasbench.cli.engine.batches import batches
 from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark, provenance
+from nasbench.cli.layout import table
 from nasbench.cli.speed import training as training_speed
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.results import Store

@@ -14,8 +14,8 @@ from nasbench.benchmarks.images import DATASETS, ImageBenchmark
 from nasbench.benchmarks.images.spaces import ProgramSpace
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.cli.commands.catalogue import table
 from nasbench.cli.engine.plan import provenance
+from nasbench.cli.layout import table
 
 _EPOCHS = 3
 _ARCHITECTURES = 6

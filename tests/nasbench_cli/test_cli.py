@@ -90,9 +90,9 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
     [
         (
             ["runn"],
-            r"Did you mean 'run'\? Allowed: list, show, distance, run, plan, check, status, report, import, tabulate, ",
+            r"Did you mean 'run'\? Allowed: list, show, run, status, report, show-run, plan, check, import, ",
         ),
-        ([], "give a command: list, show, distance, run"),
+        ([], "give a command: list, show, run, status, report"),
         (["run"], "give a --method and a --bench"),
         ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),
         ([*RUN, "--bench", "nb201-cifar"], "unknown benchmark 'nb201-cifar' .did you mean nb201-cifar10"),

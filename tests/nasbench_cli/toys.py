@@ -146,11 +146,11 @@ class Exits(Careful):
 
 
 class Dies(Careful):
-    """Takes its process down, when it begins with an odd digit."""
+    """Takes its process down in about half of its runs."""
 
     def ask(self) -> Configuration:
         configuration = super().ask()
-        if configuration[0] % 2:
+        if self.asked == 1 and configuration[0] % 2:
             os._exit(9)
         return configuration
 

@@ -1,43 +1,159 @@
-"""What the commands do with a store: compute what is missing, tell its state, report on it."""
+"""`nasbench run`: computes what a store lacks."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import click
 
-from nasbench.benchmarks import UsageError, label, parse_constraints
-from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.cli.commands.catalogue import table
-from nasbench.cli.engine import executors, on_ray
+from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.cli.commands import completion
+from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
+from nasbench.cli.commands.options import takes_data_dir, takes_shard
+from nasbench.cli.engine import executors, on_ray, suites
 from nasbench.cli.engine.batches import batches
 from nasbench.cli.engine.costs import Costs, span
 from nasbench.cli.engine.on_ray import Cluster
-from nasbench.cli.engine.plan import PlannedCell, expand, is_current, open_benchmark, provenance
+from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, open_benchmark, provenance
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.suites import Shard, Suite
+from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import MethodSpec
 from nasbench.results import Store, StoreError
-from nasbench.results.store import content_hash
-from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.journal import drop_failed
-from nasbench.results.store.status import CellStatus
-from nasbench.results.store.status import status as status_of
 
-_MOST_LINES = 24
 _WORTH_SAYING = 30.0  # seconds
 
 
+@click.command()
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME[:OPTION=VALUE,…]",
+    shell_complete=completion.methods,
+    help="A method; repeatable.",
+)
+@click.option(
+    "--bench",
+    "benchmarks",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.benchmarks,
+    help="A benchmark; repeatable.",
+)
+@click.option("--target", metavar="COLUMN", help="Of benchmarks mlp:FILE.csv: the column to predict.")
+@click.option(
+    "--constrain",
+    "constraints",
+    multiple=True,
+    metavar="CONSTRAINT",
+    help="metric<=value, metric>=value, metric@q (the q-quantile), or metric@S, @M, @L (size classes: quantiles 0 to "
+    "0.2, 0.4 to 0.6, 0.8 to 0.95); repeated ones hold together.",
+)
+@click.option("--seeds", metavar="N|A:B", help="Seeds 0 … N-1, or A … B-1.  [default: 10]")
+@click.option(
+    "--evals", type=int, metavar="N", help="Budget: evaluations a run.  [default: 200 unless --budget-seconds]"
+)
+@click.option("--budget-seconds", type=float, metavar="S", help="Budget: seconds on the run's clock.")
+@click.option("--workers", type=int, metavar="W", help="Asynchronous workers of a run.  [default: 1]")
+@click.option("--charge-thinking", is_flag=True, help="Add the method's measured thinking time to the clock.")
+@click.option(
+    "--suite",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    shell_complete=completion.suites,
+    help="Take the grid from a TOML file, or suites/FILE.toml.",
+)
+@click.option(
+    "--store",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where trajectories go.  [default: runs/default, or runs/SUITE]",
+)
+@click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Runs computed at the same time.")
+@click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
+@takes_shard
+@click.option(
+    "--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Who computes."
+)
+@click.option("--address", metavar="ADDRESS", help="Of a Ray cluster: auto, or HOST:PORT.  [default: one begun here]")
+@click.option("--cpus", type=float, metavar="N", help="Of the cluster, a run.  [default: 1, live: one a worker]")
+@click.option(
+    "--gpus", type=float, metavar="N", help="Of the cluster, a run; may be a fraction.  [default: the benchmark's]"
+)
+@click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
+@takes_data_dir
 def run(
+    methods: tuple[str, ...],
+    benchmarks: tuple[str, ...],
+    target: str | None,
+    constraints: tuple[str, ...],
+    seeds: str | None,
+    evals: int | None,
+    budget_seconds: float | None,
+    workers: int | None,
+    charge_thinking: bool,
+    suite: Path | None,
+    folder: Path | None,
+    jobs: int,
+    without: tuple[str, ...],
+    shard: str | None,
+    executor: str,
+    address: str | None,
+    cpus: float | None,
+    gpus: float | None,
+    retry_failed: bool,
+) -> int:
+    """Run methods on benchmarks and store every seed's trajectory.
+
+    What is stored already is not computed again, and an interrupted command continues when it is given again.
+    """
+    flags = [methods, benchmarks, target, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
+    if jobs < 1:
+        raise UsageError(f"jobs must be at least 1, not {jobs}")
+    if suite is not None:
+        if any(flag for flag in flags if flag is not None):
+            raise UsageError(
+                "--suite describes the whole grid: give it alone, or with how to compute it (--store, --jobs, "
+                "--without, --shard, --executor and what belongs to it, --retry-failed)"
+            )
+        wanted = suites.load_suite(suite).without(without)
+    else:
+        if without:
+            raise UsageError("--without leaves methods of a --suite out: here, name only the methods you want")
+        if not methods or not benchmarks:
+            raise UsageError("give a --method and a --bench (see `nasbench list`), or a --suite")
+        if target is not None:
+            benchmarks = suites.with_target(benchmarks, target)
+        grid = Grid(
+            methods=tuple(map(MethodSpec.parse, methods)),
+            benchmarks=tuple(map(suites.check_benchmark, benchmarks)),
+            constraints=(parse_constraints(constraints),),
+            seeds=suites.parse_seeds(10 if seeds is None else seeds),
+            protocol=Protocol(
+                evals=200 if evals is None and budget_seconds is None else evals,
+                seconds=budget_seconds,
+                workers=1 if workers is None else workers,
+                charge_thinking=charge_thinking,
+            ),
+        )
+        wanted = suites.Suite(grids=(grid,))
+    folder = folder or Path("runs") / (suite.stem if suite else "default")
+    part = None if shard is None else suites.Shard.parse(shard)
+    if executor != "ray" and any(option is not None for option in (address, cpus, gpus)):
+        raise UsageError("--address, --cpus and --gpus are for --executor ray")
+    cluster = Cluster(address, cpus, gpus) if executor == "ray" else None
+    return SOME_FAILED if compute(wanted, folder, jobs, retry_failed, part, cluster) else DONE
+
+
+def compute(
     suite: Suite,
     folder: Path,
     jobs: int,
@@ -85,7 +201,7 @@ def run(
         click.echo(
             f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s ({rate}), stored in {folder}"
         )
-    _say_notices(store)
+    say_notices(store)
     stored = store.runs()
     failures = [
         (p.cell.method, p.cell.bench, p.cell.constraint, found[seed])
@@ -93,92 +209,11 @@ def run(
         for seed in p.seeds
         if seed in found and found[seed].failed
     ]
-    _say_failures(failures)
+    say_failures(failures)
     absent = sum(seed not in stored.get(p.cell.id, {}) for p in planned for seed in p.seeds)
     if absent:
         click.echo(f"{absent} runs are still missing: give the same command again", err=True)
     return bool(failures or absent)
-
-
-def status(folder: Path, as_json: bool) -> None:
-    """Prints the state of every cell of a store, what is wrong with its files, and how to finish it."""
-    store = Store.open(folder)
-    digest = content_hash(store)  # reads and verifies every row: what is torn is missing from here on
-    cells = status_of(store, is_current)
-    if as_json:
-        facts = {"cells": [_facts(c) for c in cells], "contents": digest, "notices": store.notices}
-        click.echo(json.dumps(facts, indent=2))
-        return
-    rows = [("method", "benchmark", "constraint", "protocol", "runs", "state")]
-    for c in cells:
-        details = [f"{len(c.failed)} failed"] if c.failed else []
-        details += [f"{c.begun} begun"] if c.begun else []
-        state = f"{c.state} ({', '.join(details)})" if details else c.state
-        runs = f"{len(c.stored)}/{len(c.asked)}"
-        rows.append((c.cell.method, c.cell.bench, c.cell.constraint, c.cell.protocol, runs, state))
-    click.echo(table(rows))
-    counts = Counter(c.state for c in cells)
-    states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing asked for"
-    click.echo(f"\n{len(cells)} cells: {states}; contents sha256:{digest}")
-    _say_notices(store)
-    _say_failures([(c.cell.method, c.cell.bench, c.cell.constraint, run) for c in cells for run in c.failed])
-    _say_finish(cells, folder)
-
-
-def report(
-    folders: Sequence[Path],
-    out: Path,
-    baseline: str | None,
-    checkpoints: tuple[int, ...] | None,
-    protocol: str | None,
-    formats: str,
-) -> None:
-    """Writes the report of some stores, taken together, and prints its tables."""
-    from nasbench.results.report.report import FORMATS, write  # draws plots: heavy
-
-    wanted = [f for f in FORMATS if f in formats.split(",")]
-    strange = [f for f in formats.split(",") if f not in FORMATS]
-    if strange:
-        raise unknown("format", strange[0], FORMATS)
-    stores = [Store.open(folder) for folder in folders]
-    written = write(
-        stores, out, None if baseline is None else _label(baseline), checkpoints, protocol, wanted, is_current
-    )
-    click.echo(written.text)
-    for store in stores:
-        _say_notices(store)
-    page = f"; open {out / 'index.html'}" if "html" in wanted else ""
-    click.echo(f"{len(written.files)} files in {out}{page}")
-
-
-def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
-    """One stored run as text; its network, if it has one, also as a picture in a file."""
-    from nasbench.results.report.single_run import describe, incumbent
-
-    if not seed.isdecimal():
-        raise UsageError(f"a seed is an integer, 0 or more, not {seed!r}")
-    wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
-    run = Store.open(Path(folder)), _label(method), bench, wanted, int(seed)
-    if svg is not None:
-        from nasbench.results.report.plots import render
-
-        svg.write_bytes(render(incumbent(*run), "svg"))
-    return describe(*run)
-
-
-def _label(method: str) -> str:
-    """A method as stores name it; one that is no longer installed may still be in a store."""
-    try:
-        return MethodSpec.parse(method).label
-    except UsageError:
-        return method
-
-
-def _facts(status: CellStatus) -> dict[str, Any]:
-    cell = status.cell
-    names = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint, "protocol": cell.protocol}
-    runs = {"asked": len(status.asked), "stored": len(status.stored), "missing": status.missing, "begun": status.begun}
-    return {**names, "state": status.state, **runs, "failed": [run.seed for run in status.failed]}
 
 
 def _make_ready(planned: list[PlannedCell], folder: Path, retry_failed: bool) -> None:
@@ -208,7 +243,7 @@ def _forget_failed(store: Store, planned: list[PlannedCell]) -> None:
 def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
     wanted = sum(len(p.seeds) for p, _ in missing)
     todo = sum(len(seeds) for _, seeds in missing)
-    if len(missing) <= _MOST_LINES:
+    if len(missing) <= MOST_LINES:
         for p, seeds in missing:
             cached = len(p.seeds) - len(seeds)
             state = "(cached)" if not seeds else f"{cached} (cached), {len(seeds)} to run" if cached else "to run"
@@ -261,36 +296,6 @@ def _is_live(planned: PlannedCell) -> bool:
     return open_benchmark(planned.cell.bench).live
 
 
-def _say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
-    """Names runs that stopped, one by one; runs that went on after failed evaluations, a line a cell."""
-    stopped = [failure for failure in failures if failure[3].failure]
-    for method, bench, constraint, record in stopped[:_MOST_LINES]:
-        where = f"{method} on {bench}, {constraint}, seed {record.seed}"
-        click.echo(f"failed: {where}: stopped: {record.first_reason}", err=True)
-    if len(stopped) > _MOST_LINES:
-        click.echo(f"… and {len(stopped) - _MOST_LINES} more runs that stopped", err=True)
-    cells: dict[tuple[str, str, str], list[RunRecord]] = {}
-    for method, bench, constraint, record in failures:
-        if not record.failure:
-            cells.setdefault((method, bench, constraint), []).append(record)
-    for (method, bench, constraint), records in list(cells.items())[:_MOST_LINES]:
-        evaluations = sum(record.failed_evaluations for record in records)
-        click.echo(
-            f"failed: {method} on {bench}, {constraint}: {evaluations} failed evaluations in {len(records)} runs, "
-            f"seed {records[0].seed} first: {records[0].first_reason}",
-            err=True,
-        )
-    if len(cells) > _MOST_LINES:
-        click.echo(f"… and failed evaluations in {len(cells) - _MOST_LINES} more cells", err=True)
-    if failures:
-        click.echo(f"{len(failures)} runs with failures; once mended, the same command with --retry-failed", err=True)
-
-
-def _say_notices(store: Store) -> None:
-    for notice in dict.fromkeys(store.notices):
-        click.echo(f"notice: {notice}", err=True)
-
-
 def _command() -> str:
     """This command line, without its store, and with the suite's path made good for any folder."""
     words = ["nasbench", *sys.argv[1:]]
@@ -306,14 +311,3 @@ def _command() -> str:
         else:
             kept.append(word)
     return shlex.join(kept)
-
-
-def _say_finish(cells: list[CellStatus], folder: Path) -> None:
-    """How to get what is missing or stale: the commands that asked for it."""
-    commands = dict.fromkeys(command for c in cells for command in c.commands)
-    if commands:
-        click.echo("To finish it:")
-    for command in commands:
-        click.echo(f"  {command} --store {shlex.quote(str(folder))}")
-    if any(c.stale and not c.commands for c in cells):
-        click.echo("Some stale runs belong to no recorded command; they are superseded when asked for again.")

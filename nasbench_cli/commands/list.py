@@ -1,0 +1,103 @@
+"""`nasbench list`: methods, benchmarks and suites, as text or JSON."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+
+import click
+
+from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.commands.show import kind_of
+from nasbench.cli.engine.plan import open_benchmark
+from nasbench.cli.engine.suites import load_suite, suite_files
+from nasbench.cli.layout import table
+from nasbench.methods import METHODS, Method
+from nasbench.methods.spec import option_defaults
+
+
+@click.command("list")
+@click.argument("kind", required=False, type=click.Choice(["methods", "benchmarks", "suites"]))
+@click.option("--matrix", is_flag=True, help="Which method runs on which benchmark, and why not.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@takes_data_dir
+def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
+    """List methods, benchmarks and suites."""
+    click.echo(matrix_of_fits(as_json) if matrix else listing(kind, as_json))
+
+
+def listing(kind: str | None, as_json: bool) -> str:
+    """The names of one kind (or of all three) with a line on each."""
+    makers = {"methods": _methods, "benchmarks": _benchmarks, "suites": _suites}
+    found = {name: make() for name, make in makers.items() if kind in (None, name)}
+    if as_json:
+        return json.dumps(found if kind is None else found[kind], indent=2)
+    parts = []
+    for name, rows in found.items():
+        lines = table([(row["name"], row["summary"]) for row in rows]) or "  none here"
+        parts.append(f"{name}:\n{textwrap.indent(lines, '  ')}")
+    return "\n\n".join(parts)
+
+
+def matrix_of_fits(as_json: bool) -> str:
+    """Which method fits which benchmark; where one does not, why."""
+    misfits = {
+        method: {name: _misfit(METHODS.get(method), name) for name in BENCHMARKS.names()} for method in METHODS.names()
+    }
+    if as_json:
+        return json.dumps({m: {b: why or "fits" for b, why in row.items()} for m, row in misfits.items()}, indent=2)
+    rows = [("", *misfits)]
+    rows += [(name, *("no" if row[name] else "yes" for row in misfits.values())) for name in BENCHMARKS.names()]
+    reasons = {f"{method}: {why}" for method, row in misfits.items() for why in row.values() if why}
+    return "\n".join([table(rows), *sorted(reasons)])
+
+
+def _misfit(method: type[Method], benchmark: str) -> str:
+    try:
+        return method.misfit(open_benchmark(benchmark).space)
+    except UsageError as error:
+        return str(error)
+
+
+def _methods() -> list[dict[str, str]]:
+    rows = []
+    for name in METHODS.names():
+        method = METHODS.get(name)
+        options = ", ".join(f"{option}={default}" for option, (_, default) in option_defaults(method).items())
+        rows.append({"name": name, "summary": _summary(method), "options": options})
+    return rows + _broken(METHODS.broken)
+
+
+def _benchmarks() -> list[dict[str, str]]:
+    rows = []
+    for name in BENCHMARKS.names():
+        try:
+            benchmark = open_benchmark(name)
+        except UsageError as error:
+            rows.append({"name": name, "summary": str(error)})
+            continue
+        kind = kind_of(benchmark)
+        rows.append(
+            {"name": name, "summary": f"{kind}; minimises {benchmark.objective.name}", "family": benchmark.family}
+        )
+    return rows + _broken(BENCHMARKS.broken)
+
+
+def _suites() -> list[dict[str, str]]:
+    rows = []
+    for path in suite_files():
+        try:
+            rows.append({"name": path.stem, "summary": load_suite(path).title, "file": str(path)})
+        except UsageError as error:
+            rows.append({"name": path.stem, "summary": f"unusable: {error}", "file": str(path)})
+    return rows
+
+
+def _broken(broken: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "summary": f"cannot be loaded: {why}"} for name, why in broken.items()]
+
+
+def _summary(item: object) -> str:
+    return (inspect.getdoc(item) or "").partition("\n")[0]

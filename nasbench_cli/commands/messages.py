@@ -1,0 +1,42 @@
+"""What several commands say of a store: its notices, and the failures of its runs."""
+
+from __future__ import annotations
+
+import click
+
+from nasbench.results import Store
+from nasbench.results.store.fragment import RunRecord
+
+MOST_LINES = 24
+"""Lines of one list that are printed; the rest is counted."""
+
+
+def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
+    """Names runs that stopped, one by one; runs that went on after failed evaluations, a line a cell."""
+    stopped = [failure for failure in failures if failure[3].failure]
+    for method, bench, constraint, record in stopped[:MOST_LINES]:
+        where = f"{method} on {bench}, {constraint}, seed {record.seed}"
+        click.echo(f"failed: {where}: stopped: {record.first_reason}", err=True)
+    if len(stopped) > MOST_LINES:
+        click.echo(f"… and {len(stopped) - MOST_LINES} more runs that stopped", err=True)
+    cells: dict[tuple[str, str, str], list[RunRecord]] = {}
+    for method, bench, constraint, record in failures:
+        if not record.failure:
+            cells.setdefault((method, bench, constraint), []).append(record)
+    for (method, bench, constraint), records in list(cells.items())[:MOST_LINES]:
+        evaluations = sum(record.failed_evaluations for record in records)
+        click.echo(
+            f"failed: {method} on {bench}, {constraint}: {evaluations} failed evaluations in {len(records)} runs, "
+            f"seed {records[0].seed} first: {records[0].first_reason}",
+            err=True,
+        )
+    if len(cells) > MOST_LINES:
+        click.echo(f"… and failed evaluations in {len(cells) - MOST_LINES} more cells", err=True)
+    if failures:
+        click.echo(f"{len(failures)} runs with failures; once mended, the same command with --retry-failed", err=True)
+
+
+def say_notices(store: Store) -> None:
+    """Prints each notice of a store once, on standard error."""
+    for notice in dict.fromkeys(store.notices):
+        click.echo(f"notice: {notice}", err=True)

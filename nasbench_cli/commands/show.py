@@ -1,0 +1,118 @@
+"""`nasbench show`: one benchmark or one method, in full."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+import textwrap
+from pathlib import Path
+
+import click
+import numpy as np
+
+from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError
+from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.commands import completion
+from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.plan import open_benchmark
+from nasbench.cli.layout import table
+from nasbench.methods import METHODS, Method
+from nasbench.methods.spec import option_defaults
+
+_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@click.command()
+@click.argument("what", nargs=-1, required=True, metavar="NAME", shell_complete=completion.either)
+@click.option("--constrain", hidden=True)
+@click.option("--svg", type=click.Path(path_type=Path), hidden=True)
+@takes_data_dir
+def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None:
+    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (its options).
+
+    `nasbench show-run` shows one run of a store.
+    """
+    if len(what) == 4:  # what `show-run` does was asked of `show` once
+        from nasbench.cli.commands.show_run import run_page
+
+        click.echo("notice: write `nasbench show-run STORE METHOD BENCH SEED`", err=True)
+        click.echo(run_page(*what, constrain, svg))
+    elif len(what) == 1 and constrain is None and svg is None:
+        click.echo(described(what[0]))
+    else:
+        raise UsageError(
+            "show takes the NAME of a benchmark or method; `nasbench show-run STORE METHOD BENCH SEED` shows a run"
+        )
+
+
+def described(name: str) -> str:
+    """Everything about one benchmark or method. Raises UsageError if the name is neither."""
+    if re.split("[/@]", name)[0] in BENCHMARKS.names():
+        return _show_benchmark(open_benchmark(name))
+    if name in METHODS.names():
+        return _show_method(name, METHODS.get(name))
+    if Path(name).is_dir():
+        raise UsageError(
+            f"{name} is a store: `nasbench show-run {name} METHOD BENCH SEED` shows a run, `nasbench status {name}` "
+            "lists all"
+        )
+    raise unknown("benchmark or method", name, [*BENCHMARKS.names(), *METHODS.names()])
+
+
+def kind_of(benchmark: Benchmark) -> str:
+    """Where its scores come from: computed now, looked up, or computed with a simulated cost."""
+    return "live" if benchmark.live else "table" if isinstance(benchmark, TabularBenchmark) else "simulated"
+
+
+def _show_method(name: str, method: type[Method]) -> str:
+    options = [(o, kind.__name__, str(default)) for o, (kind, default) in option_defaults(method).items()]
+    return "\n\n".join(
+        [
+            f"{name}: {inspect.getdoc(method)}",
+            table([("option", "type", "default"), *options]) if options else "No options.",
+        ]
+    )
+
+
+def _show_benchmark(benchmark: Benchmark) -> str:
+    metrics = [("metric", "unit", "direction", "split", "epoch", "")]
+    for metric in benchmark.metrics:
+        role = "objective" if metric is benchmark.objective else "cheap" if metric.cheap else ""
+        role = "reported only" if metric.held_out else role
+        split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
+        metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
+    parts = [
+        f"{benchmark.name} ({kind_of(benchmark)}, family {benchmark.family})",
+        "Space\n" + table(benchmark.space.describe()),
+        "Metrics\n" + table(metrics),
+        "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
+        f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
+        f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in benchmark.variants)}" if benchmark.variants else "",
+        *(_table_facts(benchmark) if isinstance(benchmark, TabularBenchmark) else []),
+        f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
+    ]
+    width = shutil.get_terminal_size((100, 24)).columns
+    lines = [line for part in parts if part for line in [*part.splitlines(), ""]]
+    wrapped = [textwrap.fill(line, width, subsequent_indent="    ") if len(line) > width else line for line in lines]
+    return "\n".join(wrapped)
+
+
+def _table_facts(benchmark: TabularBenchmark) -> list[str]:
+    counts = benchmark.repetition_counts
+    oracle, objective = benchmark.oracle(()), benchmark.objective
+    repetitions = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    best = f"{oracle.best:.7g} {objective.unit}".rstrip()
+    best_mean = f"{np.nanmin(benchmark.means(0)):.7g} {objective.unit}".rstrip()
+    rows = [("quantile", *(f"@{q}" for q in _QUANTILES), "smallest", "largest")]
+    for column, metric in enumerate(benchmark.metrics):
+        if metric.held_out:
+            continue  # it can be neither constrained nor minimised
+        values = [*(benchmark.quantile(column, q) for q in _QUANTILES), *benchmark.extremes(column)]
+        rows.append((metric.name, *(f"{value:.7g}" for value in values)))
+    return [
+        f"{benchmark.space.size} configurations, {repetitions} repetitions each\n"
+        f"Best {objective.name}: {best} (one repetition), {best_mean} (mean over repetitions)",
+        "Limits that --constrain METRIC@QUANTILE sets, and the extremes of single repetitions\n" + table(rows),
+    ]

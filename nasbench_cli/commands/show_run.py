@@ -1,0 +1,40 @@
+"""`nasbench show-run`: one run of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from nasbench.benchmarks import UsageError, label, parse_constraints
+from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.suites import method_label
+from nasbench.results import Store
+
+
+@click.command("show-run")
+@click.argument("store", type=click.Path())
+@click.argument("method")
+@click.argument("bench")
+@click.argument("seed")
+@click.option("--constrain", metavar="CONSTRAINT", help="Which run, where the store has several constraints.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the network of the incumbent, too.")
+@takes_data_dir
+def show_run(store: str, method: str, bench: str, seed: str, constrain: str | None, svg: Path | None) -> None:
+    """Show one run of a store: its incumbent's steps, its feasible share, and where the time went."""
+    click.echo(run_page(store, method, bench, seed, constrain, svg))
+
+
+def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
+    """One stored run as text; its network, if it has one, also as a picture in a file."""
+    from nasbench.results.report.single_run import describe, incumbent
+
+    if not seed.isdecimal():
+        raise UsageError(f"a seed is an integer, 0 or more, not {seed!r}")
+    wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
+    run = Store.open(Path(folder)), method_label(method), bench, wanted, int(seed)
+    if svg is not None:
+        from nasbench.results.report.plots import render
+
+        svg.write_bytes(render(incumbent(*run), "svg"))
+    return describe(*run)

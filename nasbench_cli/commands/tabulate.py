@@ -1,0 +1,45 @@
+"""`nasbench tabulate`: a table of a live benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from nasbench.benchmarks import UsageError
+from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine import tabulate as tables
+from nasbench.cli.exits import DONE, SOME_FAILED
+
+
+@click.command()
+@click.argument("bench", metavar="BENCH")
+@click.option("--epochs", type=click.IntRange(min=1), metavar="E", help="Train each so long.  [default: BENCH's own]")
+@click.option("--sample", default="all", show_default=True, metavar="N|all", help="How many configurations.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(1, 255),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Training seeds of each configuration.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="TABLE", help="Write TABLE.csv, .toml.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Evaluations at a time.",
+)
+@takes_data_dir
+def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out: Path, jobs: int) -> int:
+    """Evaluate many configurations of a live benchmark into a table that `nasbench import table` understands.
+
+    What is evaluated is kept in TABLE.jsonl: the same command continues, and so does one for a larger sample.
+    """
+    if sample != "all" and not sample.isdecimal():
+        raise UsageError(f"sample must be a number of configurations, or all, not {sample!r}")
+    count = None if sample == "all" else int(sample)
+    return SOME_FAILED if tables.tabulate(bench, epochs, count, repetitions, out, jobs) else DONE

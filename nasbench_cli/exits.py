@@ -1,0 +1,12 @@
+"""Exit codes of the command line."""
+
+DONE = 0
+"""Everything that was asked for is done."""
+SOME_FAILED = 1
+"""Some runs failed or are missing, or the system refused something."""
+BAD_USAGE = 2
+"""The command line, a file or a name is not usable; nothing was done."""
+INTERRUPTED = 130
+"""Stopped by Ctrl-C."""
+READER_GONE = 141
+"""Whoever read the output has closed it."""
