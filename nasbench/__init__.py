@@ -1,1 +1,173 @@
-"""Compares neural-architecture-search and hyper-parameter-optimisation methods fairly."""
+"""Compares neural-architecture-search and hyper-parameter-optimisation methods fairly.
+
+The names below are the public Python interface; everything else may change. In a notebook::
+
+    >>> import nasbench
+    >>> frame = nasbench.run("random", "nb201-cifar10", seeds=2, evals=50)
+    >>> frame.groupby("seed")["incumbent"].last().round(3).tolist()  # best observed validation error, %
+    [9.372, 9.056]
+
+What is heavy is imported when it is first used: `import nasbench` alone takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nasbench.benchmarks import (
+        BENCHMARKS,
+        Benchmark,
+        Bound,
+        Evaluation,
+        Metric,
+        UsageError,
+        open_benchmark,
+        parse_constraints,
+    )
+    from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
+    from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+    from nasbench.results import Store
+
+_PLACES = {
+    "nasbench.benchmarks": ["BENCHMARKS", "Benchmark", "Bound", "Evaluation", "Metric", "UsageError", "open_benchmark"],
+    "nasbench.benchmarks.constraints": ["parse_constraints"],
+    "nasbench.benchmarks.spaces": ["Configuration", "GridSpace", "ParameterSpace", "Space"],
+    "nasbench.methods": ["METHODS", "Method", "MethodSpec", "Observation", "Problem"],
+    "nasbench.results": ["Store"],
+}
+
+__all__ = [
+    "BENCHMARKS",
+    "METHODS",
+    "Benchmark",
+    "Bound",
+    "Configuration",
+    "Evaluation",
+    "GridSpace",
+    "Method",
+    "MethodSpec",
+    "Metric",
+    "Observation",
+    "ParameterSpace",
+    "Problem",
+    "Space",
+    "Store",
+    "UsageError",
+    "open_benchmark",
+    "parse_constraints",
+    "report",
+    "run",
+]
+
+
+def __getattr__(name: str) -> object:
+    for place, names in _PLACES.items():
+        if name in names:
+            found: object = getattr(importlib.import_module(place), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'nasbench' has no attribute {name!r}; public names: {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def run(
+    methods: str | Sequence[str],
+    benchmarks: str | Sequence[str],
+    *,
+    constraints: str | Sequence[str] = "none",
+    seeds: int | str = 10,
+    evals: int | None = None,
+    seconds: float | None = None,
+    workers: int = 1,
+    jobs: int = 1,
+    store: str | Path | None = None,
+) -> pd.DataFrame:
+    """Runs methods on benchmarks, and returns every evaluation of every run.
+
+    Example::
+
+        >>> from nasbench import run
+        >>> frame = run(["random", "evolution"], "hpolib-naval", constraints="train_time@0.1", seeds=3, evals=20)
+        >>> frame.groupby("method").size().to_dict()
+        {'evolution': 60, 'random': 60}
+
+    Args:
+        methods: names with options, as `nasbench run --method` takes them: `"evolution:population=20"`.
+        benchmarks: names, as `nasbench list benchmarks` prints them.
+        constraints: the inequalities that hold together (`"model_size@0.1"`, or several), or `"none"`.
+        seeds: a number of seeds (5: the seeds 0 to 4), or `"first:end"`.
+        evals: the budget of a run in evaluations; 200 if neither budget is given.
+        seconds: the budget of a run in seconds on its clock.
+        workers: the number of asynchronous workers of a run.
+        jobs: the number of runs computed at the same time, each in a process of its own.
+        store: the folder in which trajectories are kept, and found again; by default nothing is kept.
+
+    Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
+    evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
+
+    Raises UsageError for anything that cannot run, before anything is computed.
+    """
+    import tempfile
+
+    import pandas as pd
+
+    from nasbench.benchmarks import UsageError, parse_constraints
+    from nasbench.cli.engine.plan import Grid, Protocol
+    from nasbench.cli.engine.session import begin
+    from nasbench.cli.engine.suites import Suite, check_benchmark, parse_seeds
+    from nasbench.methods import MethodSpec
+
+    if jobs < 1:
+        raise UsageError(f"jobs must be at least 1, not {jobs}")
+    grid = Grid(
+        methods=tuple(map(MethodSpec.parse, _several(methods))),
+        benchmarks=tuple(map(check_benchmark, _several(benchmarks))),
+        constraints=(parse_constraints(_several(constraints)),),
+        seeds=parse_seeds(seeds),
+        protocol=Protocol(200 if evals is None and seconds is None else evals, seconds, workers),
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)")
+        for _ in session.compute(jobs):
+            pass
+        wanted = {planned.cell.run_id(seed) for planned in session.planned for seed in planned.seeds}
+        tables = [fragment.table().to_pandas() for fragment in session.store.fragments()]
+    frame: pd.DataFrame = pd.concat(tables, ignore_index=True)
+    return frame.loc[frame["run"].isin(wanted)].sort_values(
+        ["method", "bench", "seed", "evaluation"], ignore_index=True, kind="stable"
+    )
+
+
+def report(*stores: str | Path, out: str | Path = "report") -> str:
+    """Writes the report of some stores, taken together, into the folder `out`, and returns its tables as text.
+
+    Example::
+
+        >>> import tempfile
+        >>> from nasbench import report, run
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = run(["random", "evolution"], "nb201-cifar10", seeds=5, evals=50, store=f"{folder}/store")
+        >>> text = report(f"{folder}/store", out=f"{folder}/report")
+        >>> "evolution" in text
+        True
+
+    Raises StoreError if a store is missing or empty, or its runs must not be compared.
+    """
+    from nasbench.cli.engine.plan import is_current
+    from nasbench.results import Store
+    from nasbench.results.report.report import write
+
+    return write([Store.open(Path(store)) for store in stores], Path(out), is_current=is_current).text
+
+
+def _several(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

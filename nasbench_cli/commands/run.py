@@ -15,17 +15,15 @@ from nasbench.benchmarks import UsageError, parse_constraints
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
-from nasbench.cli.engine import executors, on_ray, suites
-from nasbench.cli.engine.batches import batches
+from nasbench.cli.engine import suites
 from nasbench.cli.engine.costs import Costs, span
 from nasbench.cli.engine.on_ray import Cluster
-from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, open_benchmark, provenance
+from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.cli.engine.progress import Progress
+from nasbench.cli.engine.session import begin, is_live
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import MethodSpec
-from nasbench.results import Store, StoreError
-from nasbench.results.store.journal import drop_failed
 
 _WORTH_SAYING = 30.0  # seconds
 
@@ -167,77 +165,34 @@ def compute(
         shard: a part of the suite; the others are some other machine's.
         cluster: where to compute it; by default in processes of this machine.
     """
-    planned = expand(suite.grids)
-    if shard is not None:
-        planned = shard.of(planned)
-    _make_ready(planned, folder, retry_failed)
-    store = Store.create(folder)
-    store.supersede(p.cell for p in planned)
-    if retry_failed:
-        _forget_failed(store, planned)
-    grid = [(p.cell, list(p.seeds)) for p in planned]
-    store.save_plan(_command(), grid, suite.wishes)
-    stored = store.runs()
-    missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
-    _say_plan(missing)
-    todo = [(p, seeds) for p, seeds in missing if seeds]
+    session = begin(suite, folder, _command(), retry_failed=retry_failed, shard=shard)
+    _say_plan(session.missing)
+    todo = session.to_do
     _say_long_beginnings([p for p, _ in todo])
     if cluster is None:
-        _say_cost(missing, jobs, Costs(store))
+        _say_cost(session.missing, jobs, Costs(session.store))
         _say_crowd([p for p, _ in todo], jobs)
-        runs = executors.execute(batches(todo, jobs), store, provenance(), jobs)
-    else:
-        runs = on_ray.execute(todo, store, jobs, cluster)
-    begin, evaluations, computed = perf_counter(), 0, 0
+    started, evaluations, computed = perf_counter(), 0, 0
+    runs = session.compute(jobs, cluster)
     with Progress(sum(len(seeds) for _, seeds in todo)) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)
             computed += len(records)
             progress.advance(len(records))
-    seconds = perf_counter() - begin
+    seconds = perf_counter() - started
     if todo:
         fast = evaluations > 10 * seconds
         rate = f"{evaluations / seconds:,.0f}/s" if fast else f"{seconds / max(evaluations, 1):.1f} s each"
         click.echo(
             f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s ({rate}), stored in {folder}"
         )
-    say_notices(store)
-    stored = store.runs()
-    failures = [
-        (p.cell.method, p.cell.bench, p.cell.constraint, found[seed])
-        for p, found in ((p, stored.get(p.cell.id, {})) for p in planned)
-        for seed in p.seeds
-        if seed in found and found[seed].failed
-    ]
-    say_failures(failures)
-    absent = sum(seed not in stored.get(p.cell.id, {}) for p in planned for seed in p.seeds)
+    say_notices(session.store)
+    failures = session.failures()
+    say_failures([(p.cell.method, p.cell.bench, p.cell.constraint, record) for p, record in failures])
+    absent = session.absent()
     if absent:
         click.echo(f"{absent} runs are still missing: give the same command again", err=True)
     return bool(failures or absent)
-
-
-def _make_ready(planned: list[PlannedCell], folder: Path, retry_failed: bool) -> None:
-    """Readies the live benchmarks that are to be run, before anything is written."""
-    live = [p for p in planned if _is_live(p)]
-    if not live:
-        return  # the others are made ready as their runs begin: to look for what is stored twice would not be worth it
-    try:
-        known = Store.open(folder).runs()
-    except StoreError:
-        known = {}  # there is none yet, or `Store.create` will say what is wrong
-    missing = (p for p in live if retry_failed or set(p.seeds) - known.get(p.cell.id, {}).keys())
-    for name in dict.fromkeys(p.cell.bench for p in missing):
-        open_benchmark(name).make_ready()
-
-
-def _forget_failed(store: Store, planned: list[PlannedCell]) -> None:
-    stored = store.runs()
-    for p in planned:
-        failed = {seed for seed in p.seeds if seed in stored.get(p.cell.id, {}) and stored[p.cell.id][seed].failed}
-        if failed:
-            store.forget(p.cell, failed)
-        for seed in failed:
-            drop_failed(store.journals / f"{p.cell.run_id(seed)}.jsonl")
 
 
 def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
@@ -264,7 +219,7 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Co
     if total > _WORTH_SAYING:
         longest_first = sorted(seconds.items(), key=lambda item: -item[1])
         parts = ", ".join(f"{name} {span(own)}" for name, own in longest_first if own > 1)
-        trained = any(_is_live(p) for p, seeds in missing if seeds)
+        trained = any(is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
         click.echo(f"estimated: {span(total)} with {cores} ({parts}); --without NAME leaves a method out")
 
@@ -283,17 +238,13 @@ def _say_long_beginnings(planned: list[PlannedCell]) -> None:
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
     """Warns of more evaluations at a time than cores: each takes longer, on a clock that is the wall's."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    at_a_time = jobs * max((p.cell.workers for p in planned if _is_live(p)), default=0)
+    at_a_time = jobs * max((p.cell.workers for p in planned if is_live(p)), default=0)
     if at_a_time > cores:
         click.echo(
             f"notice: {at_a_time} evaluations at a time (--jobs x --workers) on {cores} cores: on a CPU each takes "
             "longer, and their clock is the wall's",
             err=True,
         )
-
-
-def _is_live(planned: PlannedCell) -> bool:
-    return open_benchmark(planned.cell.bench).live
 
 
 def _command() -> str:

