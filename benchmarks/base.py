@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Block, Configuration, Space
+from nasbench.benchmarks.spaces.blockwise import Blockwise
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.registry import Registry
 
@@ -51,7 +52,7 @@ class Oracle(NamedTuple):
     standard deviation of a configuration's repetitions; NaN where none has two feasible repetitions."""
 
 
-class Benchmark(ABC):
+class Benchmark(Blockwise, ABC):
     """A search space and what its configurations score.
 
     Set `name`, `family`, `space`, `metrics` (the first is the objective, and is minimised), `source`, `licence` and
@@ -118,7 +119,7 @@ class Benchmark(ABC):
         """The benchmark `NAME/name`: the same data over another space, say. Raises UsageError for other names."""
         raise unknown(f"variant of {self.name}", name, self.variants)
 
-    def make_ready(self) -> None:  # noqa: B027 (most benchmarks always are)
+    def make_ready(self) -> None:
         """Called before the first evaluation, off the clock. Raises UsageError where none can be: data is missing."""
 
     def known(self, column: int, configuration: Configuration) -> float:
@@ -139,7 +140,8 @@ class Benchmark(ABC):
             block: of the space, see `Space.sample_block`.
             seeds: one an evaluation.
 
-        None, the default, where they must be evaluated one by one.
+        None, the default, where they must be evaluated one by one. Used only where the class declares
+        `blockwise=True`.
         """
         return None
 

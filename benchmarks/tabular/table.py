@@ -21,7 +21,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 Array: TypeAlias = NDArray[np.float64]
 
 
-class TabularBenchmark(Benchmark):
+class TabularBenchmark(Benchmark, blockwise=True):
     """Looks configurations up: an evaluation draws one stored repetition, all metrics from that same repetition.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Categorical, Configuration
+from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -26,7 +26,7 @@ class RandomForestCEI(Method):
     so far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
     """
 
-    needs = ("as_flat",)
+    needs = (AsFlat,)
     seconds = 0.05
 
     def __init__(

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Categorical, Configuration
+from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 
@@ -63,7 +63,7 @@ class TPE(Method):
     are good: sqrt (a quarter of the root of N) or linear (a tenth, at most 25); `variant`: paper or scripts.
     """
 
-    needs = ("as_flat",)
+    needs = (AsFlat,)
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
     """Whether constraints have densities of their own."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
+from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.methods import MethodSpec, Problem
 from nasbench.results import Cell, Setting
@@ -137,13 +138,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
-    for view in {"as_flat", "as_sequence"} & set(spec.method.needs):  # of an endless program there is none
-        try:
-            seen = getattr(benchmark.space, view)()
-        except UsageError as error:
-            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
-        if view == "as_flat" and not seen.hyperparameters:
-            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: there is nothing to choose (try random)")
+    _check_views(spec, benchmark)
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
         return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
@@ -151,6 +146,18 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise
     except Exception:
         return 0.0
+
+
+def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
+    """Raises UsageError where a view that the method needs is there, but cannot be given: the space has no end, say."""
+    space, needs = benchmark.space, spec.method.needs
+    try:
+        if AsSequence in needs and isinstance(space, AsSequence):
+            space.as_sequence()
+        if AsFlat in needs and isinstance(space, AsFlat) and not space.as_flat().hyperparameters:
+            raise UsageError("there is nothing to choose (try random)")
+    except UsageError as error:
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
 
 
 def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, Evaluation, Metric, UsageError
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.tabular.own import MOST_ABSENT
@@ -85,14 +85,17 @@ def _grid(benchmark: Benchmark) -> Flat:
     """The flat view of a space that is a product of a few values. Raises UsageError for any other."""
     if not benchmark.live:
         raise UsageError(f"{benchmark.name} is a table already")
-    found: Flat = benchmark.space.as_flat()  # type: ignore[attr-defined]
+    no_grid = UsageError(
+        f"the space of {benchmark.name} is no grid (what can be chosen depends on other choices, or has no end of "
+        "values), and a table is one: take another, such as digits/nasbench201"
+    )
+    if not isinstance(benchmark.space, AsFlat):
+        raise no_grid
+    found = benchmark.space.as_flat()
     if not found.hyperparameters:
         raise UsageError(f"there is nothing to choose in {benchmark.name}: no table")
     if any(found.conditions) or any(isinstance(h, Float | Integer) for h in found.hyperparameters):
-        raise UsageError(
-            f"the space of {benchmark.name} is no grid (what can be chosen depends on other choices, or has no end of "
-            "values), and a table is one: take another, such as digits/nasbench201"
-        )
+        raise no_grid
     return found
 
 
