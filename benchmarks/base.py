@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -175,7 +176,10 @@ class Benchmark(Blockwise, ABC):
             below = [Bound(metric, column, self.quantile(column, low), upper=False)] if low else []
             return [*below, Bound(metric, column, self.quantile(column, high), upper=True)]
         if constraint.relation == "@":
-            return [Bound(metric, column, self.quantile(column, constraint.number), upper=metric.minimize)]
+            limit = self.quantile(column, constraint.number)
+            if not math.isfinite(limit):
+                raise UsageError(f"{constraint.label} of {self.name} is {limit}, which bounds nothing: give a value")
+            return [Bound(metric, column, limit, upper=metric.minimize)]
         return [Bound(metric, column, constraint.number, upper=constraint.relation == "<=")]
 
     def quantile(self, column: int, q: float) -> float:

@@ -88,7 +88,7 @@ class AxNEI(Method):
             client = Client(random_seed=self._seed)
             client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
             relations = enumerate(self._problem.constraints)
-            constraints = [f"c{i} {'<=' if b.upper else '>='} {b.limit!r}" for i, b in relations]
+            constraints = [f"c{i} {b.relation} {b.limit!r}" for i, b in relations]
             client.configure_optimization("-objective", outcome_constraints=constraints or None)
             client.configure_generation_strategy(
                 "fast",

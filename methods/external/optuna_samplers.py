@@ -56,8 +56,7 @@ class OptunaMethod(Method):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
         for bound in self._problem.constraints:
-            excess = evaluation.metrics[bound.column] - bound.limit
-            trial.set_constraint(str(bound), excess if bound.upper else -excess)
+            trial.set_constraint(str(bound), -bound.slack(evaluation.metrics[bound.column]))
         self._begun().tell(trial, observation.objective)
 
     def _begun(self) -> optuna.Study:

@@ -190,8 +190,7 @@ class Nasbot(_OnGraphs):
             if feasible:
                 found = expected_improvement(*self._surrogates[0].predict(there), min(feasible))
             for bound in bounds:
-                below = self._surrogates[bound.column].below(there, bound.limit)
-                found = found * (below if bound.upper else 1 - below)
+                found = found * self._surrogates[bound.column].holds(there, bound)
             return found
 
         return candidates.best(acquisition, self._rng)

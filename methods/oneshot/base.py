@@ -152,7 +152,8 @@ class OneShot(Method):
             if name not in _GROWING:
                 continue
             low, high = ranges.get(name, (-math.inf, math.inf))
-            ranges[name] = (low, min(high, bound.limit)) if bound.upper else (max(low, bound.limit), high)
+            lowest, highest = bound.interval
+            ranges[name] = max(low, lowest), min(high, highest)
             self._refuse_outside(name, *ranges[name], *map(value, ends))
 
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
@@ -211,8 +212,8 @@ def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
     own = [bound for bound in problem.constraints if bound.metric.name == metric]
     if not own:
         return None
-    high = min((bound.limit for bound in own if bound.upper), default=math.inf)
-    return max((bound.limit for bound in own if not bound.upper), default=0.0), high
+    lows, highs = zip(*(bound.interval for bound in own), strict=True)
+    return max(0.0, *lows), min(highs)
 
 
 def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:
