@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -201,39 +200,6 @@ ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
     "kind of benchmark before a colon", "nasbench.benchmarks", "nasbench.benchmarks_on_files"
 )
 """Kinds of benchmarks on a file of the user's: a callable of the file's path and the column to predict."""
-
-
-def find_benchmark(name: str) -> Callable[[], Benchmark]:
-    """What opens the benchmark called `name`; `name/variant` and `name@epochs` name others made of it.
-
-    `KIND:FILE:COLUMN` is one on a file of the user's. Raises UsageError, with the nearest name, if there is none.
-    """
-    path, at, epochs = name.rpartition("@")
-    if not at or ":" in epochs:  # of a file whose path has one
-        path, at, epochs = name, "", ""
-    plain, *variants = [path] if ":" in path else path.split("/")
-    if at and not (epochs.isascii() and epochs.isdecimal()):
-        raise UsageError(f"{name}: after @ stands a number of epochs, as in {path}@12")
-    if at and str(int(epochs)) != epochs:
-        raise UsageError(f"{name}: write {path}@{int(epochs)}")
-    opener = _on_file(plain) if ":" in plain else BENCHMARKS.get(plain)
-
-    def opened() -> Benchmark:
-        benchmark = opener()
-        for variant in variants:
-            benchmark = benchmark.variant(variant)
-        return benchmark.at(int(epochs)) if at else benchmark
-
-    return opened
-
-
-def _on_file(name: str) -> Callable[[], Benchmark]:
-    kind, _, rest = name.partition(":")
-    opener = ON_FILES.get(kind)
-    file, _, column = rest.rpartition(":")
-    if not file or not column:
-        raise UsageError(f"{name}: a file and its target column follow, as in {kind}:houses.csv:price")
-    return partial(opener, file, column)
 
 
 def _spans(numbers: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.base import (
@@ -27,7 +27,6 @@ from nasbench.cli.checks.base import (
     require_untouched,
     scrambled,
 )
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.methods import Method, MethodSpec, Observation, Problem
 
 _TRIED = ("nb201-cifar10", "digits@1")

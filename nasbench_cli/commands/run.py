@@ -11,7 +11,7 @@ from time import perf_counter
 
 import click
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import UsageError, open_benchmark, parse_constraints
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
@@ -19,7 +19,7 @@ from nasbench.cli.engine import executors, on_ray, suites
 from nasbench.cli.engine.batches import batches
 from nasbench.cli.engine.costs import Costs, span
 from nasbench.cli.engine.on_ray import Cluster
-from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, open_benchmark, provenance
+from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, provenance
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.exits import DONE, SOME_FAILED

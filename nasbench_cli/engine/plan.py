@@ -7,14 +7,13 @@ import platform
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
+from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.methods import MethodSpec, Problem
@@ -65,29 +64,6 @@ class PlannedCell:
     seeds: tuple[int, ...]
     beginning: float = 0.0
     """Seconds of the method's first ask, where it is a long one (`Method.beginning`)."""
-
-
-@cache
-def open_benchmark(name: str) -> Benchmark:
-    """The benchmark called `name` (`name@12`: trained for 12 epochs), opened once a process.
-
-    Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
-    """
-    opener = find_benchmark(name)
-    try:
-        benchmark = opener()
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
-    if benchmark.name != name:
-        raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
-    if benchmark.objective.held_out:
-        raise UsageError(
-            f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
-            "selection cannot be reported as test"
-        )
-    return benchmark
 
 
 def expand(grids: Sequence[Grid]) -> list[PlannedCell]:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasbench.benchmarks import Benchmark, Evaluation, parse_constraints
+from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, Hashed, Space
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.benchmarks.tabular.spaces import CellGrid
 from nasbench.cli.engine import runner
-from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec
