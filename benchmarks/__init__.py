@@ -1,20 +1,22 @@
 """Problems: a search space, and what a configuration scores."""
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle, find_benchmark
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle
 from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spec import BenchmarkSpec, open_benchmark
 
 __all__ = [
     "BENCHMARKS",
     "Benchmark",
+    "BenchmarkSpec",
     "Bound",
     "Constraint",
     "Evaluation",
     "Metric",
     "Oracle",
     "UsageError",
-    "find_benchmark",
     "label",
+    "open_benchmark",
     "parse_constraints",
 ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Block, Configuration, Space
+from nasbench.benchmarks.spaces.blockwise import Blockwise
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.registry import Registry
 
@@ -51,7 +52,7 @@ class Oracle(NamedTuple):
     standard deviation of a configuration's repetitions; NaN where none has two feasible repetitions."""
 
 
-class Benchmark(ABC):
+class Benchmark(Blockwise, ABC):
     """A search space and what its configurations score.
 
     Set `name`, `family`, `space`, `metrics` (the first is the objective, and is minimised), `source`, `licence` and
@@ -118,7 +119,7 @@ class Benchmark(ABC):
         """The benchmark `NAME/name`: the same data over another space, say. Raises UsageError for other names."""
         raise unknown(f"variant of {self.name}", name, self.variants)
 
-    def make_ready(self) -> None:  # noqa: B027 (most benchmarks always are)
+    def make_ready(self) -> None:
         """Called before the first evaluation, off the clock. Raises UsageError where none can be: data is missing."""
 
     def known(self, column: int, configuration: Configuration) -> float:
@@ -139,7 +140,8 @@ class Benchmark(ABC):
             block: of the space, see `Space.sample_block`.
             seeds: one an evaluation.
 
-        None, the default, where they must be evaluated one by one.
+        None, the default, where they must be evaluated one by one. Used only where the class declares
+        `blockwise=True`.
         """
         return None
 
@@ -173,7 +175,10 @@ class Benchmark(ABC):
             below = [Bound(metric, column, self.quantile(column, low), upper=False)] if low else []
             return [*below, Bound(metric, column, self.quantile(column, high), upper=True)]
         if constraint.relation == "@":
-            return [Bound(metric, column, self.quantile(column, constraint.number), upper=metric.minimize)]
+            limit = self.quantile(column, constraint.number)
+            if not math.isfinite(limit):
+                raise UsageError(f"{constraint.label} of {self.name} is {limit}, which bounds nothing: give a value")
+            return [Bound(metric, column, limit, upper=metric.minimize)]
         return [Bound(metric, column, constraint.number, upper=constraint.relation == "<=")]
 
     def quantile(self, column: int, q: float) -> float:
@@ -195,39 +200,6 @@ ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
     "kind of benchmark before a colon", "nasbench.benchmarks", "nasbench.benchmarks_on_files"
 )
 """Kinds of benchmarks on a file of the user's: a callable of the file's path and the column to predict."""
-
-
-def find_benchmark(name: str) -> Callable[[], Benchmark]:
-    """What opens the benchmark called `name`; `name/variant` and `name@epochs` name others made of it.
-
-    `KIND:FILE:COLUMN` is one on a file of the user's. Raises UsageError, with the nearest name, if there is none.
-    """
-    path, at, epochs = name.rpartition("@")
-    if not at or ":" in epochs:  # of a file whose path has one
-        path, at, epochs = name, "", ""
-    plain, *variants = [path] if ":" in path else path.split("/")
-    if at and not (epochs.isascii() and epochs.isdecimal()):
-        raise UsageError(f"{name}: after @ stands a number of epochs, as in {path}@12")
-    if at and str(int(epochs)) != epochs:
-        raise UsageError(f"{name}: write {path}@{int(epochs)}")
-    opener = _on_file(plain) if ":" in plain else BENCHMARKS.get(plain)
-
-    def opened() -> Benchmark:
-        benchmark = opener()
-        for variant in variants:
-            benchmark = benchmark.variant(variant)
-        return benchmark.at(int(epochs)) if at else benchmark
-
-    return opened
-
-
-def _on_file(name: str) -> Callable[[], Benchmark]:
-    kind, _, rest = name.partition(":")
-    opener = ON_FILES.get(kind)
-    file, _, column = rest.rpartition(":")
-    if not file or not column:
-        raise UsageError(f"{name}: a file and its target column follow, as in {kind}:houses.csv:price")
-    return partial(opener, file, column)
 
 
 def _spans(numbers: Sequence[int]) -> str:

@@ -71,8 +71,35 @@ class Bound:
     column: int
     """Position of the metric in `Evaluation.metrics`."""
     limit: float
+    """The last feasible value, in the metric's unit; finite."""
     upper: bool
     """True: feasible iff value <= limit. False: feasible iff value >= limit."""
+
+    @property
+    def sign(self) -> float:
+        """1.0 for an upper bound, -1.0 for a lower one: feasible iff sign * value <= sign * limit."""
+        return 1.0 if self.upper else -1.0
+
+    @property
+    def relation(self) -> Literal["<=", ">="]:
+        """How a feasible value compares with the limit."""
+        return "<=" if self.upper else ">="
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The feasible values, from the first number to the second, both included."""
+        return (-math.inf, self.limit) if self.upper else (self.limit, math.inf)
+
+    @overload
+    def slack(self, value: float) -> float: ...
+    @overload
+    def slack(self, value: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def slack(self, value: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        """How far a value, or each of an array, lies inside the bound, in the metric's unit; negative outside.
+
+        A value is feasible iff its slack is 0 or more. The slack of NaN is NaN, which is not feasible.
+        """
+        return self.sign * (self.limit - value)
 
     @overload
     def holds(self, value: float) -> bool: ...
@@ -80,17 +107,17 @@ class Bound:
     def holds(self, value: NDArray[np.float64]) -> NDArray[np.bool_]: ...
     def holds(self, value: float | NDArray[np.float64]) -> bool | NDArray[np.bool_]:
         """Whether a value, or each of an array, is feasible; NaN is not."""
-        return value <= self.limit if self.upper else value >= self.limit
+        return self.slack(value) >= 0
 
     def violation(self, value: float) -> float:
         """How far a value lies outside, as a share of |limit| (absolute where the limit is 0); 0 if it holds."""
-        if self.holds(value):
+        slack = self.slack(value)
+        if slack >= 0:
             return 0.0
-        excess = abs(value - self.limit) / (abs(self.limit) or 1.0)
-        return math.inf if math.isnan(excess) else excess
+        return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0) or math.ulp(0.0)
 
     def __str__(self) -> str:
-        return f"{self.metric.name} {'<=' if self.upper else '>='} {self.limit:.7g} {self.metric.unit}".rstrip()
+        return f"{self.metric.name} {self.relation} {self.limit:.7g} {self.metric.unit}".rstrip()
 
 
 def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:

@@ -14,8 +14,11 @@ from numpy.random import Generator
 from nasbench.benchmarks.base import Benchmark, Evaluation
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces import Block, Configuration, Flat, Space
+from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
+from nasbench.benchmarks.spaces.blockwise import Blockwise
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.benchmarks.spaces.views import missing
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,10 @@ class Problem:
 
     @property
     def flat(self) -> Flat:
-        """The flat view of the space, for methods whose `needs` name `as_flat`."""
-        view: Flat = self.space.as_flat()  # type: ignore[attr-defined]
-        return view
+        """The flat view of the space, for methods that need `AsFlat`. Raises UsageError if the space has none."""
+        if not isinstance(self.space, AsFlat):
+            raise UsageError("this space cannot be seen as a list of hyper-parameters: it has no as_flat")
+        return self.space.as_flat()
 
     @classmethod
     def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = (), state: Path | None = None) -> Problem:
@@ -85,7 +89,7 @@ class Logged(NamedTuple):
     """Inside the epoch, from 1."""
 
 
-class Method(ABC):
+class Method(Blockwise, ABC):
     """A search method: proposes configurations, learns from their evaluations.
 
     The harness builds one instance a run and then calls `ask` and `tell` from one thread, as follows.
@@ -112,8 +116,9 @@ class Method(ABC):
     """Seconds of work that the last ask has taken over from an interrupted attempt (`Problem.state`): the harness puts
     them on the clock."""
 
-    needs: ClassVar[tuple[str, ...]] = ()
-    """Views of the space that the method calls, by name (`as_graph`, `as_supernet`); it runs where all are present."""
+    needs: ClassVar[tuple[type, ...]] = ()
+    """Views of the space that the method calls, as protocols (`AsFlat`, `AsGraph`, …: `spaces.views`). The method fits
+    a space that has all of them."""
 
     @abstractmethod
     def __init__(self, problem: Problem, rng: Generator) -> None: ...
@@ -139,19 +144,20 @@ class Method(ABC):
     def ask_block(self, n: int) -> Block | None:
         """The next n asks at once, where they depend on no tell: then the harness may evaluate them in one go.
 
-        Must equal n calls of `ask`. None, the default, where a method learns.
+        Must equal n calls of `ask`. None, the default, where a method learns. Used only where the class declares
+        `blockwise=True`.
         """
         return None
 
-    @classmethod  # noqa: B027 (most have nothing to load)
+    @classmethod
     def make_ready(cls) -> None:
         """Called before a live run, off its clock: the place to load or compile what would otherwise be paid there."""
 
     @classmethod
     def misfit(cls, space: Space) -> str:
         """Why this method cannot search `space`, as the end of a sentence; empty if it can."""
-        missing = [view for view in cls.needs if not hasattr(space, view)]
-        return f"needs a space with {' and '.join(missing)}" if missing else ""
+        names = missing(space, cls.needs)
+        return f"needs a space with {' and '.join(names)}" if names else ""
 
 
 METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces import Configuration, Walk
+from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
 
@@ -25,13 +24,14 @@ class Mcts(Method):
     into choices between halves of their list, so that neighbours share what is known of them.
     """
 
-    needs = ("as_sequence",)
+    needs = (AsSequence,)
     seconds = 3e-5
 
     def __init__(self, problem: Problem, rng: Generator, *, exploration: float = 0.33, bisection: bool = False) -> None:
         if not 0 <= exploration < math.inf:
             raise UsageError(f"exploration must be 0 or more, and finite, not {exploration}")
-        self._start: Callable[[], Walk] = problem.space.as_sequence  # type: ignore[attr-defined]
+        assert isinstance(problem.space, AsSequence)  # see `needs`
+        self._start = problem.space.as_sequence
         self._constraints, self._rng = problem.constraints, rng
         self._exploration, self._bisection = exploration, bisection
         self._root = Node()

@@ -9,7 +9,7 @@ from nasbench.methods.base import METHODS, Method, Observation, Problem
 
 
 @METHODS.register("random")
-class RandomSearch(Method):
+class RandomSearch(Method, blockwise=True):
     """Samples the space and learns nothing: the baseline every other method must beat."""
 
     def __init__(self, problem: Problem, rng: Generator) -> None:

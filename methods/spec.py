@@ -65,7 +65,10 @@ class MethodSpec:
         return METHODS.get(self.name)
 
     def build(self, problem: Problem, rng: Generator) -> Method:
-        """An instance for one run. Raises UsageError if a value is out of its range."""
+        """An instance for one run. Raises UsageError if an option is out of its range, or the space does not fit."""
+        misfit = self.method.misfit(problem.space)
+        if misfit:
+            raise UsageError(f"{self.name} cannot search this space: it {misfit}")
         return self.method(problem, rng, **dict(self.options))
 
 

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 from numpy.random import Generator
 
+from nasbench.benchmarks.spaces.blockwise import Blockwise
+
 Configuration: TypeAlias = Any
 """One point of a space: immutable and hashable; its form belongs to the space (a grid: a tuple of choice indices)."""
 
@@ -21,12 +23,10 @@ class ForeignConfiguration(ValueError):
     """A configuration that does not belong to the space."""
 
 
-class Space(ABC):
-    """A set of configurations that can be drawn from and walked in.
+class Space(Blockwise, ABC):
+    """A set of configurations: draws one at random, and finds neighbours of one.
 
-    Views are optional methods that some spaces have and some methods need: `as_flat()` (TPE),
-    `as_graph(configuration)` and, of what a graph does not show, `as_scalars(configuration)` (NASBOT), `as_supernet()`
-    (one-shot methods).
+    Some spaces also have views, which some methods need: see `spaces.views`.
     """
 
     @abstractmethod
@@ -34,7 +34,10 @@ class Space(ABC):
         """A configuration drawn uniformly."""
 
     def sample_block(self, n: int, rng: Generator) -> Block | None:
-        """What n calls of `sample` would draw, from the same stream; None where the space has no form for many."""
+        """What n calls of `sample` would draw, from the same stream; None where the space has no form for many.
+
+        Used only where the class declares `blockwise=True`.
+        """
         return None
 
     @abstractmethod

@@ -14,6 +14,7 @@ from nasbench.benchmarks.spaces.base import Configuration, Space
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import binned
 from nasbench.benchmarks.spaces.parameters import ParameterSpace
+from nasbench.benchmarks.spaces.views import AsTokens
 
 Indices: TypeAlias = NDArray[np.int64]
 
@@ -30,7 +31,7 @@ class Hashed:
     def __init__(self, space: Space, buckets: int) -> None:
         self._space, self._buckets = space, buckets
         self._known: dict[Configuration, Indices] = {}
-        self._grid = space if isinstance(space, GridSpace) else None
+        self._grid = space if isinstance(space, GridSpace) and space.blockwise else None
         if self._grid is not None:
             tokens = [[f"{h.name}={value}" for value in h.values] for h in self._grid.hyperparameters]
             self._starts = np.cumsum([0, *self._grid.sizes[:-1]])
@@ -66,10 +67,8 @@ class Hashed:
 
 def tokens(space: Space, configuration: Configuration) -> list[str]:
     """A configuration as words: its values by name, numbers in bins; a program adds its modules and their sequences."""
-    own = getattr(space, "tokens", None)
-    if own is not None:
-        found: list[str] = own(configuration)
-        return found
+    if isinstance(space, AsTokens):
+        return space.as_tokens(configuration)
     values = space.values(configuration)
     ranges = {h.name: h for h in space.hyperparameters} if isinstance(space, ParameterSpace) else {}
     return [f"{name}={binned(ranges.get(name), value)}" for name, value in values.items()]

@@ -22,7 +22,7 @@ Choices: TypeAlias = tuple[int, ...]
 _INT64 = 2**63 - 1
 
 
-class GridSpace(Space):
+class GridSpace(Space, blockwise=True):
     """The product of finite hyper-parameters.
 
     A configuration is the tuple of its choice indices, one per hyper-parameter; its index (the row of a table) is the
@@ -156,7 +156,7 @@ class GridSpace(Space):
 
 
 class GridWalk:
-    """A grid, partly decided (see `benchmarks.space.sequence.Walk`)."""
+    """A grid, partly decided (see `spaces.sequence.Walk`)."""
 
     def __init__(self, sizes: tuple[int, ...], choices: Choices) -> None:
         self._sizes, self.configuration = sizes, choices

@@ -51,7 +51,7 @@ class Table:
     """How an evaluation of a configuration without a row ends."""
 
 
-class ImportedTable(TabularBenchmark):
+class ImportedTable(TabularBenchmark, blockwise=True):
     """A table of the user's; where it has the objective after every epoch, `at` gives it at fewer epochs."""
 
     def __init__(self, folder: Path) -> None:

@@ -15,7 +15,7 @@ from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.published.nasbench201 import EDGES, OPERATIONS
 
 
-class CellGrid(GridSpace):
+class CellGrid(GridSpace, blockwise=True):
     """The cells of NAS-Bench-201: an operation on each of six edges."""
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
@@ -48,7 +48,7 @@ class PerceptronGrid(GridSpace):
         return tuple(choice / max(size - 1, 1) for h, choice, size in own if h.name not in self.architecture)
 
 
-class TwoLayerGrid(PerceptronGrid):
+class TwoLayerGrid(PerceptronGrid, blockwise=True):
     """HPOlib's: two layers of any activation and width, for regression."""
 
     kind = "mlp-reg"
@@ -58,7 +58,7 @@ class TwoLayerGrid(PerceptronGrid):
         return [(values[f"activation_fn_{k}"], values[f"n_units_{k}"]) for k in (1, 2)]
 
 
-class EvenGrid(PerceptronGrid):
+class EvenGrid(PerceptronGrid, blockwise=True):
     """HPOBench's: one to three rectified layers of one width, for classification."""
 
     kind = "mlp-class"

@@ -21,7 +21,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 Array: TypeAlias = NDArray[np.float64]
 
 
-class TabularBenchmark(Benchmark):
+class TabularBenchmark(Benchmark, blockwise=True):
     """Looks configurations up: an evaluation draws one stored repetition, all metrics from that same repetition.
 
     Args:
@@ -174,9 +174,9 @@ class TabularBenchmark(Benchmark):
     def _apply(self, bound: Bound, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The rows of `feasible` that also satisfy `bound`. Raises UsageError if none does."""
         column = self._rows[:, bound.column]
-        kept: NDArray[np.bool_] = feasible & (column <= bound.limit if bound.upper else column >= bound.limit)
+        kept: NDArray[np.bool_] = feasible & bound.holds(column)
         if not kept.any():
-            reachable = column[feasible].min() if bound.upper else column[feasible].max()
+            reachable = column[feasible][np.argmax(bound.slack(column[feasible]))]
             raise UsageError(
                 f"no configuration of {self.name} satisfies {bound} (beside the other constraints): the "
                 f"{'smallest' if bound.upper else 'largest'} reachable value is {reachable:.7g} {bound.metric.unit}"

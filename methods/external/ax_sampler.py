@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces import Configuration, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.methods.base import METHODS, Method, Observation, Problem
@@ -28,7 +28,7 @@ class AxNEI(Method):
     nothing. Seconds a suggestion: plan for it.
     """
 
-    needs = ("as_flat",)
+    needs = (AsFlat,)
     seconds = 5.0
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
@@ -88,7 +88,7 @@ class AxNEI(Method):
             client = Client(random_seed=self._seed)
             client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
             relations = enumerate(self._problem.constraints)
-            constraints = [f"c{i} {'<=' if b.upper else '>='} {b.limit!r}" for i, b in relations]
+            constraints = [f"c{i} {b.relation} {b.limit!r}" for i, b in relations]
             client.configure_optimization("-objective", outcome_constraints=constraints or None)
             client.configure_generation_strategy(
                 "fast",

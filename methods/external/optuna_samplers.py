@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces import Configuration, Coordinate, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -24,7 +24,7 @@ class OptunaMethod(Method):
     <= 0), a failed evaluation is a failed trial, and pending ones are running trials, which Optuna knows of.
     """
 
-    needs = ("as_flat",)
+    needs = (AsFlat,)
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         require(type(self).__name__, "peers", "optuna")
@@ -56,8 +56,7 @@ class OptunaMethod(Method):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
         for bound in self._problem.constraints:
-            excess = evaluation.metrics[bound.column] - bound.limit
-            trial.set_constraint(str(bound), excess if bound.upper else -excess)
+            trial.set_constraint(str(bound), -bound.slack(evaluation.metrics[bound.column]))
         self._begun().tell(trial, observation.objective)
 
     def _begun(self) -> optuna.Study:

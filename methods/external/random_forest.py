@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Categorical, Configuration
+from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
@@ -26,7 +26,7 @@ class RandomForestCEI(Method):
     so far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
     """
 
-    needs = ("as_flat",)
+    needs = (AsFlat,)
     seconds = 0.05
 
     def __init__(
@@ -52,8 +52,7 @@ class RandomForestCEI(Method):
         for bound in self._problem.constraints:
             values = np.array([o.evaluation.metrics[bound.column] for o in self._observed])
             mean, spread = self._predict(known, values, at)
-            sign = 1.0 if bound.upper else -1.0
-            scores += np.log(np.maximum(_cdf(sign * (bound.limit - mean) / spread), 1e-300))
+            scores += np.log(np.maximum(_cdf(bound.slack(mean) / spread), 1e-300))
         feasible = [o.objective for o in self._observed if o.feasible]
         if feasible:  # until then, only feasibility counts
             mean, spread = self._predict(known, np.array([o.objective for o in self._observed]), at)

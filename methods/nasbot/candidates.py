@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Configuration, GridSpace, Space
+from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, GridSpace, Space
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.methods.nasbot.families import FAMILIES
@@ -40,9 +40,9 @@ class Point(NamedTuple):
     @classmethod
     def of(cls, space: Space, configuration: Configuration) -> Point:
         """A configuration of a space that has networks."""
-        view = getattr(space, "as_scalars", None)
-        graph = space.as_graph(configuration)  # type: ignore[attr-defined]
-        return cls(encoded(graph), view(configuration) if view else ())
+        assert isinstance(space, AsGraph)  # see `Method.needs`
+        scalars = space.as_scalars(configuration) if isinstance(space, AsScalars) else ()
+        return cls(encoded(space.as_graph(configuration)), scalars)
 
 
 class Candidates(ABC):
@@ -192,7 +192,7 @@ def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int |
     Args:
         begins: evolution begins from the first so many that were asked for; by default from all.
     """
-    if isinstance(space, GridSpace) and space.size <= MOST_LISTED and not hasattr(space, "as_scalars"):
+    if isinstance(space, GridSpace) and space.size <= MOST_LISTED and not isinstance(space, AsScalars):
         return Listed(space, allowed)
     return Evolved(space, allowed, begins)
 
@@ -231,10 +231,11 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
 @lru_cache(maxsize=4)
 def _listed(space: GridSpace) -> tuple[list[Encoded], list[list[Configuration]], dict[Configuration, int]]:
     """Every graph of a space once, the configurations that have it, and the number of each configuration's graph."""
+    assert isinstance(space, AsGraph)  # see `Method.needs`
     classes: dict[LayerGraph, list[Configuration]] = {}
     for index in range(space.size):
         configuration = space.configuration(index)
-        classes.setdefault(space.as_graph(configuration), []).append(configuration)  # type: ignore[attr-defined]
+        classes.setdefault(space.as_graph(configuration), []).append(configuration)
     members = list(classes.values())
     number = {configuration: i for i, own in enumerate(members) for configuration in own}
     return [encoded(graph) for graph in classes], members, number

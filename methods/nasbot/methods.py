@@ -13,9 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound
-from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.nasbot.acquisition import expected_improvement
 from nasbench.methods.nasbot.families import FAMILIES
@@ -32,13 +31,14 @@ _INITIAL, _FEWEST = 10, 2
 class _OnGraphs(Method):
     """Begins with random networks."""
 
-    needs = ("as_graph",)
+    needs = (AsGraph,)
 
     def __init__(self, problem: Problem, rng: Generator, initial: int) -> None:
         if initial < 1:
             raise UsageError(f"initial must be positive, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
-        example: LayerGraph = problem.space.as_graph(problem.space.sample(np.random.default_rng(0)))  # type: ignore[attr-defined]
+        assert isinstance(problem.space, AsGraph)  # see `needs`
+        example = problem.space.as_graph(problem.space.sample(np.random.default_rng(0)))
         try:
             FAMILIES[example.kind].numbers(example)
         except ValueError as error:
@@ -50,7 +50,7 @@ class _OnGraphs(Method):
 
     @classmethod
     def misfit(cls, space: Space) -> str:
-        return "" if hasattr(space, "as_graph") else "compares networks: its space must have them as graphs of layers"
+        return "" if isinstance(space, AsGraph) else "compares networks: its space must have them as graphs of layers"
 
     def ask(self) -> Configuration:
         found = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
@@ -190,8 +190,7 @@ class Nasbot(_OnGraphs):
             if feasible:
                 found = expected_improvement(*self._surrogates[0].predict(there), min(feasible))
             for bound in bounds:
-                below = self._surrogates[bound.column].below(there, bound.limit)
-                found = found * (below if bound.upper else 1 - below)
+                found = found * self._surrogates[bound.column].holds(there, bound)
             return found
 
         return candidates.best(acquisition, self._rng)

@@ -7,6 +7,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from nasbench.benchmarks import Bound
 from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, sampled
 
 Array = NDArray[np.float64]
@@ -57,10 +58,10 @@ class Surrogate:
         mean, _ = self._process.predict(distances[..., : self._count])
         return mean, self._hallucinating.predict(distances)[1]
 
-    def below(self, distances: Array, limit: float) -> Array:
-        """The probability that candidates lie at a limit or below it."""
+    def holds(self, distances: Array, bound: Bound) -> Array:
+        """The probability of each candidate that it satisfies a constraint on what is predicted."""
         mean, deviation = self.predict(distances)
-        found: Array = ndtr((limit - mean) / np.maximum(deviation, 1e-12))
+        found: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
         return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Bound
-from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks.spaces import AsSupernet, Configuration, Space
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -43,11 +43,11 @@ class OneShot(Method):
     Raises UsageError for options out of range, and for images or bounds on which the search could do nothing.
     """
 
-    needs = ("as_supernet",)
+    needs = (AsSupernet,)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
         self._problem, self._rng, self._settings = problem, rng, settings
-        self._space: Searchable = problem.space.as_supernet()  # type: ignore[attr-defined]
+        self._space = supernet_of(problem)
         _check_options(settings)
         _check_images(self._space, settings)
         self._check_bounds()
@@ -59,7 +59,7 @@ class OneShot(Method):
     def misfit(cls, space: Space) -> str:
         return (
             ""
-            if hasattr(space, "as_supernet")
+            if isinstance(space, AsSupernet)
             else "trains a supernet on images: choose digits or medmnist-…, without a space"
         )
 
@@ -152,7 +152,8 @@ class OneShot(Method):
             if name not in _GROWING:
                 continue
             low, high = ranges.get(name, (-math.inf, math.inf))
-            ranges[name] = (low, min(high, bound.limit)) if bound.upper else (max(low, bound.limit), high)
+            lowest, highest = bound.interval
+            ranges[name] = max(low, lowest), min(high, highest)
             self._refuse_outside(name, *ranges[name], *map(value, ends))
 
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
@@ -190,6 +191,12 @@ class OneShot(Method):
         )
 
 
+def supernet_of(problem: Problem) -> Searchable:
+    """What a supernet is trained on, and for: the view of the problem's space that one-shot methods need."""
+    assert isinstance(problem.space, AsSupernet)  # see `Method.needs`
+    return problem.space.as_supernet()
+
+
 def _flops(space: Searchable, kernels: Sequence[int]) -> float:
     """Of all convolutions of these sizes on every edge, and what is around the cells, for one image."""
 
@@ -205,8 +212,8 @@ def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
     own = [bound for bound in problem.constraints if bound.metric.name == metric]
     if not own:
         return None
-    high = min((bound.limit for bound in own if bound.upper), default=math.inf)
-    return max((bound.limit for bound in own if not bound.upper), default=0.0), high
+    lows, highs = zip(*(bound.interval for bound in own), strict=True)
+    return max(0.0, *lows), min(highs)
 
 
 def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Problem
-from nasbench.methods.oneshot.base import OneShot, bounds_on
+from nasbench.methods.oneshot.base import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Settings
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
@@ -179,7 +179,7 @@ def _bounds(problem: Problem, size: str) -> tuple[tuple[float, float] | None, bo
     if size:
         if any(constrained.values()):
             raise UsageError(f"size={size} and a constraint on parameters both bound the network: give one of them")
-        return _named_bounds(problem.space.as_supernet(), size)  # type: ignore[attr-defined]
+        return _named_bounds(supernet_of(problem), size)
     if constrained["parameters"] is None:
         return constrained["parameters_paper"], constrained["parameters_paper"] is not None
     return constrained["parameters"], False

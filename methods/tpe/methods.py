@@ -25,7 +25,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Categorical, Configuration
+from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 
@@ -63,7 +63,7 @@ class TPE(Method):
     are good: sqrt (a quarter of the root of N) or linear (a tenth, at most 25); `variant`: paper or scripts.
     """
 
-    needs = ("as_flat",)
+    needs = (AsFlat,)
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
     """Whether constraints have densities of their own."""
@@ -111,7 +111,7 @@ class TPE(Method):
             sampler.observe_failure(observation.configuration)
             return
         # Lower bounds are turned around, so that every constraint reads value <= limit.
-        values = [metrics[b.column] if b.upper else -metrics[b.column] for b in self._bounds]
+        values = [b.sign * metrics[b.column] for b in self._bounds]
         feasible = observation.feasible or not self.heeds_constraints
         sampler.observe(observation.configuration, observation.objective, values, feasible)
         self._observed += 1
@@ -140,7 +140,7 @@ class TPE(Method):
                 oldest_only=self._scripts,
                 snap_late=self._scripts,
             )
-            limits = [b.limit if b.upper else -b.limit for b in self._bounds]
+            limits = [b.sign * b.limit for b in self._bounds]
             self._sampler = Sampler(self._problem.flat, limits, rules)
         return self._sampler
 
@@ -204,8 +204,7 @@ class CTPE(TPE):
             values = {}
             for i in self._cheap:
                 bound = self._bounds[i]
-                value = self._problem.known(bound.column, configuration)
-                values[i] = value if bound.upper else -value
+                values[i] = bound.sign * self._problem.known(bound.column, configuration)
             if any(map(math.isnan, values.values())):
                 self._estimators().observe_failure(configuration)  # infeasible before training
             else:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, UsageError
+from nasbench.benchmarks import Benchmark, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.cli.checks.base import (
@@ -20,7 +20,6 @@ from nasbench.cli.checks.base import (
     same,
     scrambled,
 )
-from nasbench.cli.engine.plan import open_benchmark
 
 _SAMPLES, _LIVE_EVALUATIONS = 50, 2
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError
-from nasbench.benchmarks.spaces import Configuration, Space
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError, open_benchmark
+from nasbench.benchmarks.spaces import Configuration, GridSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.base import (
     Check,
@@ -27,7 +27,6 @@ from nasbench.cli.checks.base import (
     require_untouched,
     scrambled,
 )
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.methods import Method, MethodSpec, Observation, Problem
 
 _TRIED = ("nb201-cifar10", "digits@1")
@@ -199,6 +198,19 @@ def _takes_constraints(trial: Trial) -> str | None:
     return None
 
 
+def _blocks_equal_single_asks(trial: Trial) -> str | None:
+    if not trial.spec.method.blockwise:
+        return "it asks one by one"
+    block = trial.method().ask_block(trial.count)
+    space = trial.benchmark.space
+    if block is None or not isinstance(space, GridSpace):
+        return "it asks one by one here"
+    method = trial.method()
+    single = [space.to_json(method.ask()) for _ in range(trial.count)]
+    require(list(space.block_to_json(block)) == single, "ask_block and as many asks propose different configurations")
+    return None
+
+
 def _refuses_other_spaces(trial: Trial) -> None:
     space = _Bare()
     misfit = trial.spec.method.misfit(space)
@@ -272,6 +284,7 @@ _ALL = {
     "resumes exactly": _resumes_exactly,
     "lives with failed evaluations": _lives_with_failures,
     "takes constraints": _takes_constraints,
+    "blocks equal single proposals": _blocks_equal_single_asks,
     "refuses spaces it cannot search": _refuses_other_spaces,
     "refuses options it does not have": _refuses_wrong_options,
 }

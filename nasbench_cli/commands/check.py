@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
-from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import METHODS
 

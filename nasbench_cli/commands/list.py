@@ -8,10 +8,9 @@ import textwrap
 
 import click
 
-from nasbench.benchmarks import BENCHMARKS, UsageError
+from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.commands.show import kind_of
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import table
 from nasbench.methods import METHODS, Method

@@ -11,12 +11,11 @@ from pathlib import Path
 import click
 import numpy as np
 
-from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError
+from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.cli.layout import table
 from nasbench.methods import METHODS, Method
 from nasbench.methods.spec import option_defaults

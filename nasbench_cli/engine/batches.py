@@ -8,7 +8,8 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
-from nasbench.cli.engine.plan import PlannedCell, open_benchmark
+from nasbench.benchmarks import open_benchmark
+from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.progress import notices_about
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import Diverged

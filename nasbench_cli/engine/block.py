@@ -26,13 +26,14 @@ def run_block(
 ) -> dict[str, NDArray[Any]] | None:
     """The columns of the trajectory that the event loop would give, `thinking` aside.
 
-    None where the loop must do it: the method learns, the budget is in seconds, thinking is charged, or the method or
-    an evaluation fails. The streams are spent then: the caller begins anew with fresh ones.
+    None where the loop must do it: method, benchmark or space does not declare `blockwise`, the method learns, the
+    budget is in seconds, thinking is charged, or the method or an evaluation fails. The streams are spent then: the
+    caller begins anew with fresh ones.
     """
     n = cell.evals
     if n is None or cell.seconds is not None or cell.charge_thinking:
         return None
-    if not (_is_for(spec.method, "ask_block", "ask") and _is_for(type(benchmark), "evaluate_block", "evaluate")):
+    if not (spec.method.blockwise and benchmark.blockwise and benchmark.space.blockwise):
         return None
     begin = perf_counter()
     try:
@@ -73,12 +74,6 @@ def run_block(
         "score": means[:, 0],
         "score_feasible": score_feasible.astype(object),
     }
-
-
-def _is_for(kind: type, block: str, single: str) -> bool:
-    """Whether a class's way for many belongs to its way for one: a subclass that overrides only the latter has none."""
-    definer = next(c for c in kind.__mro__ if block in vars(c) or single in vars(c))
-    return block in vars(definer)
 
 
 def _schedule(costs: NDArray[np.float64], workers: int) -> tuple[NDArray[Any], ...]:

@@ -6,7 +6,8 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from nasbench.cli.engine.plan import PlannedCell, open_benchmark
+from nasbench.benchmarks import open_benchmark
+from nasbench.cli.engine.plan import PlannedCell
 from nasbench.results import Cell, Store
 
 BYTES_A_ROW = 60.0

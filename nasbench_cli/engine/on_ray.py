@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import UsageError, open_benchmark
 from nasbench.cli.engine.batches import PROCESS_DIED, Batch, Computed, batches, compute, stored
-from nasbench.cli.engine.plan import PlannedCell, open_benchmark
+from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.runner import died
 from nasbench.results import Store

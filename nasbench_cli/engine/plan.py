@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, find_benchmark, label
+from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, label, open_benchmark
+from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.methods import MethodSpec, Problem
 from nasbench.results import Cell, Setting
@@ -61,29 +61,6 @@ class PlannedCell:
     """Seconds of the method's first ask, where it is a long one (`Method.beginning`)."""
 
 
-@cache
-def open_benchmark(name: str) -> Benchmark:
-    """The benchmark called `name` (`name@12`: trained for 12 epochs), opened once a process.
-
-    Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
-    """
-    opener = find_benchmark(name)
-    try:
-        benchmark = opener()
-    except UsageError:
-        raise
-    except Exception as error:
-        raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
-    if benchmark.name != name:
-        raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
-    if benchmark.objective.held_out:
-        raise UsageError(
-            f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
-            "selection cannot be reported as test"
-        )
-    return benchmark
-
-
 def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
     """The cells of some grids, each once, with the union of its seeds.
 
@@ -122,13 +99,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
-    for view in {"as_flat", "as_sequence"} & set(spec.method.needs):  # of an endless program there is none
-        try:
-            seen = getattr(benchmark.space, view)()
-        except UsageError as error:
-            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
-        if view == "as_flat" and not seen.hyperparameters:
-            raise UsageError(f"{spec.name} cannot run on {benchmark.name}: there is nothing to choose (try random)")
+    _check_views(spec, benchmark)
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
         return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
@@ -136,6 +107,18 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise
     except Exception:
         return 0.0
+
+
+def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
+    """Raises UsageError where a view that the method needs is there, but cannot be given: the space has no end, say."""
+    space, needs = benchmark.space, spec.method.needs
+    try:
+        if AsSequence in needs and isinstance(space, AsSequence):
+            space.as_sequence()
+        if AsFlat in needs and isinstance(space, AsFlat) and not space.as_flat().hyperparameters:
+            raise UsageError("there is nothing to choose (try random)")
+    except UsageError as error:
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
 
 
 def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:

@@ -6,10 +6,11 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from nasbench.benchmarks import open_benchmark
 from nasbench.cli.engine import executors, on_ray
 from nasbench.cli.engine.batches import batches
 from nasbench.cli.engine.on_ray import Cluster
-from nasbench.cli.engine.plan import PlannedCell, expand, open_benchmark
+from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.results import Store, StoreError

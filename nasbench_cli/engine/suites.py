@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from nasbench.benchmarks import UsageError, find_benchmark, parse_constraints
+from nasbench.benchmarks import BenchmarkSpec, UsageError, parse_constraints
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.methods import MethodSpec
@@ -109,8 +109,7 @@ def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
 
 def check_benchmark(name: str) -> str:
     """The name of an existing benchmark. Raises UsageError with the nearest."""
-    find_benchmark(name)
-    return name
+    return BenchmarkSpec.parse(name).label
 
 
 def method_label(method: str) -> str:
@@ -132,7 +131,7 @@ def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
     """`KIND:FILE[@STEPS]` with the column to predict. Raises UsageError if no name is of a benchmark on a file."""
     if not any(":" in name for name in names):
         raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
-    return tuple(re.sub(r"(@\d+)?$", rf":{target}\1", name, count=1) if ":" in name else name for name in names)
+    return tuple(BenchmarkSpec.parse(name, target).label if ":" in name else name for name in names)
 
 
 def suite_files() -> list[Path]:

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Generator, Iterable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,14 +16,13 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, Evaluation, Metric, UsageError
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.tabular.own import MOST_ABSENT
 from nasbench.cli.engine.batches import PROCESS_DIED
 from nasbench.cli.engine.executors import in_processes
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.workers import attempt
 from nasbench.results.store.journal import Journal, Record
@@ -53,9 +53,10 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
 
     Raises UsageError if the space is no grid, or has fewer configurations than the sample.
     """
-    if epochs is not None and "@" in name:
+    spec = BenchmarkSpec.parse(name)
+    if epochs is not None and spec.fidelity is not None:
         raise UsageError(f"{name} says its epochs already: leave --epochs out")
-    name = name if epochs is None else f"{name}@{epochs}"
+    name = name if epochs is None else replace(spec, fidelity=epochs).label
     benchmark = open_benchmark(name)
     flat = _grid(benchmark)
     tasks = [Task(c, r) for c in _configurations(benchmark, flat, sample) for r in range(repetitions)]
@@ -85,14 +86,17 @@ def _grid(benchmark: Benchmark) -> Flat:
     """The flat view of a space that is a product of a few values. Raises UsageError for any other."""
     if not benchmark.live:
         raise UsageError(f"{benchmark.name} is a table already")
-    found: Flat = benchmark.space.as_flat()  # type: ignore[attr-defined]
+    no_grid = UsageError(
+        f"the space of {benchmark.name} is no grid (what can be chosen depends on other choices, or has no end of "
+        "values), and a table is one: take another, such as digits/nasbench201"
+    )
+    if not isinstance(benchmark.space, AsFlat):
+        raise no_grid
+    found = benchmark.space.as_flat()
     if not found.hyperparameters:
         raise UsageError(f"there is nothing to choose in {benchmark.name}: no table")
     if any(found.conditions) or any(isinstance(h, Float | Integer) for h in found.hyperparameters):
-        raise UsageError(
-            f"the space of {benchmark.name} is no grid (what can be chosen depends on other choices, or has no end of "
-            "values), and a table is one: take another, such as digits/nasbench201"
-        )
+        raise no_grid
     return found
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
@@ -28,7 +28,7 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.figures import figure_4
 from nasbench.cli.engine import executors
 from nasbench.cli.engine.batches import batches
-from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 from nasbench.cli.speed import training as training_speed

@@ -12,8 +12,7 @@ import numpy as np
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark
 from nasbench.benchmarks.images.spaces import ProgramSpace
-from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 
@@ -52,7 +51,8 @@ def main() -> None:
 def _searches(benchmark: ImageBenchmark, where: str) -> None:
     from nasbench.cli.speed import search as search_speed
 
-    space: Searchable = benchmark.space.as_supernet()  # type: ignore[attr-defined]
+    assert isinstance(benchmark.space, AsSupernet)  # it is opened with the space of cells
+    space = benchmark.space.as_supernet()
     data, halves = benchmark.resident(), np.random.default_rng(0)
     train, val = (next(data.batches(space.batch, None, halves)) for _ in range(2))
     click.echo(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {space.batch}, {where}")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +74,28 @@ def test_the_violation_is_zero_exactly_where_the_bound_holds(limit: float, value
     bound = Bound(Metric("m", ""), 1, limit, upper)
     assert (bound.violation(value) == 0) >= bound.holds(value)
     assert bound.holds(value) == (value <= limit if upper else value >= limit)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.lists(st.floats(), min_size=1, max_size=5), st.booleans())
+def test_slack_is_not_negative_exactly_where_the_bound_holds_for_numbers_and_arrays(
+    limit: float, values: list[float], upper: bool
+) -> None:
+    bound = Bound(Metric("m", ""), 1, limit, upper)
+    low, high = bound.interval
+    inside = [low <= value <= high for value in values]
+    with np.errstate(over="ignore"):
+        assert [bound.slack(value) >= 0 for value in values] == inside
+        assert (bound.slack(np.array(values)) >= 0).tolist() == inside
+        assert bound.holds(np.array(values)).tolist() == inside
+    assert [bound.violation(value) == 0 for value in values] == inside
+
+
+def test_slack_is_the_distance_to_the_limit_and_positive_inside() -> None:
+    size = Metric("m", "MB")
+    upper, lower = Bound(size, 1, 4.0, True), Bound(size, 1, 4.0, False)
+    assert (upper.slack(1.0), lower.slack(1.0)) == (3.0, -3.0)
+    assert (upper.relation, upper.sign, upper.interval) == ("<=", 1.0, (-math.inf, 4.0))
+    assert (lower.relation, lower.sign, lower.interval) == (">=", -1.0, (4.0, math.inf))
 
 
 def test_violations_are_relative_to_the_limit() -> None:

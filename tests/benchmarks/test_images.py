@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation, UsageError, find_benchmark, parse_constraints
+from nasbench.benchmarks import BenchmarkSpec, Evaluation, UsageError, parse_constraints
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
 from nasbench.benchmarks.images.datasets import Dataset, Split
 from nasbench.benchmarks.images.spaces import SPACES
@@ -20,7 +20,7 @@ pytest.importorskip("sklearn")
 
 
 def opened(name: str) -> ImageBenchmark:
-    found = find_benchmark(name)()
+    found = BenchmarkSpec.parse(name).open()
     assert isinstance(found, ImageBenchmark)
     assert found.name == name
     return found
@@ -103,7 +103,7 @@ def test_knowledge_of_dead_architectures_is_of_the_hard_constraint() -> None:
 )
 def test_names_that_mean_nothing_are_one_sentence(name: str, sentence: str) -> None:
     with pytest.raises(UsageError) as raised:
-        find_benchmark(name)()
+        BenchmarkSpec.parse(name).open()
     assert sentence in str(raised.value)
 
 

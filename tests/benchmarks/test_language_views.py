@@ -126,7 +126,7 @@ def test_hashed_features_count_tokens() -> None:
     program = Program(figures.figure_10)
     hashed = Hashed(program, 1000)
     configuration = program.sample(np.random.default_rng(0))
-    tokens = program.tokens(configuration)
+    tokens = program.as_tokens(configuration)
     assert len(tokens) == 4 + 2 + 2  # choices, modules, the input and one pair
     assert len(hashed.of(configuration)) == len(tokens)
     pick, indices = hashed.draw(7, np.random.default_rng(1))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import find_benchmark
+from nasbench.benchmarks import BenchmarkSpec
 from nasbench.benchmarks.regression.data import read
 from nasbench.benchmarks.spaces.errors import UsageError
 
@@ -60,24 +60,24 @@ def test_what_cannot_be_learnt_from_is_one_sentence(
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read .*nowhere\.csv"):
-        find_benchmark(f"mlp:{tmp_path}/nowhere.csv:y")()
+        BenchmarkSpec.parse(f"mlp:{tmp_path}/nowhere.csv:y").open()
     with pytest.raises(UsageError, match="unknown kind of benchmark before a colon 'svm'"):
-        find_benchmark("svm:file.csv:y")
+        BenchmarkSpec.parse("svm:file.csv:y")
     with pytest.raises(UsageError, match="a file and its target column follow"):
-        find_benchmark("mlp:file.csv")
+        BenchmarkSpec.parse("mlp:file.csv")
 
 
 def test_a_path_may_have_an_at_sign_and_a_colon(houses: Path, tmp_path: Path) -> None:
     odd = tmp_path / "a:b@c" / "d@200.csv"
     odd.parent.mkdir()
     odd.write_bytes(houses.read_bytes())
-    assert find_benchmark(f"mlp:{odd}:price")().name == f"mlp:{odd}:price"
-    assert find_benchmark(f"mlp:{odd}:price@400")().name == f"mlp:{odd}:price@400"
+    assert BenchmarkSpec.parse(f"mlp:{odd}:price").open().name == f"mlp:{odd}:price"
+    assert BenchmarkSpec.parse(f"mlp:{odd}:price@400").open().name == f"mlp:{odd}:price@400"
 
 
 def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
     pytest.importorskip("torch")
-    benchmark = find_benchmark(f"mlp:{houses}:price@400")()
+    benchmark = BenchmarkSpec.parse(f"mlp:{houses}:price@400").open()
     assert benchmark.name == f"mlp:{houses}:price@400"
     configuration = benchmark.space.pool[0]  # type: ignore[attr-defined]
     one, other = benchmark.evaluate(configuration, 3), benchmark.evaluate(configuration, 3)
@@ -87,4 +87,4 @@ def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:
     assert one.metrics[2] == benchmark.known(2, configuration)
     assert benchmark.evaluate(configuration, 4).metrics[0] != one.metrics[0]
     with pytest.raises(UsageError, match="multiples of 200 steps"):
-        find_benchmark(f"mlp:{houses}:price@300")()
+        BenchmarkSpec.parse(f"mlp:{houses}:price@300").open()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import find_benchmark
+from nasbench.benchmarks import BenchmarkSpec
 from nasbench.benchmarks.spaces.graphs.networks import network
 
 
@@ -21,7 +21,7 @@ def chain(units: list[int], labels: list[str]) -> Any:
 
 def test_the_formula_by_hand() -> None:
     """Three layers of 16, 16 and 32 filters, two of them residual, and 64 units behind: paths of six edges."""
-    benchmark = find_benchmark("synthetic-cnn")()
+    benchmark = BenchmarkSpec.parse("synthetic-cnn").open()
     graph = chain([16, 16, 32], ["conv3", "res3", "res5"])
     weights = 16 + 16 * 16 + 16 * 32 + 32 * 64
     terms = [
@@ -38,7 +38,7 @@ def test_the_formula_by_hand() -> None:
 
 @pytest.mark.parametrize("name", ["synthetic-cnn", "synthetic-mlp"])
 def test_every_network_has_a_score(name: str) -> None:
-    benchmark = find_benchmark(name)()
+    benchmark = BenchmarkSpec.parse(name).open()
     rng = np.random.default_rng(0)
     scores = [benchmark.evaluate(benchmark.space.sample(rng), 0).metrics[0] for _ in range(300)]
     assert min(scores) >= 0
@@ -50,4 +50,4 @@ def test_a_perceptron_of_nothing_but_decisions_has_one_too() -> None:
     labels = ["ip", "linear", "linear", "linear", "op"]
     edges = [(0, k) for k in (1, 2, 3)] + [(k, 4) for k in (1, 2, 3)]
     graph = network("mlp-reg", labels, [None] * 5, edges, [None] * 5)
-    assert 0 < find_benchmark("synthetic-mlp")().evaluate(graph, 0).metrics[0] < 1
+    assert 0 < BenchmarkSpec.parse("synthetic-mlp").open().evaluate(graph, 0).metrics[0] < 1

@@ -12,11 +12,10 @@ pytest.importorskip("ot")
 
 from scipy import stats
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import UsageError, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.graphs.networks import check
-from nasbench.cli.engine.plan import open_benchmark
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.nasbot.acquisition import expected_improvement
 from nasbench.methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents

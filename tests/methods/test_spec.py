@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
 from nasbench.methods import METHODS, MethodSpec
 
 
@@ -34,7 +34,7 @@ def test_wrong_specs_are_refused_with_what_is_allowed(text: str, said: str) -> N
 
 def test_a_method_that_needs_a_view_does_not_fit_a_space_without_it() -> None:
     class Graphic(METHODS.get("random")):  # type: ignore[misc]
-        needs = ("as_graph", "sample")
+        needs = (AsGraph, AsFlat)
 
     space = GridSpace([Categorical("a", (1, 2))])
     assert Graphic.misfit(space) == "needs a space with as_graph"

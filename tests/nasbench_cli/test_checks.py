@@ -17,7 +17,7 @@ import pytest
 from numpy.random import Generator
 
 from nasbench.benchmarks import BENCHMARKS, Evaluation
-from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial
@@ -162,9 +162,18 @@ class Resumed(Careful):
         """Learns nothing."""
 
 
+class Blocks(Careful, blockwise=True):
+    """Proposes otherwise in a block than one by one."""
+
+    def ask_block(self, n: int) -> Block | None:
+        self.rng.random()
+        return self.space.sample_block(n, self.rng)
+
+
 @pytest.mark.parametrize(
     ("method", "promise", "sentence"),
     [
+        (Blocks, "blocks equal", "propose different configurations"),
         (Forgetful, "same seed", "draws from the global random state of random"),
         (Global, "same seed", "lead to .* as proposal 1"),
         (Foreign, "proposes members", "not of the space"),

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasbench.benchmarks import Benchmark, Evaluation, parse_constraints
-from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces import Configuration, Hashed, Space
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
+from nasbench.benchmarks.tabular.spaces import CellGrid
 from nasbench.cli.engine import runner
-from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec
@@ -286,6 +287,22 @@ class Shifted(TabularBenchmark):
         return evaluation._replace(metrics=(evaluation.metrics[0] + 1000, *evaluation.metrics[1:]))
 
 
+class Lazy(CellGrid):
+    """Overrides only how it samples one."""
+
+    def sample(self, rng: np.random.Generator) -> tuple[int, ...]:
+        return (0,) * 6
+
+
+class Sorted(Constant, blockwise=True):
+    """Says that its ways for one and for many agree."""
+
+
+def test_only_a_class_that_says_so_itself_goes_in_blocks() -> None:
+    assert all(kind.blockwise for kind in (RandomSearch, TabularBenchmark, CellGrid, Sorted))
+    assert not any(kind.blockwise for kind in (Constant, Shifted, Lazy, Method, Benchmark, Space))
+
+
 def test_what_is_overridden_for_one_is_not_passed_over_for_many() -> None:
     (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
     table = open_benchmark("nb201-cifar10")
@@ -294,6 +311,11 @@ def test_what_is_overridden_for_one_is_not_passed_over_for_many() -> None:
     shifted = open_embedded("nb201-cifar10")
     shifted.__class__ = Shifted
     assert (run(planned.cell, 0, planned.spec, shifted, ()).columns["objective"] > 1000).all()
+    lazy = open_embedded("nb201-cifar10")
+    lazy.space = Lazy(lazy.space.hyperparameters)
+    first = run(planned.cell, 0, planned.spec, lazy, ())
+    assert set(first.columns["configuration"]) == {table.space.to_json((0,) * 6)}
+    assert Hashed(lazy.space, 64).draw(5, np.random.default_rng(0))[0](4) == (0,) * 6
 
 
 def test_a_budget_that_is_used_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,7 +211,7 @@ class Program(Space):
         for h in (h for scope in scopes for h in scope.independents):
             len(h.values)
 
-    def tokens(self, configuration: Configuration) -> list[str]:
+    def as_tokens(self, configuration: Configuration) -> list[str]:
         """What a linear model may know of an architecture: choices, modules with values, and pairs in sequence."""
         graph = self.graph(configuration)
         names = [

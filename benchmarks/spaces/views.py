@@ -1,0 +1,71 @@
+"""Views of a space: other forms that some spaces can give their configurations, and that some methods need.
+
+A space has a view if it has the method that the view's protocol names: `isinstance(space, AsGraph)`. A method lists the
+protocols it needs in `Method.needs`. A view that a space has in principle, but cannot give (a program without an end
+has no list of hyper-parameters), raises UsageError when it is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from nasbench.benchmarks.spaces.base import Configuration
+
+if TYPE_CHECKING:
+    from nasbench.benchmarks.spaces.cells.searchable import Searchable
+    from nasbench.benchmarks.spaces.flat import Flat
+    from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+    from nasbench.benchmarks.spaces.sequence import Walk
+
+
+@runtime_checkable
+class AsFlat(Protocol):
+    """A space whose configurations have coordinates, one per hyper-parameter (TPE)."""
+
+    def as_flat(self) -> Flat:
+        """The list of all hyper-parameters, and the way to coordinates and back. Raises UsageError if it is endless."""
+
+
+@runtime_checkable
+class AsSequence(Protocol):
+    """A space whose configurations are made by one choice after the other, each among finitely many (tree search)."""
+
+    def as_sequence(self) -> Walk:
+        """The beginning of every sequence: nothing is decided. Raises UsageError if a choice is a real number."""
+
+
+@runtime_checkable
+class AsGraph(Protocol):
+    """A space whose configurations are neural networks, or contain one (NASBOT)."""
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The network of a configuration as a graph of layers. Configurations may share one."""
+
+
+@runtime_checkable
+class AsScalars(Protocol):
+    """A space whose configurations contain a network and numbers beside it, such as a learning rate (NASBOT)."""
+
+    def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
+        """Everything that the graph does not show, each number scaled to [0, 1]; always equally many."""
+
+
+@runtime_checkable
+class AsSupernet(Protocol):
+    """A space whose architectures can all be searched at once inside one large network (one-shot methods)."""
+
+    def as_supernet(self) -> Searchable:
+        """The images to train the large network on, and the way from a network of cells to its configuration."""
+
+
+@runtime_checkable
+class AsTokens(Protocol):
+    """A space that says in its own words what a linear model should see of a configuration (SMBO)."""
+
+    def as_tokens(self, configuration: Configuration) -> list[str]:
+        """Words that describe a configuration; equal words mean equal properties, in any order."""
+
+
+def missing(space: object, views: tuple[type, ...]) -> list[str]:
+    """The names of the methods (`as_graph`) of those `views` that `space` does not have."""
+    return [name for view in views if not isinstance(space, view) for name in vars(view) if not name.startswith("_")]

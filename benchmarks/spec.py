@@ -1,0 +1,93 @@
+"""A benchmark as the user names it: `medmnist-breast/cells/retrain@12`, or `mlp:houses.csv:price@400`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from nasbench.benchmarks.base import BENCHMARKS, ON_FILES, Benchmark
+from nasbench.benchmarks.spaces.errors import UsageError
+
+
+@dataclass(frozen=True)
+class BenchmarkSpec:
+    """The parts of a benchmark's name: `NAME[/VARIANT…][@EPOCHS]`, or `KIND:FILE:COLUMN[@STEPS]` for a user's file."""
+
+    name: str
+    """A name in `BENCHMARKS`; for a benchmark on a file, a kind in `ON_FILES`."""
+    variants: tuple[str, ...] = ()
+    """What follows the name after slashes: a space, a recipe."""
+    file: str = ""
+    """Path of the user's file; empty where the benchmark is not on one."""
+    column: str = ""
+    """The file's column to predict."""
+    fidelity: int | None = None
+    """Number of training epochs (or steps) after the @; None for the benchmark's own."""
+
+    @classmethod
+    def parse(cls, text: str, column: str = "") -> BenchmarkSpec:
+        """Reads a name.
+
+        Args:
+            text: the name as the user writes it.
+            column: the column to predict, for a text `KIND:FILE[@STEPS]` that does not say it.
+
+        Raises UsageError, with the nearest name, if there is no such benchmark, or the text is malformed.
+        """
+        path, at, epochs = text.rpartition("@")
+        if not at or ":" in epochs or (column and not epochs.isdecimal()):  # the @ belongs to the file's path
+            path, at, epochs = text, "", ""
+        if at and not (epochs.isascii() and epochs.isdecimal()):
+            raise UsageError(f"{text}: after @ stands a number of epochs, as in {path}@12")
+        if at and str(int(epochs)) != epochs:
+            raise UsageError(f"{text}: write {path}@{int(epochs)}")
+        fidelity = int(epochs) if at else None
+        if ":" not in path:
+            name, *variants = path.split("/")
+            BENCHMARKS.get(name)
+            return cls(name, tuple(variants), fidelity=fidelity)
+        kind, _, rest = path.partition(":")
+        ON_FILES.get(kind)
+        file, _, column = (rest, ":", column) if column else rest.rpartition(":")
+        if not file or not column:
+            raise UsageError(f"{path}: a file and its target column follow, as in {kind}:houses.csv:price")
+        return cls(kind, file=file, column=column, fidelity=fidelity)
+
+    @property
+    def label(self) -> str:
+        """The name as the user writes it: what `parse` reads back as this specification."""
+        path = f"{self.name}:{self.file}:{self.column}" if self.file else "/".join([self.name, *self.variants])
+        return path if self.fidelity is None else f"{path}@{self.fidelity}"
+
+    def open(self) -> Benchmark:
+        """A new instance of the benchmark; `open_benchmark` shares one.
+
+        Raises UsageError for a variant or a fidelity that the benchmark does not have, or if its data cannot be read.
+        """
+        benchmark = ON_FILES.get(self.name)(self.file, self.column) if self.file else BENCHMARKS.get(self.name)()
+        for variant in self.variants:
+            benchmark = benchmark.variant(variant)
+        return benchmark if self.fidelity is None else benchmark.at(self.fidelity)
+
+
+@cache
+def open_benchmark(name: str) -> Benchmark:
+    """The benchmark called `name`, opened once per process.
+
+    Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
+    """
+    spec = BenchmarkSpec.parse(name)
+    try:
+        benchmark = spec.open()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"benchmark {name} cannot be opened: {type(error).__name__}: {error}") from error
+    if benchmark.name != name:
+        raise UsageError(f"benchmark {name} calls itself {benchmark.name}: its entry point and its name must agree")
+    if benchmark.objective.held_out:
+        raise UsageError(
+            f"{name} minimises {benchmark.objective.name}, which is measured on the test split: a metric used for "
+            "selection cannot be reported as test"
+        )
+    return benchmark

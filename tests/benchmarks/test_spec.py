@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from nasbench.benchmarks import BenchmarkSpec, UsageError, open_benchmark
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("digits", BenchmarkSpec("digits")),
+        ("digits/genetic/retrain@12", BenchmarkSpec("digits", ("genetic", "retrain"), fidelity=12)),
+        ("nb201-cifar10@0", BenchmarkSpec("nb201-cifar10", fidelity=0)),
+        ("mlp:houses.csv:price", BenchmarkSpec("mlp", file="houses.csv", column="price")),
+        ("mlp:/a:b@c/d@200.csv:price@400", BenchmarkSpec("mlp", (), "/a:b@c/d@200.csv", "price", 400)),
+    ],
+)
+def test_a_name_is_read_into_its_parts_and_written_back(text: str, parts: BenchmarkSpec) -> None:
+    assert BenchmarkSpec.parse(text) == parts
+    assert parts.label == text
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("mlp:houses.csv", "mlp:houses.csv:price"),
+        ("mlp:houses.csv@400", "mlp:houses.csv:price@400"),
+        ("mlp:/a@b/c:d.csv", "mlp:/a@b/c:d.csv:price"),
+    ],
+)
+def test_a_column_may_be_given_apart(text: str, label: str) -> None:
+    assert BenchmarkSpec.parse(text, "price").label == label
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("nb201-cifar", "did you mean nb201-cifar10"),
+        ("digits@", "after @ stands a number of epochs, as in digits@12"),
+        ("digits@٣", "after @ stands a number of epochs"),
+        ("svm:houses.csv:price", "unknown kind of benchmark before a colon 'svm'"),
+        ("mlp:houses.csv", "a file and its target column follow, as in mlp:houses.csv:price"),
+        ("mlp::price", "a file and its target column follow"),
+    ],
+)
+def test_a_name_that_means_nothing_is_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        BenchmarkSpec.parse(text)
+    assert sentence in str(raised.value)
+
+
+def test_a_benchmark_is_opened_once_per_process() -> None:
+    assert open_benchmark("digits/nasbench201@2") is open_benchmark("digits/nasbench201@2")
+    assert BenchmarkSpec.parse("digits@2").open() is not BenchmarkSpec.parse("digits@2").open()
