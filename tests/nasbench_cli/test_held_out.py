@@ -45,7 +45,7 @@ def spied(benchmark: Benchmark, journal: Journal | None = None, **protocol: Any)
 
 
 def check(heard: Sequence[float], recorded: np.ndarray) -> None:
-    """That the spy was told every metric that is recorded, shape (evaluations, metrics), but the one on a test split."""
+    """That the spy was told every recorded metric but the one on a test split; shape (evaluations, metrics)."""
     told = np.reshape(heard, recorded.shape)
     assert (recorded[:, TEST] < -1000).all()  # it was measured, and is kept for the report
     assert np.isnan(told[:, TEST]).all()
