@@ -43,8 +43,15 @@ class Problem:
 
     @classmethod
     def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = (), state: Path | None = None) -> Problem:
-        """The problem that a benchmark under constraints poses."""
-        return cls(benchmark.space, benchmark.objective, constraints, benchmark.known, state)
+        """The problem that a benchmark under constraints poses: nothing in it tells what a test split measures."""
+
+        def known(column: int, configuration: Configuration) -> float:
+            metric = benchmark.metrics[column]
+            if metric.held_out:  # whatever a third party's benchmark may answer
+                raise UsageError(f"{metric.name} of {benchmark.name} is measured on a test split: no method is told it")
+            return benchmark.known(column, configuration)
+
+        return cls(benchmark.space, benchmark.objective, constraints, known, state)
 
 
 Rank: TypeAlias = tuple[float, float]

@@ -72,8 +72,9 @@ def test_malformed_constraints_are_refused_in_one_sentence(text: str) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False), st.booleans())
 def test_the_violation_is_zero_exactly_where_the_bound_holds(limit: float, value: float, upper: bool) -> None:
     bound = Bound(Metric("m", ""), 1, limit, upper)
-    assert (bound.violation(value) == 0) >= bound.holds(value)
     assert bound.holds(value) == (value <= limit if upper else value >= limit)
+    assert (bound.violation(value) == 0) == bound.holds(value)
+    assert bound.violation(value) >= 0
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.lists(st.floats(), min_size=1, max_size=5), st.booleans())

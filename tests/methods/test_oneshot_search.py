@@ -106,6 +106,20 @@ def test_an_interrupted_search_goes_on_to_the_same_bits(name: str, space: Search
     assert last.earlier == pytest.approx(sum(epoch.seconds for epoch in last.log))
 
 
+@pytest.mark.parametrize("name", ["darts", "zo-darts++"])
+def test_a_search_and_its_log_need_no_images_but_the_training_ones(name: str, space: Searchable) -> None:
+    """Without the validation and the test split it is the same search: nothing in it was measured on them."""
+    train = read()["train"]
+    alone = Resident(
+        {"train": train._replace(images=train.images[:64], labels=train.labels[:64])}, False, torch.device("cpu")
+    )
+    settings = replace(SHORT[name], epochs=2, stop=2, theta=1)
+    with_all, without = (Search(own, settings, seed=3) for own in (space, replace(space, images=lambda: alone)))
+    with_all.run()
+    without.run()
+    assert facts(with_all.log) == facts(without.log)
+
+
 def test_the_scripts_dynamics_resume_too(space: Searchable, tmp_path: Path) -> None:
     """What is left of the last architecture gradient is part of their state."""
     settings = replace(SHORT["zo-darts++"], matched=False)

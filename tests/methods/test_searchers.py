@@ -80,6 +80,20 @@ def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible(
 # MCTS
 
 
+def test_to_smbo_an_infeasible_observation_is_as_bad_as_the_worst_feasible_one() -> None:
+    """However good its own objective: else the surrogate leads to where nothing is allowed."""
+    bound = Bound(Metric("size", ""), 1, 1.0, True)
+    tempting = [told((2, 1), 0.01, 5.0, feasible=False), Observation((2, 1), FAILED, False)]
+    for bad in tempting:
+        method, plain = (Smbo(Problem(GRID, LOSS, (bound,)), np.random.default_rng(0)) for _ in range(2))
+        for one in (method, plain):
+            for configuration, loss in (((0, 0), 3.0), ((1, 0), 7.0), ((1, 1), 5.0)):
+                one.tell(told(configuration, loss, 0.5))
+        method.tell(bad)
+        plain.tell(told((2, 1), 7.0, 0.5))
+        assert method._ridge.weights() == pytest.approx(plain._ridge.weights())
+
+
 def test_uct_equals_a_computation_by_hand() -> None:
     """Two choices, a of 3 and b of 2 values. After every a was tried once the bound decides."""
     method = Mcts(Problem(GRID, LOSS), np.random.default_rng(0), exploration=0.5)

@@ -18,6 +18,7 @@ pytest.importorskip("ray")
 from nasbench.results import Store
 from nasbench.results.store import content_hash
 from tests.conftest import Printed
+from tests.nasbench_cli.test_held_out import check_store
 from tests.nasbench_cli.test_plugin import plugged  # noqa: F401 (a fixture)
 
 SUITE = """
@@ -120,6 +121,13 @@ def test_what_takes_its_worker_down_is_recorded_as_failed(cluster: Any, tmp_path
     assert len(records) == 4
     assert records["careful", 0] == records["careful", 1] == ""
     assert "died" in records["dies", 0]
+
+
+def test_no_method_sees_test_metrics_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
+    cluster.add_node(num_cpus=1)
+    text = 'methods = ["spy"]\nbenchmarks = ["toy-tested", "toy-tested-live"]\nseeds = 2\nevals = 7\n'
+    finished(started(cluster, write(tmp_path, text), tmp_path / "store"))
+    check_store(tmp_path / "store", runs=4)
 
 
 def test_without_an_address_a_cluster_begins_here(nasbench: Callable[..., Printed], tmp_path: Path) -> None:

@@ -7,16 +7,23 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.engine.plan import expand
+from nasbench.cli.commands import session
+from nasbench.cli.engine import costs
+from nasbench.cli.engine.costs import Costs
+from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, is_current
 from nasbench.cli.engine.suites import Shard, load_suite
+from nasbench.methods import MethodSpec
+from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store
 from nasbench.results.store import content_hash
 from tests.conftest import Printed
+from tests.nasbench_cli import toys
 
 SUITE = """
 methods = ["random", "evolution:population=5,tournament=2"]
@@ -95,6 +102,61 @@ def test_a_plan_states_live_runs_by_their_budget(nasbench: Callable[..., Printed
     (entry,) = facts["cells"]
     assert entry["seconds_a_run"] == 40
     assert entry["cpu_seconds"] == 3 * 40 * 2
+
+
+def costly(workers: int, evals: int | None, seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> PlannedCell:
+    """A run of `random` on a live benchmark whose evaluations take 12 s each."""
+    benchmark = toys.Live()
+    monkeypatch.setattr(toys.Live, "seconds", 12.0)
+    monkeypatch.setattr(costs, "open_benchmark", lambda name: benchmark)
+    monkeypatch.setattr(RandomSearch, "seconds", 0.5)
+    (planned,) = expand([Grid((MethodSpec("random"),), ("digits@1",), ((),), (0,), Protocol(evals, seconds, workers))])
+    return replace(planned, beginning=7.0)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_workers_share_the_evaluations_of_an_estimate(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_evaluations = Costs(None).of(costly(workers, 20, None, monkeypatch))
+    assert by_evaluations == (20 * (0.5 + 12 / workers) + 7, 20, False)
+    by_seconds = Costs(None).of(costly(workers, None, 60, monkeypatch))
+    assert by_seconds == (60, 60 * workers // 12, False)
+    whichever_is_first = Costs(None).of(costly(workers, 2, 1000, monkeypatch))
+    assert whichever_is_first.seconds == 2 * (0.5 + 12 / workers) + 7
+    nothing_but_the_search = Costs(None).of(costly(workers, None, 3, monkeypatch))
+    assert nothing_but_the_search.seconds == 7  # the first ask is not interrupted
+
+
+@pytest.mark.parametrize(("jobs", "workers", "warned"), [(1, 4, False), (4, 1, False), (2, 2, False), (5, 1, True)])
+def test_more_evaluations_at_a_time_than_cores_are_warned_of_and_as_many_are_not(
+    jobs: int,
+    workers: int,
+    warned: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
+    names, protocol = ("digits@1", "nb201-cifar10"), Protocol(20, None, workers)
+    session._say_crowd(expand([Grid((MethodSpec("random"),), names, ((),), (0,), protocol)]), jobs)
+    assert ("evaluations at a time" in capsys.readouterr().err) == warned
+    session._say_crowd(expand([Grid((MethodSpec("random"),), names[1:], ((),), (0,), protocol)]), jobs)
+    assert not capsys.readouterr().err  # a table's clock is no wall's
+
+
+def test_a_stored_cell_is_current_if_its_data_method_options_and_schema_are_todays() -> None:
+    (planned,) = expand([Grid((MethodSpec.parse("evolution"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
+    cell = planned.cell
+    assert is_current(cell)
+    (name, value), *others = cell.parameters
+    for change in (
+        {"parameters": ((name, value + 1), *others)},
+        {"parameters": tuple(others)},
+        {"method_version": cell.method_version + 1},
+        {"data": "sha256:other"},
+        {"schema": cell.schema + 1},
+        {"method": "gone"},
+        {"bench": "gone"},
+    ):
+        assert not is_current(replace(cell, **change)), change
 
 
 @pytest.mark.parametrize(

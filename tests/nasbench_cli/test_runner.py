@@ -16,10 +16,11 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.benchmarks.tabular.spaces import CellGrid
 from nasbench.cli.engine import runner
+from nasbench.cli.engine.block import _schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
-from nasbench.methods import METHODS, Logged, Method, MethodSpec
+from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Cell, Setting, Trajectory
 from nasbench.results.store.journal import Journal
@@ -71,6 +72,33 @@ def test_workers_are_never_idle_and_never_do_two_things(evals: int, workers: int
         starts, ends = trajectory.columns["started"][mine], finished[mine]
         assert starts.tolist() == [0.0, *ends[:-1].tolist()][: len(starts)]
     assert set(trajectory.columns["worker"].tolist()) == set(range(min(workers, evals)))
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 1.0, 2.0, 5.0]), min_size=1, max_size=30), st.integers(1, 6))
+def test_what_finishes_at_the_same_time_is_told_in_the_order_of_asking(costs: list[float], workers: int) -> None:
+    """In the event loop, and in the schedule of a run in one go, which gives the same rows."""
+    asked: list[float] = []
+    told: list[int] = []
+
+    class Timed(toys.Toy):
+        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+            return Evaluation((float(len(asked) - 1), 0.0), costs[len(asked) - 1])
+
+    class Watching(toys.Careful):
+        def ask(self) -> Configuration:
+            asked.append(len(asked))
+            return super().ask()
+
+        def tell(self, observation: Observation) -> None:
+            told.append(int(observation.objective))
+
+    trajectory = toy_run(Watching, Timed(), evals=len(costs), workers=workers)
+    ends = dict(zip(told, trajectory.columns["finished"].tolist(), strict=True))
+    assert told == sorted(told, key=lambda ask: (ends[ask], ask))
+    scheduled = _schedule(np.array(costs), workers)
+    columns = (trajectory.columns[name] for name in ("worker", "started", "finished"))
+    for one, other in zip(scheduled, (told, *columns), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @given(st.integers(1, 60), st.integers(0, 2**31))

@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
-from nasbench.methods import Method, Observation, Problem
+from nasbench.methods import Logged, Method, Observation, Problem
 
 
 class Toy(Benchmark):
@@ -62,6 +62,24 @@ class Live(Toy):
         return super().evaluate(configuration, seed)
 
 
+class Tested(Toy):
+    """Scores on a test split too: numbers below -1000, so that whoever has one of them can be told."""
+
+    __test__ = False  # no test, whatever pytest makes of its name
+    name = "toy-tested"
+    metrics = (*Toy.metrics, Metric("test-loss", "", split="test"))
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        evaluation = super().evaluate(configuration, seed)
+        return evaluation._replace(metrics=(*evaluation.metrics, -1000 - evaluation.metrics[0]))
+
+
+class TestedLive(Tested, Live):
+    """The same, computed now."""
+
+    name = "toy-tested-live"
+
+
 class Hermit(Toy):
     """Its space has a single, categorical point."""
 
@@ -94,6 +112,25 @@ class Careful(Method):
         self.pending.remove(observation.configuration)
         if observation.feasible and (self.best is None or observation.objective < self.best.objective):
             self.best = observation
+
+
+class Spy(Careful):
+    """Logs every number that it is told, as `heard` of evaluation `epoch` and metric `step`."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self.heard: list[Logged] = []
+        self.told = 0
+
+    def tell(self, observation: Observation) -> None:
+        super().tell(observation)
+        self.told += 1
+        metrics = observation.evaluation.metrics
+        self.heard += [Logged(self.told, "heard", value, step=column) for column, value in enumerate(metrics)]
+
+    @property
+    def log(self) -> list[Logged]:
+        return self.heard
 
 
 class RaisesInAsk(Careful):
