@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import hashlib
+import itertools
+import json
 import math
 import threading
 import time
@@ -101,10 +104,67 @@ def test_what_finishes_at_the_same_time_is_told_in_the_order_of_asking(costs: li
         np.testing.assert_array_equal(one, other)
 
 
+def benchmark_stream(seed: int, bench: str, constraint: str) -> np.random.SeedSequence:
+    """The benchmark's stream of a run, written out: a change of it makes every stored run stale (SCHEMA_VERSION)."""
+    setting = hashlib.sha256(f'["{bench}", "{constraint}"]'.encode()).digest()[:16]
+    return np.random.SeedSequence((seed, int.from_bytes(setting, "little"))).spawn(2)[1]
+
+
+def test_settings_have_streams_of_their_own_that_methods_share() -> None:
+    def drawn(method: str, bench: str, constraint: str, seed: int = 3) -> tuple[list[str], list[float]]:
+        grid = Grid((MethodSpec.parse(method),), (bench,), (parse_constraints([constraint]),), (seed,), Protocol(30))
+        (planned,) = expand([grid])
+        columns = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds).columns
+        return columns["configuration"].tolist(), columns["objective"].tolist()
+
+    settings = [("hpobench-car", "none"), ("hpobench-kc1", "none"), ("hpobench-car", "train_time@0.9")]
+    proposals = [drawn("random", *setting)[0] for setting in settings]
+    assert all(len(set(one) & set(other)) < 5 for one, other in itertools.combinations(proposals, 2))
+    assert drawn("random", *settings[0]) == drawn("random", *settings[0])
+    assert drawn("evolution:population=30", *settings[0]) == drawn("random", *settings[0])  # paired inside a setting
+    assert drawn("random", *settings[0], seed=4)[0] != proposals[0]
+
+
+def test_a_score_is_the_mean_over_repetitions_and_nothing_of_it_is_told() -> None:
+    told: list[tuple[float, ...]] = []
+
+    class Watching(RandomSearch):
+        def tell(self, observation: Observation) -> None:
+            told.append(observation.evaluation.metrics)
+
+    bench = open_benchmark("hpobench-car")
+    assert isinstance(bench, TabularBenchmark)
+    (planned,) = expand(
+        [Grid((MethodSpec("random"),), (bench.name,), (parse_constraints(["train_time@0.5"]),), (0,), Protocol(40))]
+    )
+    block = run(planned.cell, 0, planned.spec, bench, planned.bounds).columns
+    loop = runner._run_loop(planned.cell, planned.spec, bench, planned.bounds, None, *runner._streams(planned.cell, 0))[
+        0
+    ]
+    for name in ("score", "score_feasible", "objective", "configuration"):
+        assert loop[name].tolist() == block[name].tolist()
+    (bound,) = planned.bounds
+    for configuration, score, feasible in zip(
+        *(block[n] for n in ("configuration", "score", "score_feasible")), strict=True
+    ):
+        row = bench.space.index(bench.space.from_values(json.loads(configuration)))
+        own = bench.values[row]
+        assert score == pytest.approx(np.nanmean(own[:, 0]), rel=1e-12)
+        assert feasible == (np.nanmean(own[:, bound.column]) <= bound.limit)
+    assert (block["score"] != block["objective"]).any()  # a repetition is not the mean
+    assert len(set(block["score_feasible"])) == 2
+
+
+def test_a_live_run_has_no_score() -> None:
+    columns = toy_run(evals=3).columns
+    assert np.isnan(columns["score"]).all()
+    assert columns["score_feasible"].tolist() == [None] * 3
+
+
 @given(st.integers(1, 60), st.integers(0, 2**31))
 def test_with_one_worker_the_clock_is_the_sum_of_the_costs(evals: int, seed: int) -> None:
     trajectory = toy_run(evals=evals, seed=seed)
-    seeds = EvaluationSeeds(np.random.SeedSequence(seed).spawn(2)[1])
+    seeds = EvaluationSeeds(benchmark_stream(seed, "toy", "none"))
     assert trajectory.columns["finished"].tolist() == np.cumsum([1.0 + seeds[i] % 7 for i in range(evals)]).tolist()
 
 
