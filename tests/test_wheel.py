@@ -1,0 +1,66 @@
+"""What is installed works without the checkout, beside whatever files the user has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has the built wheel, and our dependencies from this one."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    left_out = shutil.ignore_patterns(
+        ".git", ".venv", ".*_cache", "__pycache__", "*.egg-info", "build", "runs", "report"
+    )
+    shutil.copytree(ROOT, source, symlinks=True, ignore=left_out)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    build = ["wheel", source, "--no-deps", "--no-build-isolation", "-w", folder]
+    subprocess.run([*pip, *build], check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    python = folder / "venv" / "bin" / "python"
+    where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
+    zipfile.ZipFile(wheel).extractall(site)
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return python
+
+
+def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "methods.py").write_text("raise RuntimeError('the file of the user')\n")
+    (tmp_path / "results.py").write_text("raise RuntimeError('the file of the user')\n")
+    (tmp_path / "benchmarks").mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def nasbench(*words: str) -> str:
+        command = [installed, "-m", "nasbench", *words]
+        done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    where = subprocess.run(
+        [installed, "-c", "import nasbench.cli.main, nasbench.results; print(nasbench.results.__file__)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert where.stdout.startswith(str(installed.parents[1]))  # and not the checkout
+    assert "c-tpe" in nasbench("list", "methods")
+    assert "quick" in nasbench("list", "suites")
+    assert "runs" in nasbench("plan", "smoke")
+    asked = ["--method", "random", "--bench", "nb201-cifar10", "--seeds", "2", "--evals", "20", "--store", "s"]
+    assert "2 runs computed" in nasbench("run", *asked)
+    assert "index.html" in nasbench("report", "s", "--out", "r")
+    assert (tmp_path / "r" / "index.html").stat().st_size > 10_000
