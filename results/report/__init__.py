@@ -1,0 +1,1 @@
+"""The report: one page, tables, figures, and the sentences that say what they mean."""
