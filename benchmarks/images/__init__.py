@@ -3,9 +3,21 @@
 from functools import partial
 
 from nasbench.benchmarks.base import BENCHMARKS
-from nasbench.benchmarks.images.benchmark import DATASETS, ImageBenchmark
+from nasbench.benchmarks.images.benchmark import ImageBenchmark
+from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split
 
-__all__ = ["DATASETS", "ImageBenchmark"]
+__all__ = ["DATASETS", "Dataset", "ImageBenchmark", "Split"]
 
-for _dataset in DATASETS.values():
-    BENCHMARKS.add(_dataset.name, partial(ImageBenchmark, _dataset))
+
+def open_dataset(name: str) -> ImageBenchmark:
+    """The benchmark that a data set's plain name stands for."""
+    return ImageBenchmark(DATASETS.get(name))
+
+
+def _found() -> dict[str, partial[ImageBenchmark]]:
+    found = {name: partial(open_dataset, name) for name in DATASETS.names()}
+    BENCHMARKS.broken.update(DATASETS.broken)
+    return found
+
+
+BENCHMARKS.add_later(_found)

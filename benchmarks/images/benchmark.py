@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
-from nasbench.benchmarks.images import medmnist
 from nasbench.benchmarks.images.datasets import Dataset
-from nasbench.benchmarks.images.digits import DIGITS
-from nasbench.benchmarks.images.spaces import SPACES, CellProgram, CellSpace, Frame
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.language.graph import ProgramError
+from nasbench.benchmarks.spaces.trainable import SPACES, Frame
+from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace
 from nasbench.benchmarks.training.recipes import MOST_EPOCHS, RECIPES, Recipe
 
 if TYPE_CHECKING:
@@ -43,8 +42,6 @@ _LOOKED_AT = 10  # architectures, for an estimate
 _PAPER_FILTERS = 16  # channels of the first stage of the networks that ZO-DARTS++'s sizes are about
 
 _PLAIN = "cells"  # the space that a data set's plain name stands for
-
-DATASETS = {dataset.name: dataset for dataset in (DIGITS, *medmnist.datasets())}
 
 
 class ImageBenchmark(Benchmark):
@@ -73,7 +70,7 @@ class ImageBenchmark(Benchmark):
         scale = f"{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
         frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
-        self.networks = SPACES[space](frame)
+        self.networks = SPACES.get(space)(frame)
         self.space = self.networks.space
         if isinstance(self.space, CellProgram):
             self.space.searchable = self._searchable
@@ -106,12 +103,14 @@ class ImageBenchmark(Benchmark):
     def variant(self, name: str) -> Benchmark:
         if name in (self._space, self._recipe.name):
             raise UsageError(f"{self.name} is {self.name}/{name} already: write it without")
-        if name in SPACES and self._recipe.name != self._dataset.recipe:
+        spaces = SPACES.names()
+        if name in spaces and self._recipe.name != self._dataset.recipe:
             raise UsageError(f"the space comes before the recipe: {self._dataset.name}/{name}/{self._recipe.name}")
         if name not in self.variants:
-            broken = "".join(f"; {module} cannot be loaded: {why}" for module, why in BENCHMARKS.broken.items())
+            unloaded = BENCHMARKS.broken | SPACES.broken
+            broken = "".join(f"; {module} cannot be loaded: {why}" for module, why in unloaded.items())
             raise UsageError(f"{unknown(f'variant of {self.name}', name, self.variants)}{broken}")
-        if name in SPACES:
+        if name in spaces:
             return ImageBenchmark(self._dataset, name)
         return ImageBenchmark(self._dataset, self._space, name)
 
@@ -212,23 +211,22 @@ class ImageBenchmark(Benchmark):
 
     def resident(self) -> Resident:
         """Its images on the device. Raises UsageError where they are missing or damaged."""
-        return _resident(self._dataset.name)
+        return _resident(self._dataset)
 
     def _left(self) -> tuple[str, ...]:
         """What may still follow the name."""
         if self._recipe.name != self._dataset.recipe:
             return ()
-        spaces = [name for name in SPACES if name != _PLAIN] if self._space == _PLAIN else []
+        spaces = [name for name in SPACES.names() if name != _PLAIN] if self._space == _PLAIN else []
         return (*spaces, *(name for name in RECIPES if name != self._recipe.name))
 
 
 @cache
-def _resident(name: str) -> Resident:
-    """A data set on the device, once a process."""
+def _resident(dataset: Dataset) -> Resident:
+    """A data set on the device, loaded once per process."""
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
-    dataset = DATASETS[name]
     training.warm_up()
     return Resident(dataset.load(), dataset.flip, training.device())
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.spaces.registry import Registry
+
 SIDE = 28
 """Pixels of MedMNIST's images."""
 
@@ -23,9 +25,13 @@ class Split(NamedTuple):
     """(images,), from 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set of square images, known before it is opened."""
+    """A data set of square images, known before it is opened.
+
+    To add one, write a file in `benchmarks/images/` that calls `DATASETS.add(name, Dataset(…))`, or name such an object
+    as an entry point of the group `nasbench.datasets`: then `NAME`, `NAME/SPACE`, … are benchmarks.
+    """
 
     name: str
     side: int
@@ -45,8 +51,14 @@ class Dataset:
     checksum: str
     load: Callable[[], dict[str, Split]]
     """Opens the splits train, val and test, checked. Raises UsageError where one is missing or damaged."""
+    place: str = "comes with its own package"
+    """Where the images are, for people; official files of MedMNIST are looked up instead."""
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """ZO-DARTS++'s S, M and L: bounds on `parameters_paper` of networks with 16 channels in the first stage."""
+
+
+DATASETS: Registry[Dataset] = Registry("data set", "nasbench.benchmarks.images", "nasbench.datasets")
+"""Every data set of images by name."""
 
 
 def digest(splits: dict[str, Split]) -> str:

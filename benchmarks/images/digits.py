@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.benchmarks.images.datasets import Dataset, Split, digest
+from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, digest
 from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHECKSUM = "sha256:09f67c3b686fc387595e11c2d2800a711b4d835dd77f0411162c186130835861"
@@ -46,4 +46,6 @@ DIGITS = Dataset(
     licence="CC BY 4.0",
     checksum=_CHECKSUM,
     load=read,
+    place="comes with scikit-learn",
 )
+DATASETS.add(DIGITS.name, DIGITS)

@@ -19,7 +19,7 @@ import numpy as np
 from filelock import FileLock
 
 from nasbench.benchmarks.folders import data_folder
-from nasbench.benchmarks.images.datasets import SIDE, Dataset, Split
+from nasbench.benchmarks.images.datasets import DATASETS, SIDE, Dataset, Split
 from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHUNK = 1 << 18
@@ -179,3 +179,7 @@ def _download(url: str, part: Path, progress: Callable[[int, int], None]) -> Non
         os.fsync(file.fileno())
     if here < total:
         raise OSError(f"the connection ended after {here:,} of {total:,} bytes")
+
+
+for _found in datasets():
+    DATASETS.add(_found.name, _found)

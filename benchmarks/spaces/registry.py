@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[a-z][a-z0-9+_-]*")
 
 
 class Registry(Generic[T]):
-    """A table of named things (methods, benchmarks).
+    """A table of named things (methods, benchmarks, data sets, spaces).
 
     Ours are found by importing every module of `package`; a third party's by the entry-point `group` of its own
     distribution. A name may be taken once; a plug-in never replaces one of ours.
@@ -26,6 +26,7 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, package: str, group: str) -> None:
         self._kind, self._package, self._group = kind, package, group
         self._items: dict[str, T] = {}
+        self._later: list[Callable[[], Mapping[str, T]]] = []
         self._loaded = False
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
@@ -39,6 +40,10 @@ class Registry(Generic[T]):
         if name in self._items:
             raise UsageError(f"{self._kind} {name!r} is registered twice")
         self._items[name] = item
+
+    def add_later(self, find: Callable[[], Mapping[str, T]]) -> None:
+        """Adds what `find` returns, by name, when names are first asked for: imports must not read the user's disk."""
+        self._later.append(find)
 
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator that adds the decorated class under `name`."""
@@ -74,6 +79,9 @@ class Registry(Generic[T]):
                 importlib.import_module(module.name)
             except Exception as error:
                 self.broken[module.name] = f"{type(error).__name__}: {error}"
+        for find in self._later:
+            for name, item in find().items():
+                self.add(name, item)
         for point in entry_points(group=self._group):
             try:
                 self.add(point.name, point.load())

@@ -14,5 +14,11 @@ def open_table(name: str) -> TabularBenchmark:
     return imported.open_imported(name) if name in imported.names() else embedded.open_embedded(name)
 
 
-for _name in dict.fromkeys((*embedded.NAMES, *imported.names())):
+def _imported() -> dict[str, partial[TabularBenchmark]]:
+    """The tables in the user's data folder, but for those that stand in for an embedded one."""
+    return {name: partial(open_table, name) for name in imported.names() if name not in embedded.NAMES}
+
+
+for _name in embedded.NAMES:
     BENCHMARKS.add(_name, partial(open_table, _name))
+BENCHMARKS.add_later(_imported)

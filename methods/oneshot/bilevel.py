@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from nasbench.benchmarks.training.augmentation import Batch
+from nasbench.benchmarks.spaces.cells.searchable import LabelledImages
 from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.methods.oneshot.distributions import Logits
 
-Loss = Callable[[nn.Module, Logits, Batch], Tensor]
+Loss = Callable[[nn.Module, Logits, LabelledImages], Tensor]
 """Of a network's weights and the architecture's logits on a batch."""
 
 
@@ -123,7 +123,9 @@ class Rule(ABC):
         """Weights of the network that are left as they are."""
 
     @abstractmethod
-    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+    def step(
+        self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
+    ) -> Update | None:
         """Steps the weights on `train`, and the architecture."""
 
     def end_epoch(self) -> None:  # noqa: B027 (most have nothing to give up)
@@ -148,12 +150,14 @@ class Darts(Rule):
         super().__init__(weights, loss, val_loss)
         self._order = order
 
-    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+    def step(
+        self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
+    ) -> Update | None:
         assign(logits, self.gradient(logits, train, val), adam)
         self.weights.step(self.loss(self.weights.network, logits, train))
         return None
 
-    def gradient(self, logits: Logits, train: Batch, val: Batch) -> list[Tensor]:
+    def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
         """Of the validation loss by the logits; weights and logits stay as they are."""
         network, parts = self.weights.network, logits.present()
         if self._order == 1:
@@ -189,12 +193,14 @@ class Milenas(Rule):
         super().__init__(weights, loss, val_loss)
         self._share = share
 
-    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+    def step(
+        self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
+    ) -> Update | None:
         self.weights.step(self.loss(self.weights.network, logits, train))
         assign(logits, self.gradient(logits, train, val), adam)
         return None
 
-    def gradient(self, logits: Logits, train: Batch, val: Batch) -> list[Tensor]:
+    def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
         """∇α L_train + λ ∇α L_val."""
         network, parts = self.weights.network, logits.present()
         one = gradients(self.loss(network, logits, train), parts)
@@ -234,7 +240,9 @@ class ZerothOrder(Rule):
         self._moved: Logits
         self._beside: Weights
 
-    def step(self, logits: Logits, train: Batch, val: Batch, adam: torch.optim.Optimizer) -> Update | None:
+    def step(
+        self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
+    ) -> Update | None:
         if self._done == 0:
             self.open(logits)
         self.train(logits, train)
@@ -261,14 +269,14 @@ class ZerothOrder(Rule):
         self._moved = logits.moved(direction, self._mu)
         self._beside = self._begun()
 
-    def train(self, logits: Logits, batch: Batch) -> None:
+    def train(self, logits: Logits, batch: LabelledImages) -> None:
         """One step of both copies on the same batch."""
         self.weights.step(self.loss(self.weights.network, logits, batch), self._clipped_with(logits))
         self._beside.rate = self.weights.rate
         self._beside.step(self.loss(self._beside.network, self._moved, batch))
         self._done += 1
 
-    def estimate(self, logits: Logits, val: Batch) -> tuple[list[Tensor], Update]:
+    def estimate(self, logits: Logits, val: LabelledImages) -> tuple[list[Tensor], Update]:
         """s u, and what it is made of."""
         parts, own = logits.present(), self._compared()
         found = gradients(self.val_loss(self.weights.network, logits, val), [*parts, *own])

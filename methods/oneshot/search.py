@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import training
-from nasbench.benchmarks.training.augmentation import Batch
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
@@ -163,7 +162,7 @@ class Search:
             )
         return epoch
 
-    def _pairs(self, epoch: int) -> Iterator[tuple[Batch, Batch]]:
+    def _pairs(self, epoch: int) -> Iterator[tuple[LabelledImages, LabelledImages]]:
         """Each batch of the one half in turn, with as many images drawn from the other."""
         rng = np.random.default_rng([self.seed, epoch])
         train, val = self._halves
@@ -180,12 +179,12 @@ class Search:
     def _normalise(self, logits: Tensor) -> Tensor:
         return sparsemax(logits, self.temperature) if self.settings.sparse else softmax(logits)
 
-    def _loss(self, network: nn.Module, logits: Logits, batch: Batch) -> Tensor:
+    def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         loss = cross_entropy(network(batch.images, logits.probabilities(self._normalise)), batch.labels)
         self._losses[0].append(loss.detach())
         return loss
 
-    def _val_loss(self, network: nn.Module, logits: Logits, batch: Batch) -> Tensor:
+    def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
         probabilities = logits.probabilities(self._normalise)
         loss = cross_entropy(network(batch.images, probabilities), batch.labels)

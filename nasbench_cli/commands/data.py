@@ -55,9 +55,9 @@ def data_verify(names: tuple[str, ...]) -> int:
 def listing() -> None:
     """Prints every data set, and where its file is."""
     rows = [("benchmark", "train / val / test", "channels", "classes", "licence", "file")]
-    for dataset in DATASETS.values():
+    for dataset in map(DATASETS.get, DATASETS.names()):
         data = medmnist.files().get(dataset.name)
-        place = "comes with scikit-learn" if data is None else str(medmnist.located(data) or "not here")
+        place = dataset.place if data is None else str(medmnist.located(data) or "not here")
         counts = " / ".join(f"{dataset.counts[split]:,}" for split in ("train", "val", "test"))
         rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
     click.echo(table(rows))
@@ -110,8 +110,8 @@ class _Shown:
 
 
 def _file(name: str) -> DataFile:
-    if name in DATASETS and name not in medmnist.files():
-        raise UsageError(f"{name} comes with scikit-learn: there is nothing to fetch or verify")
+    if name in DATASETS.names() and name not in medmnist.files():
+        raise UsageError(f"{name} {DATASETS.get(name).place}: there is nothing to fetch or verify")
     if name not in medmnist.files():
         raise unknown("data set", name, medmnist.files())
     return medmnist.files()[name]

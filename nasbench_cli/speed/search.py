@@ -11,10 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import training
-from nasbench.benchmarks.training.augmentation import Batch
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.cli.layout import table
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Weights, ZerothOrder, gradients
@@ -27,7 +26,7 @@ _REPEATED = 5
 _ALIVE = 2.2  # operations of an edge with a probability above zero, on average
 
 
-def main(space: Searchable, pair: tuple[Batch, Batch]) -> None:
+def main(space: Searchable, pair: tuple[LabelledImages, LabelledImages]) -> None:
     """Prints both, on a batch of each half of the training images.
 
     Args:
@@ -51,12 +50,12 @@ def main(space: Searchable, pair: tuple[Batch, Batch]) -> None:
 
 
 def _steps(
-    network: Supernet, logits: Logits, pair: tuple[Batch, Batch], generator: torch.Generator
+    network: Supernet, logits: Logits, pair: tuple[LabelledImages, LabelledImages], generator: torch.Generator
 ) -> tuple[float, dict[str, tuple[float, str]]]:
     """Seconds of a pass, and of a step of each rule with the passes it should need; taken in turn, medians."""
     train, val = pair
 
-    def loss(own: nn.Module, at: Logits, batch: Batch) -> Tensor:
+    def loss(own: nn.Module, at: Logits, batch: LabelledImages) -> Tensor:
         return cross_entropy(own(batch.images, at.probabilities(softmax)), batch.labels)
 
     def one_pass() -> None:
@@ -79,7 +78,7 @@ def _steps(
     return times[""], {name: (times[name], expected) for name, (_, _, expected) in rules.items()}
 
 
-def _skipping(network: Supernet, sparse: Probabilities, batch: Batch) -> tuple[str, ...]:
+def _skipping(network: Supernet, sparse: Probabilities, batch: LabelledImages) -> tuple[str, ...]:
     """Milliseconds with every operation and without those of probability zero, their ratio, and the memory of both."""
     parameters = list(network.parameters())
 

@@ -10,9 +10,9 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.images import DATASETS, ImageBenchmark
-from nasbench.benchmarks.images.spaces import ProgramSpace
+from nasbench.benchmarks.images import ImageBenchmark, open_dataset
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
+from nasbench.benchmarks.spaces.trainable.base import ProgramSpace
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 
@@ -128,6 +128,6 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
 
 
 def _opened(name: str) -> ImageBenchmark:
-    benchmark = ImageBenchmark(DATASETS[name])
+    benchmark = open_dataset(name)
     benchmark.make_ready()
     return benchmark

@@ -1,9 +1,20 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
 import pytest
 
 from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.images import DATASETS, Dataset, ImageBenchmark
+from nasbench.benchmarks.spaces import registry as registry_module
 from nasbench.benchmarks.spaces.registry import Registry
+from nasbench.benchmarks.spaces.trainable import SPACES, Frame, TrainableSpace
 
 
 @pytest.fixture
@@ -29,3 +40,70 @@ def test_names_are_taken_once_and_are_plain_words(registry: Registry[int]) -> No
     for name in ("tpe", "Tpe", "a:b", "", "a b", "-x"):
         with pytest.raises(UsageError):
             registry.add(name, 3)
+
+
+def test_what_is_added_later_is_found_when_names_are_asked_for(registry: Registry[int]) -> None:
+    asked: list[int] = []
+
+    def find() -> dict[str, int]:
+        asked.append(1)
+        return {"found": 7}
+
+    registry.add_later(find)
+    assert not asked
+    assert registry.get("found") == 7
+    assert registry.names() == ["tpe", "c-tpe", "found"]
+    assert asked == [1]
+
+
+OTHER = replace(DATASETS.get("digits"), name="other-digits")
+"""A third party's data set."""
+
+
+def halved(frame: Frame) -> TrainableSpace:
+    """A third party's space."""
+    return SPACES.get("flat")(frame._replace(filters=frame.filters // 2))
+
+
+def test_a_third_party_adds_data_sets_and_spaces_by_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = __name__
+    points = {
+        "nasbench.datasets": [EntryPoint("other-digits", f"{here}:OTHER", "nasbench.datasets")],
+        "nasbench.spaces": [
+            EntryPoint("halved", f"{here}:halved", "nasbench.spaces"),
+            EntryPoint("lost", f"{here}:nowhere", "nasbench.spaces"),
+        ],
+    }
+    monkeypatch.setattr(registry_module, "entry_points", lambda group: points[group])
+    datasets: Registry[Dataset] = Registry("data set", "nasbench.benchmarks.images", "nasbench.datasets")
+    spaces: Registry[Callable[[Frame], TrainableSpace]] = Registry(
+        "space", "nasbench.benchmarks.spaces.trainable", "nasbench.spaces"
+    )
+    assert datasets.names() == ["other-digits"]
+    assert spaces.names() == ["halved"]
+    assert "nowhere" in spaces.broken["lost"]
+    monkeypatch.setattr(SPACES, "_items", SPACES._items | {"halved": spaces.get("halved")})
+    benchmark = ImageBenchmark(datasets.get("other-digits")).variant("halved")
+    assert benchmark.name == "other-digits/halved"
+    assert benchmark.seconds < ImageBenchmark(OTHER, "flat").seconds
+
+
+def test_imports_do_not_look_into_the_users_folders(tmp_path: Path) -> None:
+    program = f"""
+import sys
+seen = []
+
+def look(event, args):
+    if args and {str(tmp_path)!r} in str(args[0]):
+        seen.append((event, args))
+
+sys.addaudithook(look)
+import nasbench.benchmarks.tabular, nasbench.benchmarks.images, nasbench.benchmarks.regression, nasbench.methods
+assert not seen, seen
+from nasbench.benchmarks import BENCHMARKS
+BENCHMARKS.names()
+assert seen
+"""
+    folders = {"NASBENCH_DATA": str(tmp_path), "NASBENCH_CACHE": str(tmp_path), "HOME": str(tmp_path)}
+    (tmp_path / "tables").mkdir()
+    subprocess.run([sys.executable, "-c", program], env=os.environ | folders, check=True)

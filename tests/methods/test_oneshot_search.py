@@ -27,7 +27,7 @@ from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
 
-DIGITS = ImageBenchmark(DATASETS["digits"])
+DIGITS = ImageBenchmark(DATASETS.get("digits"))
 SHORT = {
     "darts": Settings("darts", epochs=4, stop=4),
     "milenas": Settings("milenas", epochs=4, stop=4),

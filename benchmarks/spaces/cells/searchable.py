@@ -1,37 +1,80 @@
-"""The view of a live benchmark over cells that one-shot methods need: images to train a supernet on."""
+"""The view of a space of cells that one-shot methods need: images to train a supernet on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells.stages import Stage
 
 if TYPE_CHECKING:
-    from nasbench.benchmarks.training.augmentation import Resident
+    import numpy as np
+    import torch
+    from torch import Tensor
+
+
+class LabelledImages(Protocol):
+    """A batch of images with their classes, on one device."""
+
+    @property
+    def images(self) -> Tensor:
+        """Normalised images, shape (batch, channels, height, width)."""
+
+    @property
+    def labels(self) -> Tensor:
+        """Number of each image's class, from 0, shape (batch,)."""
+
+
+class TrainingImages(Protocol):
+    """The images of a data set on one device."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the images are."""
+
+    @property
+    def labels(self) -> Mapping[str, Tensor]:
+        """Split (`train`, …) → number of each image's class, shape (images,)."""
+
+    def batches(
+        self, size: int, mix: float | None, rng: Generator, rows: NDArray[np.int64] | None = None
+    ) -> Iterator[LabelledImages]:
+        """One epoch of training images in batches.
+
+        Args:
+            size: images per batch.
+            mix: None, which leaves images as they are.
+            rng: draws crops, and the order where no rows are given.
+            rows: the training images to use, in this order; by default all of them in random order.
+        """
 
 
 @dataclass(frozen=True)
 class Searchable:
-    """What `Space.as_supernet()` returns."""
+    """What `AsSupernet.as_supernet` returns: everything that a one-shot method must know to train its supernet."""
 
     name: str
-    """Of the benchmark."""
+    """Name of the benchmark, for messages."""
     filters: int
-    """Channels of the first stage."""
+    """Number of channels of the first stage; it doubles from stage to stage."""
     shape: tuple[int, int, int]
-    """Of an image: channels, height, width."""
+    """Shape of an image: channels, height and width in pixels."""
     classes: int
+    """Number of classes to tell apart."""
     training_images: int
+    """Number of images in the training split."""
     batch: int
-    """Images a step of the supernet."""
+    """Images per training step of the supernet."""
     published_sizes: Mapping[str, tuple[float, float]]
-    """ZO-DARTS++'s S, M and L for this data set: bounds on `parameters_paper`; empty where it has none."""
+    """ZO-DARTS++'s classes S, M and L for this data set, as bounds on `parameters_paper`; empty if it has none."""
     flops_a_second: float
-    """Of one CPU core, in training: for estimates."""
-    images: Callable[[], Resident]
-    """Of which the training split alone is searched on."""
+    """Operations per second of one CPU core in training, to estimate how long a search takes."""
+    images: Callable[[], TrainingImages]
+    """Loads the images. A search uses their training split alone."""
     configuration: Callable[[Sequence[Stage]], Configuration]
-    """The configuration of a network of cells."""
+    """Turns a network of cells into a configuration of the space."""

@@ -1,0 +1,119 @@
+"""What a live benchmark needs of a space of networks, and the spaces by name."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from nasbench.benchmarks.spaces.base import Configuration, Space
+from nasbench.benchmarks.spaces.cells import Size
+from nasbench.benchmarks.spaces.language.graph import Part
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Frame(NamedTuple):
+    """What the networks of a space are made for."""
+
+    filters: int
+    """Number of channels of the first stage."""
+    shape: tuple[int, int, int]
+    """Shape of an image: channels, height and width in pixels."""
+    classes: int
+    """Number of classes to tell apart."""
+
+
+class TrainableSpace(ABC):
+    """Networks that turn images (batch, channels, height, width) into scores (batch, classes).
+
+    Args:
+        space: the space of configurations that methods search.
+        frame: what the networks are made for.
+    """
+
+    pool = 200
+    """Number of architectures drawn to learn the quantiles of a metric that is known before training."""
+
+    def __init__(self, space: Space, frame: Frame) -> None:
+        self.space, self.frame = space, frame
+        self._sized = lru_cache(maxsize=4096)(self._measured)
+
+    @abstractmethod
+    def fingerprint(self, configuration: Configuration) -> str:
+        """A text that changes when the space is rewritten so that `configuration` means another network."""
+
+    def infeasible(self, configuration: Configuration) -> str:
+        """Why a network cannot be trained at all; empty if it can."""
+        return ""
+
+    def size(self, configuration: Configuration) -> Size:
+        """The exact number of parameters and operations, without training.
+
+        Raises ProgramError if the network does not fit the image.
+        """
+        return self._sized(configuration)
+
+    @abstractmethod
+    def network(self, configuration: Configuration) -> nn.Module:
+        """The network, its parameters still to be drawn. Raises ProgramError if it does not fit the image."""
+
+    def _measured(self, configuration: Configuration) -> Size:
+        """The size of the module itself."""
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+
+        with torch.device("meta"), torch.no_grad():  # shapes without numbers
+            network = self.network(configuration).eval()
+            with FlopCounterMode(display=False) as counter:
+                network(torch.zeros(1, *self.frame.shape))
+        return Size(sum(p.numel() for p in network.parameters()), counter.get_total_flops())
+
+
+class ProgramSpace(TrainableSpace):
+    """Networks that a program of the language describes."""
+
+    def __init__(self, program: Program, frame: Frame) -> None:
+        super().__init__(program, frame)
+        self.program = program
+
+    def fingerprint(self, configuration: Configuration) -> str:
+        return self.program.graph(configuration).hash
+
+
+class WrittenSpace(ProgramSpace):
+    """Networks as the language builds them.
+
+    Args:
+        write: the function of the language that describes the space.
+        frame: what the networks are made for.
+        misfit: why a configuration cannot be trained, empty if it can; by default every configuration can.
+    """
+
+    def __init__(
+        self, write: Callable[[], Part], frame: Frame, misfit: Callable[[Configuration], str] | None = None
+    ) -> None:
+        super().__init__(Program(write), frame)
+        self._misfit = misfit
+        # A program of its own: methods walk the other one in their thread while networks are built in others.
+        self._builder, self._lock = Program(write), threading.Lock()
+
+    def infeasible(self, configuration: Configuration) -> str:
+        return "" if self._misfit is None else self._misfit(configuration)
+
+    def network(self, configuration: Configuration) -> nn.Module:
+        from nasbench.benchmarks.spaces.language.network import Network
+
+        with self._lock:
+            return Network(self._builder, configuration, self.frame.shape)
+
+
+SPACES: Registry[Callable[[Frame], TrainableSpace]] = Registry(
+    "space of networks", "nasbench.benchmarks.spaces.trainable", "nasbench.spaces"
+)
+"""Every trainable space by name, as a callable that makes it for a frame."""

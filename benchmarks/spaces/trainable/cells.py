@@ -1,0 +1,60 @@
+"""Networks of NAS-Bench-201 cells: one cell of its own per stage (`cells`), or one for all (`nasbench201`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.cells import Size, dead_stages, parameters_paper, size, stages_of
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.cells import cells
+from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
+from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, ProgramSpace
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class CellProgram(Program):
+    """Cells of one's own in each stage, which can be searched all at once in a supernet."""
+
+    searchable: Callable[[], Searchable]
+    """Makes the view for one-shot methods. Set by the benchmark, which has the images."""
+
+    def as_supernet(self) -> Searchable:
+        """The view for one-shot methods."""
+        return self.searchable()
+
+
+class CellSpace(ProgramSpace):
+    """Networks of NAS-Bench-201 cells, built without their dead operations, and sized by formula."""
+
+    pool = 900  # as many as the paper's
+
+    def infeasible(self, configuration: Configuration) -> str:
+        dead = dead_stages(stages_of(dict(configuration)))
+        return f"no path leads through the cell of stage {dead[0]}" if dead else ""
+
+    def size(self, configuration: Configuration) -> Size:
+        return size(stages_of(dict(configuration)), *self.frame)
+
+    def parameters_paper(self, configuration: Configuration) -> int:
+        """The number of parameters as ZO-DARTS++ counts them."""
+        return parameters_paper(stages_of(dict(configuration)), self.frame.filters, self.frame.classes)
+
+    def network(self, configuration: Configuration) -> nn.Module:
+        from nasbench.benchmarks.spaces.cells.network import CellNetwork
+
+        return CellNetwork(stages_of(dict(configuration)), self.frame.filters, self.frame.shape[0], self.frame.classes)
+
+
+@SPACES.register("cells")
+def _cells(frame: Frame) -> CellSpace:
+    return CellSpace(CellProgram(lambda: cells(frame.filters, frame.classes)), frame)
+
+
+@SPACES.register("nasbench201")
+def _nasbench201(frame: Frame) -> CellSpace:
+    return CellSpace(Program(lambda: nasbench201(filters=frame.filters, classes=frame.classes)), frame)

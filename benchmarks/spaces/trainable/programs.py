@@ -1,0 +1,44 @@
+"""Published spaces, written in the search-space language and trained as the language builds them."""
+
+from __future__ import annotations
+
+from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.published.flat import flat
+from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES, is_valid, nasbench101
+from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.resnet import resnet18
+from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, WrittenSpace
+
+
+@SPACES.register("genetic")
+def _genetic(frame: Frame) -> WrittenSpace:
+    filters = [frame.filters << i for i in range(3)]
+    return WrittenSpace(lambda: genetic(filters=filters, classes=frame.classes), frame)
+
+
+@SPACES.register("flat")
+def _flat(frame: Frame) -> WrittenSpace:
+    return WrittenSpace(lambda: flat(filters=frame.filters, classes=frame.classes), frame)
+
+
+@SPACES.register("nasbench101")
+def _nasbench101(frame: Frame) -> WrittenSpace:
+    return WrittenSpace(lambda: nasbench101(filters=frame.filters, classes=frame.classes), frame, _nasbench101_misfit)
+
+
+@SPACES.register("nasnet")
+def _nasnet(frame: Frame) -> WrittenSpace:
+    return WrittenSpace(lambda: nasnet(filters=frame.filters, classes=frame.classes), frame)
+
+
+@SPACES.register("resnet18")
+def _resnet18(frame: Frame) -> WrittenSpace:
+    """One network, for orientation: ResNet-18, whose first stage has four times the channels (64 for 16)."""
+    return WrittenSpace(lambda: resnet18(4 * frame.filters, frame.classes), frame)
+
+
+def _nasbench101_misfit(configuration: Configuration) -> str:
+    if is_valid(configuration):
+        return ""
+    return f"no path leads through the cell, or more than {MOST_EDGES} of its edges lie on one"
