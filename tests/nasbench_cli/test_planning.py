@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands import session
+from nasbench.cli.commands import run
 from nasbench.cli.engine import costs
 from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, is_current
@@ -136,9 +136,9 @@ def test_more_evaluations_at_a_time_than_cores_are_warned_of_and_as_many_are_not
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     names, protocol = ("digits@1", "nb201-cifar10"), Protocol(20, None, workers)
-    session._say_crowd(expand([Grid((MethodSpec("random"),), names, ((),), (0,), protocol)]), jobs)
+    run._say_crowd(expand([Grid((MethodSpec("random"),), names, ((),), (0,), protocol)]), jobs)
     assert ("evaluations at a time" in capsys.readouterr().err) == warned
-    session._say_crowd(expand([Grid((MethodSpec("random"),), names[1:], ((),), (0,), protocol)]), jobs)
+    run._say_crowd(expand([Grid((MethodSpec("random"),), names[1:], ((),), (0,), protocol)]), jobs)
     assert not capsys.readouterr().err  # a table's clock is no wall's
 
 
