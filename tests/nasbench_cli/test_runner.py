@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces import Configuration, Hashed, Space
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.benchmarks.tabular.spaces import CellGrid
-from nasbench.cli.engine import runner
+from nasbench.cli.engine import runner, workers
 from nasbench.cli.engine.block import _schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
@@ -125,13 +125,7 @@ def test_settings_have_streams_of_their_own_that_methods_share() -> None:
     assert drawn("random", *settings[0], seed=4)[0] != proposals[0]
 
 
-def test_a_score_is_the_mean_over_repetitions_and_nothing_of_it_is_told() -> None:
-    told: list[tuple[float, ...]] = []
-
-    class Watching(RandomSearch):
-        def tell(self, observation: Observation) -> None:
-            told.append(observation.evaluation.metrics)
-
+def test_a_score_is_the_mean_over_repetitions_of_the_rows_configuration() -> None:
     bench = open_benchmark("hpobench-car")
     assert isinstance(bench, TabularBenchmark)
     (planned,) = expand(
@@ -163,6 +157,7 @@ def test_a_live_run_has_no_score() -> None:
 
 @given(st.integers(1, 60), st.integers(0, 2**31))
 def test_with_one_worker_the_clock_is_the_sum_of_the_costs(evals: int, seed: int) -> None:
+    """What the evaluations draw from is spelt out here: were it another stream, all stored runs would be others."""
     trajectory = toy_run(evals=evals, seed=seed)
     seeds = EvaluationSeeds(benchmark_stream(seed, "toy", "none"))
     assert trajectory.columns["finished"].tolist() == np.cumsum([1.0 + seeds[i] % 7 for i in range(evals)]).tolist()
@@ -339,17 +334,42 @@ def test_live_workers_resume_with_what_was_pending(tmp_path: Path, monkeypatch: 
     assert len((tmp_path / "marks").read_text().split()) == 6  # nothing that was recorded ran again
 
 
-def test_a_live_budget_in_seconds_is_not_spent_on_the_replay(tmp_path: Path) -> None:
-    journal = journaled(tmp_path)
-    first = toy_run(toys.Careful, toys.Live(), evals=None, seconds=0.4, journal=journal)
-    journal.close()
-    time.sleep(0.5)
-    journal = journaled(tmp_path)
-    resumed = toy_run(toys.Careful, toys.Live(), evals=None, seconds=0.4, journal=journal)
-    journal.close()
-    assert len(first) > 10
-    assert decided(resumed)[: len(first)] == decided(first)
-    assert len(resumed) <= len(first) + 2
+class Clock:
+    """A clock that stands still but for evaluations of 10 s."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def test_a_live_budget_in_seconds_is_not_spent_on_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(workers, "time", clock)
+
+    class Slow(toys.Toy):
+        live = True
+
+        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+            clock.seconds += 10
+            return super().evaluate(configuration, seed)
+
+    def attempt(seconds: float) -> Trajectory:
+        journal = journaled(tmp_path)
+        found = toy_run(toys.Careful, Slow(), evals=None, seconds=seconds, journal=journal)
+        journal.close()
+        return found
+
+    first = attempt(95)
+    assert first.columns["finished"].tolist() == [10.0 * n for n in range(1, 10)]  # the tenth comes too late
+    clock.seconds += 1000
+    again = attempt(95)
+    assert decided(again) == decided(first)
+    assert clock.seconds == 1100  # the tenth was in the journal, and nothing was computed
+    longer = attempt(125)
+    assert decided(longer)[:9] == decided(first)
+    assert longer.columns["finished"].tolist() == [10.0 * n for n in range(1, 13)]
 
 
 def test_evaluations_do_not_outlive_their_run(tmp_path: Path) -> None:
