@@ -119,6 +119,10 @@ class Method(Blockwise, ABC):
     seconds: ClassVar[float] = 0.0
     """CPU seconds of one ask and tell, measured over runs of 200 evaluations: a suite's cost is estimated from it."""
 
+    initial_option: ClassVar[str] = "initial"
+    """Name of the option that says how many configurations are drawn at random before the method uses what it is told:
+    with a smaller budget it is random search, and users are told so."""
+
     unpaid: float = 0.0
     """Seconds of work that the last ask has taken over from an interrupted attempt (`Problem.state`): the harness puts
     them on the clock."""

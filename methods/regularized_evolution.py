@@ -23,6 +23,8 @@ class RegularizedEvolution(Method):
     configuration while there are none), and death follows the order of tells.
     """
 
+    initial_option = "population"
+
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
         for name, value in (("population", population), ("tournament", tournament)):
             if not 1 <= value <= _MOST:

@@ -61,6 +61,11 @@ class MethodSpec:
         return tuple(sorted((defaults | dict(self.options)).items()))
 
     @property
+    def initial(self) -> int:
+        """Number of configurations that are drawn at random before the method uses what it is told; 0 if it has none."""
+        return int(dict(self.parameters()).get(self.method.initial_option, 0))
+
+    @property
     def method(self) -> type[Method]:
         return METHODS.get(self.name)
 

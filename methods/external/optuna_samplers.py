@@ -86,6 +86,8 @@ class CNSGA2(OptunaMethod):
 
     seconds = 4e-4
 
+    initial_option = "population"
+
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
         if population < 2:
             raise UsageError(f"population must be at least 2, not {population}")

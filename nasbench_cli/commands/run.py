@@ -169,6 +169,7 @@ def compute(
     _say_plan(session.missing)
     todo = session.to_do
     _say_long_beginnings([p for p, _ in todo])
+    _say_random([p for p, _ in todo])
     if cluster is None:
         _say_cost(session.missing, jobs, Costs(session.store))
         _say_crowd([p for p, _ in todo], jobs)
@@ -233,6 +234,17 @@ def _say_long_beginnings(planned: list[PlannedCell]) -> None:
                 f"evaluation, and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
                 err=True,
             )
+
+
+def _say_random(planned: list[PlannedCell]) -> None:
+    """Warns of budgets that end before a method uses what it is told: its runs are random search."""
+    blind = {p.cell.method: p.cell for p in planned if p.cell.evals is not None and p.cell.evals <= p.cell.initial}
+    for cell in blind.values():
+        click.echo(
+            f"notice: the first {cell.initial} configurations of {cell.method} are random, and its budget is "
+            f"{cell.evals} evaluations: it is random search under another name",
+            err=True,
+        )
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:

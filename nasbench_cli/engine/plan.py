@@ -155,4 +155,5 @@ def _cell(spec: MethodSpec, benchmark: Benchmark, constraint: str, setting: Sett
         charge_thinking=protocol.charge_thinking,
         metrics=tuple(metric.name for metric in benchmark.metrics),
         setting=setting,
+        initial=spec.initial,
     )

@@ -146,6 +146,8 @@ class Cell:
     metrics: tuple[str, ...]
     """Names of the benchmark's metrics, in the order of `Row.metrics`."""
     setting: Setting
+    initial: int = 0
+    """Number of configurations that the method draws at random before it uses what it is told."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -165,7 +167,7 @@ class Cell:
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this cell."""
         facts = asdict(self)
-        del facts["setting"], facts["metrics"]  # consequences of the benchmark and its data
+        del facts["setting"], facts["metrics"], facts["initial"]  # consequences of the others
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:

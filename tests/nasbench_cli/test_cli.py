@@ -432,3 +432,11 @@ def test_a_fidelity_that_is_not_there_is_said(nasbench: Callable[..., Printed], 
         refused = nasbench(*words)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
         assert sentence in refused.err
+
+
+def test_a_budget_that_a_method_spends_at_random_is_warned_of(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    asked = ["run", "--bench", "hpolib-naval", "--seeds", 1, "--store", tmp_path / "s"]
+    said = nasbench(*asked, "--method", "evolution:population=20", "--method", "random", "--evals", 20).err
+    assert "the first 20 configurations of evolution:population=20 are random" in said
+    assert "of random" not in said
+    assert "are random" not in nasbench(*asked, "--method", "evolution:population=20", "--evals", 21).err
