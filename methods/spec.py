@@ -62,7 +62,7 @@ class MethodSpec:
 
     @property
     def initial(self) -> int:
-        """Number of configurations that are drawn at random before the method uses what it is told; 0 if it has none."""
+        """Number of configurations drawn at random before the method uses what it is told; 0 if it has none."""
         return int(dict(self.parameters()).get(self.method.initial_option, 0))
 
     @property
