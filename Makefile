@@ -7,7 +7,7 @@ EXTRAS ?= dev,peers,live
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup test reproduce reproduce-grand lint clean
+.PHONY: setup test test-slow reproduce reproduce-grand lint clean
 
 setup: .venv/core
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
@@ -22,6 +22,10 @@ setup: .venv/core
 
 test: setup
 	$(BIN)/python -m pytest -n 2
+
+# Faults at every operation, kills, generated input, many processes on one store: half an hour on two cores.
+test-slow: setup
+	$(BIN)/python -m pytest -n 2 -m slow
 
 reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from nasbench.cli import main
 from nasbench.results import Store
+from nasbench.results.store import disk
 
 SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2", "--bench", "nb201-cifar10"]
 
@@ -24,6 +25,20 @@ os.environ["NASBENCH_DATA"] = tempfile.mkdtemp(prefix="nasbench-tests-")
 
 settings.register_profile("here", deadline=None)  # shared machines are slow now and then
 settings.load_profile("here")
+
+
+@pytest.fixture
+def without_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that write thousands of files, on a machine that will not lose its power."""
+    monkeypatch.setattr(disk.system, "fsync", lambda handle: None)
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """A folder in memory, where the system has one: for tests that write thousands of files."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="nasbench-tests-") as folder:
+        yield Path(folder)
 
 
 class Printed(NamedTuple):

@@ -120,7 +120,7 @@ def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
 
 
 def _plane(store: Store, f: Fragment, seed: int, setting: int, method: int) -> Plane | None:
-    log = store.search_log(f.cell, seed)
+    log = store.search_log(f, seed)
     if log is None:
         return None
     columns = log.select(["quantity", "value"]).to_pydict()

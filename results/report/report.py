@@ -20,7 +20,8 @@ from nasbench.results.parts import graphs, searches
 from nasbench.results.report import page, panels, plots, tables, verdicts
 from nasbench.results.curves import Curves, load, references, select
 from nasbench.results.errors import Interrupted, StoreError, nearest
-from nasbench.results.store.fragment import Fragment, written_aside
+from nasbench.results.store import disk
+from nasbench.results.store.fragment import Fragment
 from nasbench.results.parts.part import Part
 from nasbench.results.statistics import ranking, summaries
 from nasbench.results.store.status import status
@@ -388,20 +389,15 @@ def _write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
         if any(out.iterdir()) and not manifest.exists():
             raise StoreError(f"{out} is neither empty nor an earlier report: choose another --out")
         earlier = set(manifest.read_text().splitlines()) if manifest.exists() else set()
-        _replace(manifest, "\n".join(sorted({*earlier, *contents})).encode())
+        disk.write(manifest, "\n".join(sorted({*earlier, *contents})).encode())
         for name, content in contents.items():
-            _replace(out / name, content)
+            disk.write(out / name, content)
         for name in earlier - contents.keys():
             (out / Path(name).name).unlink(missing_ok=True)
-        _replace(manifest, "\n".join(contents).encode())
+        disk.write(manifest, "\n".join(contents).encode())
     except OSError as error:
         raise Interrupted(f"cannot write the report to {out}: {error.strerror}") from None
     return [out / name for name in contents]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    with written_aside(path) as temporary:
-        temporary.write_bytes(content)
 
 
 def _slug(text: str) -> str:

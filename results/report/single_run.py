@@ -30,7 +30,7 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
     Raises StoreError, with what there is, if there is no such run or several.
     """
     found = _found(store, method, bench, constraint, seed)
-    return "\n\n\n".join(_page(f, record, store.search_log(f.cell, record.seed)) for f, record in found)
+    return "\n\n\n".join(_page(f, record, store.search_log(f, record.seed)) for f, record in found)
 
 
 def incumbent(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> Figure:

@@ -1,6 +1,7 @@
 """The trajectory store: what a run leaves behind, and how it is kept."""
 
-from nasbench.results.store.store import Store, content_hash
+from nasbench.results.store.contents import content_hash
+from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import Cell, Row, Setting, Trajectory
 
 __all__ = ["Cell", "Row", "Setting", "Store", "Trajectory", "content_hash"]

@@ -1,23 +1,30 @@
-"""One Parquet file of a store: runs of one cell, with their identity and provenance in the file's metadata."""
+"""One Parquet file of a store: runs of one cell, with their identity and provenance in the file's metadata.
+
+The name of a fragment ends in the digest of its bytes: no bit of it can change unseen.
+"""
 
 from __future__ import annotations
 
 import json
-import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nasbench.results.errors import StoreError
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Cell, Trajectory, to_table
+from nasbench.results.store import disk
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Cell, Trajectory, schema, tells_of, to_table
 
 _KEY = b"nasbench"
+_NAME = re.compile(r"\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet")
+_NAME_WITHOUT_DIGEST = re.compile(r"\.([0-9a-f]{16})\.[0-9a-f]{8}\.parquet")  # of schema 1
+_LONGEST_WORDS = 80  # of a name: with all that follows, and a temporary file's, it stays below 255 bytes
 
 
 class Torn(Exception):
@@ -37,6 +44,8 @@ class RunRecord:
     """The reason of the first failed row; empty if none failed."""
     began: str
     ended: str
+    log: str = ""
+    """Digest of the file of its search log; empty where there is none."""
 
     @property
     def failed(self) -> bool:
@@ -62,6 +71,15 @@ class Fragment:
         with _torn_if_invalid("unreadable rows"):
             return pq.ParquetFile(self.path, page_checksum_verification=True).read(columns)
 
+    def checked_table(self) -> pa.Table:
+        """All rows. Raises Torn if they are not of the runs that the metadata names, or have other columns."""
+        table = self.table()
+        if self.cell.schema == SCHEMA_VERSION and not table.schema.equals(schema(self.cell.metrics)):
+            raise Torn("its columns are not those of its schema")
+        if not tells_of(table, self.cell, self.seeds, [run.rows for run in self.runs]):
+            raise Torn("its metadata and its rows disagree")
+        return table
+
     def first(self, column: str) -> Any:
         """A column's value in the first row, without reading the others; None where there is no row."""
         with _torn_if_invalid("unreadable rows"):
@@ -69,96 +87,154 @@ class Fragment:
             return next((batch.column(0)[0].as_py() for batch in batches if len(batch)), None)
 
 
-def write(path: Path, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
-    """Writes the runs of one cell as a fragment, atomically and durably; returns what its metadata says of them."""
-    records = [_record(t) for t in trajectories]
-    _write(path, to_table(cell, trajectories), cell, records, provenance)
+def write(
+    folder: Path, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any], logs: dict[int, str]
+) -> list[RunRecord]:
+    """Writes the runs of one cell as a fragment, atomically and durably; returns what its metadata says of them.
+
+    Args:
+        logs: the digest of each search log, by seed.
+    """
+    records = [_record(t, logs.get(t.seed, "")) for t in trajectories]
+    _write(folder, to_table(cell, trajectories), cell, records, provenance)
     return records
 
 
-def rewrite(fragment: Fragment, path: Path, without: set[int]) -> None:
-    """Writes at `path`, atomically, what `fragment` holds except the runs of the seeds in `without`."""
+def write_without(fragment: Fragment, seeds: set[int]) -> None:
+    """Writes, beside a fragment, another one without the runs of some seeds."""
     table = fragment.table()
-    kept = table.filter(pc.invert(pc.is_in(table["seed"], pa.array(sorted(without)))))
-    runs = [run for run in fragment.runs if run.seed not in without]
-    _write(path, kept, fragment.cell, runs, fragment.provenance)
+    kept = table.filter(pc.invert(pc.is_in(table["seed"], pa.array(sorted(seeds)))))
+    runs = [run for run in fragment.runs if run.seed not in seeds]
+    _write(fragment.path.parent, kept, fragment.cell, runs, fragment.provenance)
 
 
 def read(path: Path) -> Fragment:
-    """Reads a fragment's metadata. Raises Torn if it is damaged or foreign, StoreError if it is from the future."""
-    facts = read_facts(path)
+    """Reads a fragment's metadata, and checks every bit of the file.
+
+    Raises Torn if it is damaged or foreign, StoreError if it is from the future.
+    """
+    content = disk.read(path)
+    named = _NAME.search(path.name)
+    if named and named[2] != disk.digest(content):
+        raise Torn("its bytes do not match the digest in its name")
+    with _torn_if_invalid("not a readable Parquet file"):
+        metadata = pq.read_metadata(pa.BufferReader(content))
+    facts = _facts(metadata)
+    _check_version(path, facts)
     try:
         runs = tuple(RunRecord(**run) for run in facts["runs"])
         fragment = Fragment(path, Cell.from_json(facts["cell"]), runs, facts["provenance"])
-    except (KeyError, TypeError) as error:
+        rows = sum(run.rows for run in runs)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Torn(f"incomplete metadata ({error})") from None
-    if sum(run.rows for run in runs) != pq.read_metadata(path).num_rows:
+    older = _NAME_WITHOUT_DIGEST.search(path.name) if facts["schema"] == 1 else None
+    if (named or older or [None, None])[1] != fragment.cell.id:
+        raise Torn("its name is not that of its contents")
+    if rows != metadata.num_rows:
         raise Torn("its metadata and its rows disagree")
     return fragment
 
 
-def read_facts(path: Path) -> dict[str, Any]:
-    """The metadata this project put into a Parquet file. Raises Torn or StoreError, as `read` does."""
+class Header(NamedTuple):
+    """What readers of a store's folder learn of its columns."""
+
+    metrics: list[str]
+    schema: int
+
+
+def write_header(path: Path, metrics: list[str]) -> None:
+    """Writes the file that shows readers of a store's folder all its columns: it has no rows, but every metric."""
+    facts = {"metrics": metrics, "digest": _digest_of(metrics, SCHEMA_VERSION)}
+    disk.write(path, _parquet(schema(tuple(metrics)).empty_table(), facts))
+
+
+def read_header(path: Path) -> Header:
+    """Reads such a file. Raises Torn if it is damaged, StoreError if it is from the future."""
+    content = disk.read(path)
     with _torn_if_invalid("not a readable Parquet file"):
-        metadata = pq.read_metadata(path).metadata or {}
+        metadata = pq.read_metadata(pa.BufferReader(content))
+        columns = pq.read_schema(pa.BufferReader(content))
+    facts = _facts(metadata)
+    try:
+        found = Header([str(name) for name in facts["metrics"]], facts["schema"])
+    except (KeyError, TypeError) as error:
+        _check_version(path, facts)
+        raise Torn(f"incomplete metadata ({error})") from None
+    if "digest" in facts and facts["digest"] != _digest_of(*found):
+        raise Torn("its metadata does not match its digest")
+    _check_version(path, facts)
+    if found.schema != 1 and "digest" not in facts:
+        raise Torn("its metadata has no digest")
+    if found.schema == SCHEMA_VERSION and not columns.equals(schema(tuple(found.metrics))):
+        raise Torn("its columns are not those that it names")
+    return found
+
+
+def write_log(path: Path, table: pa.Table) -> str:
+    """Writes a search log; returns its digest."""
+    content = _parquet(table, {})
+    disk.write(path, content)
+    return disk.digest(content)
+
+
+def read_log(path: Path, digest: str) -> pa.Table:
+    """A search log. Raises Torn if it is not the one with this digest (empty: of a store that recorded none)."""
+    content = disk.read(path)
+    if digest and disk.digest(content) != digest:
+        raise Torn("its bytes do not match the digest that was recorded with its run")
+    with _torn_if_invalid("not a readable search log"):
+        return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
+
+
+def _write(folder: Path, rows: pa.Table, cell: Cell, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
+    content = _parquet(rows, {"cell": cell.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance})
+    words = re.sub(r"[^\w.+-]", "_", f"{cell.method}.{cell.bench}.{cell.constraint}", flags=re.ASCII)
+    disk.write(folder / f"{words[:_LONGEST_WORDS]}.{cell.id}.{disk.digest(content)}.parquet", content)
+
+
+def _parquet(table: pa.Table, facts: dict[str, Any]) -> memoryview:
+    """The bytes of a Parquet file of a table, with our metadata."""
+    text = json.dumps({"schema": SCHEMA_VERSION, **facts})
+    words = [column.name for column in table.schema if pa.types.is_string(column.type)]
+    content = pa.BufferOutputStream()
+    pq.write_table(
+        table.replace_schema_metadata({_KEY: text.encode()}),
+        content,
+        compression="zstd",
+        use_dictionary=words,
+        dictionary_pagesize_limit=1 << 22,  # configurations repeat, but a million bytes of them do not fit
+        write_statistics=[name for name in table.column_names if name not in words],
+        write_page_checksum=True,
+    )
+    return memoryview(content.getvalue())
+
+
+def _facts(file: pq.FileMetaData) -> dict[str, Any]:
+    """The metadata this project put into a Parquet file. Raises Torn."""
+    metadata = file.metadata or {}
     if _KEY not in metadata:
         raise Torn("not written by nasbench")
     try:
         facts: dict[str, Any] = json.loads(metadata[_KEY])
         version = int(facts["schema"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise Torn(f"unreadable metadata ({error})") from None
-    if version > SCHEMA_VERSION:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise Torn(f"unreadable metadata ({type(error).__name__})") from None
+    return facts | {"schema": version}
+
+
+def _check_version(path: Path, facts: dict[str, Any]) -> None:
+    if facts["schema"] > SCHEMA_VERSION:
         raise StoreError(
-            f"{path} was written by a newer nasbench (schema {version}, this one reads up to "
+            f"{path} was written by a newer nasbench (schema {facts['schema']}, this one reads up to "
             f"{SCHEMA_VERSION}): upgrade nasbench or choose another store"
         )
-    return facts
 
 
-def write_table(path: Path, table: pa.Table, facts: dict[str, Any]) -> None:
-    """Writes a table with our metadata aside, flushes it to the disk, and renames it into place."""
-    text = json.dumps({"schema": SCHEMA_VERSION, **facts})
-    words = [column.name for column in table.schema if pa.types.is_string(column.type)]
-    with written_aside(path) as temporary:
-        pq.write_table(
-            table.replace_schema_metadata({_KEY: text.encode()}),
-            temporary,
-            compression="zstd",
-            use_dictionary=words,
-            dictionary_pagesize_limit=1 << 22,  # configurations repeat, but a million bytes of them do not fit
-            write_statistics=[name for name in table.column_names if name not in words],
-            write_page_checksum=True,
-        )
+def _digest_of(metrics: list[str], version: int) -> str:
+    return disk.digest(json.dumps([version, metrics]).encode())
 
 
-@contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`; on leaving it is flushed to the disk and renamed to `path`, or removed.
-
-    The name tells the writer's host and process: writers do not collide, and what a killed one left can be recognised.
-    """
-    temporary = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        for target in (temporary, path.parent):
-            if target == path.parent:
-                temporary.replace(path)
-            handle = os.open(target, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write(path: Path, rows: pa.Table, cell: Cell, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
-    facts = {"cell": cell.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance}
-    write_table(path, rows, facts)
-
-
-def _record(trajectory: Trajectory) -> RunRecord:
+def _record(trajectory: Trajectory, log: str) -> RunRecord:
     reasons = trajectory.columns["reason"][trajectory.columns["status"] == "failed"]
     return RunRecord(
         seed=trajectory.seed,
@@ -168,6 +244,7 @@ def _record(trajectory: Trajectory) -> RunRecord:
         first_reason=trajectory.failure or str(next(iter(reasons), "")),
         began=trajectory.began,
         ended=trajectory.ended,
+        log=log,
     )
 
 
@@ -181,7 +258,9 @@ def _torn_if_invalid(what: str) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except (pa.ArrowException, OSError) as error:
+    except FileNotFoundError:
+        raise Torn("it is no longer there") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
         if getattr(error, "errno", None) is not None:
             raise
         text = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,16 +1,23 @@
-"""The journal of one unfinished run whose evaluations are expensive: a line each, on disk at once."""
+"""The journal of one unfinished run whose evaluations are expensive: a line each, on disk at once.
+
+Each line is JSON and begins with a check: the length of what follows it, and the digest of that and of all lines
+before. So no line can be torn, changed, lost or moved unseen.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from filelock import FileLock, Timeout
-
 from nasbench.results.errors import Interrupted, StoreError
+from nasbench.results.store import disk
 from nasbench.results.store.trajectory import SCHEMA_VERSION
+
+_CHECK = '{"check": "%08x-%s", '
 
 
 class Record(NamedTuple):
@@ -28,9 +35,10 @@ class Record(NamedTuple):
 
 
 class Journal:
-    """Append-only JSON lines. A torn last line (a crash in mid-write) is dropped; nothing before it can be torn.
+    """Append-only JSON lines. What a crash in mid-write left of the last line is dropped.
 
-    Opening locks the journal for this process; the system releases the lock if the process dies.
+    From a damaged line on nothing is used, and all of it is kept in a file beside (`damage` says so): what comes before
+    is still good. Opening locks the journal for this process; the system releases the lock if the process dies.
     """
 
     def __init__(self, path: Path, run: str) -> None:
@@ -38,26 +46,26 @@ class Journal:
 
         Raises StoreError if another process is computing this run, or the journal is not this run's.
         """
-        self._path, self._lock = path, FileLock(path.with_suffix(".lock"))
+        self._path, self._lock = path, disk.Lock(path.with_suffix(".lock"))
+        self.damage = ""
+        """What was found wrong with the file; empty if nothing."""
+        self.records: list[Record] = []
+        """What an earlier, interrupted attempt has finished, in that order."""
+        self._handle = -1
         try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreError(f"another process is computing the run of {path.name}") from None
-        header = {"schema": SCHEMA_VERSION, "run": run}
-        lines = _whole_lines(path)
+            self._lock.acquire(patience=0)
+        except disk.Held as error:
+            raise StoreError(f"{error} is computing the run of {path.name}") from None
+        except OSError as error:
+            raise _cannot_write(path, error) from None
         try:
-            foreign = bool(lines) and json.loads(lines[0]) != header
-            self.records = [_parse(line) for line in lines[1:]]
-            """What an earlier, interrupted attempt has finished, in that order."""
-        except (ValueError, TypeError, KeyError):
-            foreign = True
-        if foreign:
-            self._lock.release()
-            raise StoreError(f"{path} is damaged, or the journal of another run than {run}: move it away to begin anew")
-        self._file = path.open("ab", buffering=0)
-        self._file.truncate(sum(map(len, lines)))
-        if not lines:
-            self._write(header)
+            self._begin(run)
+        except OSError as error:
+            self.close()
+            raise _cannot_write(path, error) from None
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def advice(self) -> str:
@@ -69,54 +77,122 @@ class Journal:
         return self._path.with_suffix(f".{whose}.state")
 
     def append(self, record: Record) -> None:
-        """Returns only when the record is on the disk."""
-        self._write(record._asdict())
+        """Returns only when the record is on the disk. Raises Interrupted if it cannot be put there."""
+        try:
+            self._write(record._asdict())
+        except OSError as error:
+            raise _cannot_write(self._path, error) from None
 
     def close(self) -> None:
         """Leaves the journal on disk, for a later attempt."""
-        self._file.close()
+        if self._handle >= 0:
+            os.close(self._handle)
         self._lock.release()
 
+    def _begin(self, run: str) -> None:
+        header = {"schema": SCHEMA_VERSION, "run": run}
+        content = disk.read(self._path) if self._path.exists() else b""
+        lines, rest = _good_lines(content)
+        if lines and lines[0].facts != header:
+            raise StoreError(f"{self._path} is the journal of another run than {run}: {self.advice}")
+        if not lines and _is_older(content):
+            raise StoreError(f"{self._path} is of an older nasbench, and cannot be read: {self.advice}")
+        self.records = [_record(line.facts) for line in lines[1:]]
+        self._digest = lines[-1].digest if lines else ""
+        self._length = sum(line.length for line in lines)
+        if b"\n" in rest:
+            damaged = self._path.with_suffix(".damaged")
+            disk.write(damaged, rest)
+            self.damage = (
+                f"{self._path} is damaged after {len(self.records)} evaluations: these are used, and what follows is "
+                f"kept in {damaged}"
+            )
+        self._handle = disk.system.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        disk.system.truncate(self._handle, self._length)
+        if not lines:
+            self._write(header)
+            disk.sync_folder(self._path.parent)
+
     def _write(self, facts: dict[str, object]) -> None:
+        line, digest = _framed(facts, self._digest)
         try:
-            self._file.write(json.dumps(facts).encode() + b"\n")
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise Interrupted(
-                f"cannot write the journal {self._path}: {error.strerror}; what it holds is intact, "
-                "so once that is mended, run the same command again"
-            ) from None
+            disk.write_all(self._handle, line, self._path)
+            disk.system.fsync(self._handle)
+        except OSError:
+            with suppress(OSError):  # if this fails too, the torn line will be dropped by whoever opens it
+                disk.system.truncate(self._handle, self._length)
+            raise
+        self._digest, self._length = digest, self._length + len(line)
 
 
 def forget(path: Path) -> None:
     """Deletes a closed journal, and the states of evaluations and of the method beside it: its run is stored."""
     for part in path.parent.glob(f"{path.stem}.*"):
-        part.unlink(missing_ok=True)
+        if part.suffix != ".damaged":
+            disk.remove(part)
 
 
 def drop_failed(path: Path) -> None:
     """Takes back the first failed evaluation of a journal, and all after it: what came before stays done.
 
-    One that is damaged is left as it is: opening it says so.
+    One that another process is computing is left as it is.
     """
-    lines = _whole_lines(path)
+    lock = disk.Lock(path.with_suffix(".lock"))
     try:
-        failed = [number for number, line in enumerate(lines[1:], 1) if _parse(line).status == "failed"]
-    except (ValueError, TypeError, KeyError):
+        with lock.held(patience=0):
+            lines, rest = _good_lines(disk.read(path))
+            failed = [number for number, line in enumerate(lines) if line.facts.get("status") == "failed"]
+            if failed and not rest:
+                kept = sum(line.length for line in lines[: failed[0]])
+                disk.write(path, disk.read(path)[:kept])
+    except (disk.Held, FileNotFoundError):
         return
-    kept = lines[: failed[0]] if failed else lines
-    if len(kept) < len(lines):
-        aside = path.with_suffix(".tmp")
-        aside.write_bytes(b"".join(kept))
-        aside.replace(path)
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    """The lines that end as a line does; an unfinished last one is left out."""
-    content = path.read_bytes() if path.exists() else b""
-    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+class _Line(NamedTuple):
+    facts: dict[str, object]
+    digest: str
+    """Of this line and all before it."""
+    length: int
+    """In bytes."""
 
 
-def _parse(line: bytes) -> Record:
-    facts = json.loads(line)
-    return Record(**facts | {"metrics": tuple(facts["metrics"])})
+def _framed(facts: dict[str, object], before: str) -> tuple[bytes, str]:
+    """A line, and its digest."""
+    text = json.dumps(facts)[1:] + "\n"
+    digest = disk.digest(f"{before}{text}".encode())
+    return (_CHECK % (len(text), digest) + text).encode(), digest
+
+
+def _good_lines(content: bytes) -> tuple[list[_Line], bytes]:
+    """The lines up to the first one that is torn or damaged, and what follows them."""
+    lines: list[_Line] = []
+    begin, digest = 0, ""
+    prefix = len(_CHECK % (0, "0" * 32))
+    while begin < len(content):
+        end = content.find(b"\n", begin) + 1
+        text = content[begin + prefix : end]
+        expected = disk.digest(digest.encode() + text)
+        if not end or content[begin : begin + prefix] != (_CHECK % (len(text), expected)).encode():
+            break
+        digest = expected
+        lines.append(_Line(json.loads(b"{" + text), digest, end - begin))
+        begin = end
+    return lines, content[begin:]
+
+
+def _is_older(content: bytes) -> bool:
+    return content.startswith(b'{"schema": 1, "run"')
+
+
+def _record(facts: dict[str, object]) -> Record:
+    metrics = facts["metrics"]
+    assert isinstance(metrics, Iterable)
+    return Record(**facts | {"metrics": tuple(metrics)})  # type: ignore[arg-type]
+
+
+def _cannot_write(path: Path, error: OSError) -> Interrupted:
+    return Interrupted(
+        f"cannot write the journal {path}: {error.strerror}; what it holds is intact, so once that is mended, give the "
+        "same command again"
+    )

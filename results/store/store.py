@@ -1,47 +1,56 @@
 """The trajectory store: a folder of Parquet fragments that any reader of Parquet can open.
 
     STORE/0-schema.parquet      no rows, but every metric column of the store, so that readers of the folder see all
-    STORE/<method>.<bench>.<constraint>.<cell>.<seeds>.parquet      finished runs of one cell
-    STORE/_plans/*.json         what was asked for, by which command
+    STORE/<method>.<bench>.<constraint>.<cell>.<digest>.parquet     finished runs of one cell
+    STORE/_plans/<grid>.<digest>.json       what was asked for, by which command
     STORE/_journals/*.jsonl     unfinished runs whose evaluations are expensive
     STORE/_searches/*.parquet   the search log of each run whose method keeps one
     STORE/_aside/               torn, foreign, stale and retried files: never read, never deleted
 
-Readers of Parquet folders skip names that begin with `_` or `.`.
+A fragment and a plan carry the digest of their bytes in their names, a run's record that of its search log, and each
+line of a journal its own. Readers of Parquet folders skip names that begin with `_` or `.`.
 """
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from filelock import FileLock
 
 from nasbench.results.errors import Interrupted, StoreError
-from nasbench.results.store import fragment
+from nasbench.results.store import disk, fragment
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
-from nasbench.results.store.trajectory import Cell, Trajectory, log_table, schema
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Cell, Trajectory, log_table
+
+T = TypeVar("T")
 
 _HEADER = "0-schema.parquet"
+_PATIENCE = 300.0  # seconds to wait for a process that writes
+_FOLDERS = ("_plans", "_journals", "_searches", "_aside")
+_OF_THE_FILE = {errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG}
+"""Trouble with a single file; of any other (no memory, no descriptor) the next file would have it too."""
+_OF_THE_PATH = {errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
+_PLAN = re.compile(r"([0-9a-f]{16})(?:\.([0-9a-f]{32}))?\.json")  # without a digest: of schema 1
 
 
 class Store:
     """A folder of trajectories. All writes are atomic; several processes may use one store at the same time."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder = Path(os.path.abspath(folder))  # a method may change the working directory
         self.notices: list[str] = []
         """What was found wrong with the folder's files so far, a sentence each."""
+        self._lock = disk.Lock(self.folder / ".lock")
+        self._read_already: dict[Path, tuple[tuple[int, ...], Fragment]] = {}
+        self._columns: set[str] = set()  # metrics that the header is known to have
 
     @classmethod
     def open(cls, folder: Path) -> Store:
@@ -60,29 +69,40 @@ class Store:
         store = cls(folder)
         with _said(folder):
             try:
-                fragment.read_facts(folder / _HEADER)
-            except (Torn, FileNotFoundError):
-                store._repair_header()
+                fragment.read_header(store.folder / _HEADER)
+                return store
+            except (Torn, FileNotFoundError, disk.Irregular):
+                pass
+        try:
+            with store._writing():
+                store._mend_header()
+        except Interrupted as error:  # of a read-only store the fragments can be read all the same
+            store._notice(f"{folder / _HEADER} is missing or damaged: {error}")
         return store
 
     @classmethod
     def create(cls, folder: Path) -> Store:
-        """A store at `folder`, made if absent. Raises StoreError if it is another kind of folder or not writable."""
-        if _is_store(folder):
-            store = cls.open(folder)
-        else:
-            with _said(folder):
-                # Another process may be creating this store at this instant: its first files are no foreigners.
-                if folder.is_dir() and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
-                    raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
-                folder.mkdir(parents=True, exist_ok=True)
-            store = cls(folder)
+        """A store at `folder`, made if absent. Raises StoreError if it is another kind of folder or not writable.
+
+        What an earlier command was interrupted in is cleared up.
+        """
+        with _said(folder):
+            if folder.is_file():
+                raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
+            # Another process may be creating this store at this instant: its first files are no foreigners.
+            known = _is_store(folder) or not folder.is_dir()
+            if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
+                raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
+            disk.make_folder(Path(os.path.abspath(folder)))
+        store = cls(folder)
         with store._writing():
-            for name in ("_plans", "_journals", "_searches", "_aside"):
-                (folder / name).mkdir(exist_ok=True)
+            for name in _FOLDERS:
+                disk.make_folder(store.folder / name)
             store._remove_scratch()
-            if not (folder / _HEADER).is_file():
-                store._write_header([], ())
+            store._mend_header()
+            store._drop_doubles()
+            for f in store.fragments():
+                store._check_logs(f)
         return store
 
     @property
@@ -94,18 +114,7 @@ class Store:
 
     def fragments(self) -> list[Fragment]:
         """All readable fragments, sorted by name; the rest is set aside, with a notice."""
-        return self._read(self._entries())
-
-    def _read(self, paths: Iterable[Path]) -> list[Fragment]:
-        found = []
-        for path in paths:
-            try:
-                found.append(fragment.read(path))
-            except Torn as error:
-                self.set_aside(path, str(error))
-            except FileNotFoundError:
-                continue  # another process has set it aside at this instant
-        return found
+        return list(self._readable(self._entries(), self._fragment))
 
     def runs(self) -> dict[str, dict[int, RunRecord]]:
         """All finished runs: id of the cell → seed → record."""
@@ -114,30 +123,31 @@ class Store:
             found.setdefault(f.cell.id, {}).update({run.seed: run for run in f.runs})
         return found
 
-    def search_log(self, cell: Cell, seed: int) -> pa.Table | None:
-        """What the method of a run had to say of its search; None where it said nothing, or the file is damaged."""
-        path = self._search(cell, seed)
-        if not path.exists():
-            return None  # as of most runs: asking Parquet would take a hundred times as long
+    def search_log(self, f: Fragment, seed: int) -> pa.Table | None:
+        """What the method of a run had to say of its search; None where it said nothing.
+
+        Where it is damaged the run is taken out of the store, with a notice: to be computed anew, log and all.
+        """
+        record = next(run for run in f.runs if run.seed == seed)
+        path = self._search(f.cell, seed)
+        if not record.log and (f.cell.schema > 1 or not path.exists()):
+            return None
         try:
-            return pq.read_table(path)
-        except FileNotFoundError:
-            return None
-        except (OSError, pa.ArrowException) as error:
-            self.set_aside(path, f"not a readable search log ({type(error).__name__})")
-            return None
+            return fragment.read_log(path, record.log)
+        except (Torn, FileNotFoundError, disk.Irregular) as error:
+            reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
+        self._notice(
+            f"the search log of {f.cell.method} on {f.cell.bench}, seed {seed}, is damaged: {reason}; its run "
+            "is missing now, and the same command computes it anew"
+        )
+        with suppress(Interrupted):  # in a read-only store nothing can be done
+            self.forget(f.cell, {seed})
+        return None
 
     def plans(self) -> list[dict[str, Any]]:
         """What was asked of this store, oldest first: command, saved, wishes, and cells (pairs of cell and seeds)."""
-        plans: list[dict[str, Any]] = []
-        for path in sorted((self.folder / "_plans").glob("*.json")):
-            try:
-                plan = json.loads(path.read_text())
-                cells = [(Cell.from_json(c["cell"]), list(c["seeds"])) for c in plan["cells"]]
-                plans.append({name: plan[name] for name in ("command", "saved", "wishes")} | {"cells": cells})
-            except (ValueError, KeyError, TypeError) as error:
-                self.set_aside(path, f"not a readable plan ({type(error).__name__})")
-        return sorted(plans, key=lambda plan: str(plan["saved"]))
+        paths = sorted((self.folder / "_plans").glob("*.json"))
+        return sorted(self._readable(paths, _plan), key=lambda plan: str(plan["saved"]))
 
     def wishes(self) -> dict[str, Any]:
         """What the suite that was last asked for wishes its report to show: title, checkpoints, baseline."""
@@ -157,10 +167,15 @@ class Store:
             wishes: of the suite, for its report; empty where no suite asked.
         """
         cells = [{"cell": cell.to_json(), "seeds": seeds} for cell, seeds in grid]
-        name = hashlib.sha256(json.dumps([wishes, cells], sort_keys=True).encode()).hexdigest()[:16]
-        plan = {"command": command, "saved": _now(), "wishes": wishes, "cells": cells}
-        with self._writing(), fragment.written_aside(self.folder / "_plans" / f"{name}.json") as temporary:
-            temporary.write_text(json.dumps(plan))
+        asked = disk.digest(json.dumps([wishes, cells], sort_keys=True).encode())[:16]
+        content = json.dumps({"command": command, "saved": _now(), "wishes": wishes, "cells": cells}).encode()
+        with self._writing():
+            earlier = list((self.folder / "_plans").glob(f"{asked}*.json"))
+            path = self.folder / "_plans" / f"{asked}.{disk.digest(content)}.json"
+            disk.write(path, content)
+            for other in earlier:
+                if other != path and other.is_file():
+                    disk.remove(other)
 
     def commit(self, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
         """Stores finished runs of one cell as a new fragment; returns those that were not there already.
@@ -172,11 +187,10 @@ class Store:
             fresh = [t for t in trajectories if t.seed not in present]
             if not fresh:
                 return []
-            self._widen_header(cell.metrics)
-            for trajectory in fresh:
-                if trajectory.log:
-                    fragment.write_table(self._search(cell, trajectory.seed), log_table(cell, trajectory), {})
-            return fragment.write(self.folder / _name(cell, fresh), cell, fresh, provenance)
+            if not self._columns.issuperset(cell.metrics):
+                self._mend_header(cell.metrics)
+            logs = {t.seed: fragment.write_log(self._search(cell, t.seed), log_table(cell, t)) for t in fresh if t.log}
+            return fragment.write(self.folder, cell, fresh, provenance, logs)
 
     def supersede(self, cells: Iterable[Cell]) -> None:
         """Sets aside the runs of these very cells made with other data, another version of the method or schema."""
@@ -184,94 +198,145 @@ class Store:
         for f in self.fragments():
             if current.get(f.cell.key, f.cell.id) != f.cell.id:
                 self.set_aside(f.path, "stale: made with other data or another version of the method")
-                self._set_searches_aside(f.cell, f.seeds)
+                with self._writing():
+                    self._set_logs_aside(f.cell, f.seeds)
 
     def forget(self, cell: Cell, seeds: set[int]) -> None:
         """Takes the runs of some seeds out of the store, so that they are computed anew; a copy is set aside."""
         with self._writing():
             for f in self._fragments_of(cell):
-                if seeds.isdisjoint(f.seeds):
-                    continue
-                self._set_searches_aside(cell, seeds.intersection(f.seeds))
-                if seeds.issuperset(f.seeds):
-                    f.path.replace(self._aside(f.path))
-                else:
-                    os.link(f.path, self._aside(f.path))
-                    fragment.rewrite(f, f.path, without=seeds)
+                if not seeds.isdisjoint(f.seeds):
+                    self._take_out(f, seeds.intersection(f.seeds))
+                    self._set_logs_aside(cell, seeds.intersection(f.seeds))
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Moves a file into `_aside/` with a notice; in a read-only store it is left where it is, and ignored."""
         try:
-            target = self._aside(path)
-            path.replace(target)
-            self.notices.append(f"{path} is set aside as {target}: {reason}")
+            with self._lock.held(_PATIENCE):
+                target = self._aside(path)
+                disk.move(path, target)
+            self._notice(f"{path} is set aside as {target}: {reason}")
         except FileNotFoundError:
             pass  # another process was faster
-        except OSError:
-            self.notices.append(f"{path} is ignored: {reason}")
+        except (OSError, disk.Held):
+            self._notice(f"{path} is ignored: {reason}")
 
     # Inside
+
+    def _notice(self, text: str) -> None:
+        self.notices.append(text.encode("utf-8", "replace").decode())  # names of files need not be text
+
+    def _readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> Iterator[T]:
+        """What can be read of some files; the others are set aside or ignored, with a notice, and stop nothing."""
+        for path in paths:
+            try:
+                yield read(path)
+            except (Torn, disk.Irregular) as error:
+                self.set_aside(path, str(error) if isinstance(error, Torn) else "it is no regular file")
+            except FileNotFoundError:
+                continue  # another process has set it aside at this instant
+            except OSError as error:
+                if error.errno not in _OF_THE_FILE:
+                    raise
+                self._notice(f"{path} is ignored: it cannot be read ({error.strerror})")
+
+    def _fragment(self, path: Path) -> Fragment:
+        """A fragment; one that has been read already is not read again unless it has changed."""
+        facts = path.stat()
+        stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        known = self._read_already.get(path)
+        if known is None or known[0] != stamp:
+            known = self._read_already[path] = stamp, fragment.read(path)
+        return known[1]
+
+    def _entries(self) -> list[Path]:
+        """What lies in the folder as if it were data; a store inside the store is none of its business."""
+        with _said(self.folder), os.scandir(self.folder) as entries:
+            found = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != _HEADER and not _is_inner(e))
+        return [self.folder / name for name in found]
+
+    def _fragments_of(self, cell: Cell) -> list[Fragment]:
+        return list(self._readable(sorted(self.folder.glob(f"*.{cell.id}.*.parquet")), self._fragment))
 
     def _search(self, cell: Cell, seed: int) -> Path:
         return self.folder / "_searches" / f"{cell.run_id(seed)}.parquet"
 
-    def _set_searches_aside(self, cell: Cell, seeds: Iterable[int]) -> None:
+    # Inside, under the lock
+
+    def _take_out(self, f: Fragment, seeds: set[int]) -> None:
+        """Sets a fragment aside, and writes another one of its other runs before: a crash leaves both, never none."""
+        if not seeds.issuperset(f.seeds):
+            fragment.write_without(f, seeds)
+        disk.move(f.path, self._aside(f.path))
+
+    def _set_logs_aside(self, cell: Cell, seeds: Iterable[int]) -> None:
         """The logs of runs that are no longer here go with them."""
         for path in (self._search(cell, seed) for seed in seeds):
             if path.exists():
-                path.replace(self._aside(path))
+                disk.move(path, self._aside(path))
 
-    def _entries(self) -> list[Path]:
-        """What lies in the folder as if it were data; a store inside the store is none of its business."""
-        with _said(self.folder):
-            entries = sorted(p for p in self.folder.iterdir() if p.name[0] not in "._" and p.name != _HEADER)
-        return [p for p in entries if not _is_store(p)]
+    def _check_logs(self, f: Fragment) -> None:
+        for run in f.runs:
+            if run.log:
+                self.search_log(f, run.seed)
 
-    def _fragments_of(self, cell: Cell) -> list[Fragment]:
-        return self._read(sorted(self.folder.glob(f"*.{cell.id}.*.parquet")))
+    def _drop_doubles(self) -> None:
+        """Keeps each run once: a crash in `_take_out`, or a fragment that could not be read for a while, doubles some.
+
+        The fragment with the most runs stays: what was interrupted is undone.
+        """
+        cells: dict[str, list[Fragment]] = {}
+        for f in self.fragments():
+            cells.setdefault(f.cell.id, []).append(f)
+        for fragments in cells.values():
+            seen: set[int] = set()
+            for f in sorted(fragments, key=lambda f: -len(f.runs)):
+                doubles = seen.intersection(f.seeds)
+                if doubles:
+                    self._take_out(f, doubles)
+                seen.update(f.seeds)
 
     def _aside(self, path: Path) -> Path:
         """A free name in `_aside/` for a file of this store."""
         folder = self.folder / "_aside"
-        folder.mkdir(exist_ok=True)
+        disk.make_folder(folder)
         names = (folder / f"{path.name}{f'.{n}' if n else ''}" for n in range(10**6))
-        return next(name for name in names if not name.exists())
+        return next(name for name in names if not os.path.lexists(name))
 
-    def _write_header(self, known: list[str], metrics: Iterable[str]) -> None:
-        """Replaces the header, which has the columns `known`, by one that has `metrics` too."""
-        widened = sorted({*known, *metrics})
-        fragment.write_table(self.folder / _HEADER, schema(tuple(widened)).empty_table(), {"metrics": widened})
-
-    def _widen_header(self, metrics: Iterable[str]) -> None:
-        known = fragment.read_facts(self.folder / _HEADER)["metrics"]
-        if not set(metrics) <= set(known):
-            self._write_header(known, metrics)
-
-    def _repair_header(self) -> None:
-        """Writes a missing or damaged header anew from the fragments; a copy of a damaged one is set aside."""
+    def _mend_header(self, metrics: Iterable[str] = ()) -> None:
+        """Sees to it that the header has these metrics, and those of all fragments if it was damaged or missing."""
         path = self.folder / _HEADER
-        metrics = [name for f in self.fragments() for name in f.cell.metrics]
-        with self._writing():
-            if path.exists():
-                os.link(path, self._aside(path))
-            self._write_header([], metrics)
-        self.notices.append(f"{path} was missing or damaged; it is written anew from the fragments")
+        known, lost = None, ""
+        try:
+            known = fragment.read_header(path)
+        except FileNotFoundError:
+            lost = "was missing"
+        except (Torn, disk.Irregular) as error:
+            lost = f"was damaged ({error})"
+            self.set_aside(path, str(error))
+        names = {*metrics, *(known.metrics if known else ())}
+        fragments = self.fragments() if lost else []
+        names.update(name for f in fragments for name in f.cell.metrics)
+        if known is None or known.schema != SCHEMA_VERSION or names != set(known.metrics):
+            fragment.write_header(path, sorted(names))
+        if fragments:
+            self._notice(f"{path} {lost}; it is written anew from the fragments")
+        self._columns = names
 
     def _remove_scratch(self) -> None:
-        """Removes this host's temporary files, which never became data; the caller holds the lock.
+        """Removes this host's temporary files, which never became data.
 
         Whoever writes holds the lock, so a temporary file seen under it has lost its writer. Asking whether the
         writer's process lives would be no test: a killed process lingers until its parent has taken note.
         """
-        folders = (self.folder, self.folder / "_plans", self.folder / "_searches")
-        for path in (path for folder in folders for path in folder.glob(".*.tmp")):
-            if f".{os.uname().nodename}." in path.name:  # on some shared disks locks do not reach other hosts
-                path.unlink(missing_ok=True)
+        for folder in (self.folder, self.folder / "_plans", self.folder / "_searches"):
+            for path in disk.scratch(folder):
+                disk.remove(path)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Holds the store's lock (the system releases it if the process dies) and words its errors."""
-        with _said(self.folder), FileLock(self.folder / ".lock"):
+        with _said(self.folder), self._lock.held(_PATIENCE):
             yield
 
 
@@ -280,36 +345,22 @@ def _is_store(folder: Path) -> bool:
     return (folder / _HEADER).is_file() or (folder / "_plans").is_dir()
 
 
-def content_hash(store: Store) -> str:
-    """SHA-256 of all trajectories of a store: every column but `thinking`, which is measured and never repeats.
-
-    It does not depend on how the runs are spread over fragments, nor on the order in which they were made. Every byte
-    of every fragment is read and verified on the way; what is damaged is set aside and does not count.
-    """
-    digests = []
-    for f in store.fragments():
-        try:
-            table = f.table().drop_columns(["thinking", "method", "bench", "constraint"])  # the last three: in the id
-        except Torn as error:
-            store.set_aside(f.path, str(error))
-            continue
-        columns = [_plain(table[name]) for name in table.column_names]
-        start = 0
-        for run in f.runs:
-            rows = slice(start, start + run.rows)
-            digest = hashlib.sha256(f"{f.cell.run_id(run.seed)}\0{run.failure}".encode())
-            for column in columns:
-                part = column[rows]
-                digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
-            digests.append(digest.hexdigest())
-            start += run.rows
-    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+def _is_inner(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir() and _is_store(Path(entry.path))
 
 
-def _plain(column: pa.ChunkedArray) -> np.ndarray | list[str | None]:
-    """Numbers as an array, text as a list."""
-    is_text: bool = pa.types.is_string(column.type)
-    return column.to_pylist() if is_text else column.to_numpy()  # type: ignore[no-any-return]
+def _plan(path: Path) -> dict[str, Any]:
+    """A plan. Raises Torn if it is none, or damaged."""
+    content = disk.read(path)
+    named = _PLAN.fullmatch(path.name)
+    if named is None or (named[2] or disk.digest(content)) != disk.digest(content):
+        raise Torn("its bytes do not match the digest in its name")
+    try:
+        plan = json.loads(content)
+        cells = [(Cell.from_json(c["cell"]), [int(seed) for seed in c["seeds"]]) for c in plan["cells"]]
+        return {name: plan[name] for name in ("command", "saved", "wishes")} | {"cells": cells}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Torn(f"not a readable plan ({type(error).__name__})") from None
 
 
 @contextmanager
@@ -317,18 +368,19 @@ def _said(folder: Path) -> Iterator[None]:
     """Words an error of the file system as one sentence."""
     try:
         yield
-    except (OSError, pa.ArrowException) as error:
+    except disk.Held as error:
+        raise Interrupted(
+            f"cannot use the store {folder}: {error} has been using it for {_PATIENCE:.0f} s; when that is over, "
+            "give the same command again"
+        ) from None
+    except (OSError, pa.ArrowException, Torn) as error:
         cause = getattr(error, "strerror", None) or str(error)
+        if getattr(error, "errno", None) in _OF_THE_PATH:
+            raise StoreError(f"cannot use the store {folder}: {cause}; give another --store") from None
         raise Interrupted(
             f"cannot use the store {folder}: {cause}; what was stored before is intact, "
             "so once that is mended, give the same command again"
         ) from None
-
-
-def _name(cell: Cell, trajectories: list[Trajectory]) -> str:
-    words = re.sub(r"[^\w.+-]", "_", f"{cell.method}.{cell.bench}.{cell.constraint}")[:120]
-    seeds = hashlib.sha256(repr([t.seed for t in trajectories]).encode()).hexdigest()[:8]
-    return f"{words}.{cell.id}.{seeds}.parquet"
 
 
 def _now() -> str:

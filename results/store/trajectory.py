@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -69,29 +69,31 @@ class Trajectory:
         return len(self.columns["evaluation"])
 
 
+class _Kind(NamedTuple):
+    """How the values of a field are held in memory, and stored."""
+
+    array: Any
+    column: pa.DataType
+
+
+_KINDS: dict[Any, _Kind] = {
+    int: _Kind(np.int64, pa.int64()),
+    float: _Kind(np.float64, pa.float64()),
+    bool: _Kind(np.bool_, pa.bool_()),
+    bool | None: _Kind(object, pa.bool_()),
+    str: _Kind(object, pa.string()),
+    str | None: _Kind(object, pa.string()),
+    tuple[float, ...]: _Kind(np.float64, pa.float64()),
+}
+_ROW = {name: _KINDS[annotation] for name, annotation in get_type_hints(Row).items()}
+"""The fields of `Row`: where a trajectory's columns are declared."""
+
+
 def to_columns(rows: list[Row], metrics: int) -> dict[str, NDArray[Any]]:
     """Rows, each with so many metrics, as the columns of a trajectory."""
-    values = zip(*rows, strict=True) if rows else ([] for _ in Row._fields)
-    columns = {name: np.array(v, _DTYPES[name]) for name, v in zip(Row._fields, values, strict=True)}
+    values = zip(*rows, strict=True) if rows else ([] for _ in _ROW)
+    columns = {name: np.array(v, kind.array) for (name, kind), v in zip(_ROW.items(), values, strict=True)}
     return columns | {"metrics": columns["metrics"].reshape(len(rows), metrics)}
-
-
-_DTYPES: dict[str, Any] = {
-    "evaluation": np.int64,
-    "worker": np.int64,
-    "configuration": object,
-    "objective": np.float64,
-    "feasible": np.bool_,
-    "incumbent": np.float64,
-    "started": np.float64,
-    "finished": np.float64,
-    "thinking": np.float64,
-    "status": object,
-    "reason": object,
-    "metrics": np.float64,
-    "score": np.float64,
-    "score_feasible": object,
-}
 
 
 @dataclass(frozen=True)
@@ -196,30 +198,16 @@ class Cell:
         return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})
 
 
+_OF_CELL = ("method", "bench", "constraint")
+"""Columns that are the same in every row of a cell, from its fields of those names."""
+
+
 def schema(metrics: tuple[str, ...]) -> pa.Schema:
     """The columns of a fragment: public and stable, then one `metric.<name>` each."""
-    text, integer, real = pa.string(), pa.int64(), pa.float64()
-    columns = [
-        ("method", text),
-        ("bench", text),
-        ("constraint", text),
-        ("seed", integer),
-        ("evaluation", integer),
-        ("worker", integer),
-        ("configuration", text),
-        ("objective", real),
-        ("feasible", pa.bool_()),
-        ("incumbent", real),
-        ("started", real),
-        ("finished", real),
-        ("thinking", real),
-        ("status", text),
-        ("reason", text),
-        ("score", real),
-        ("score_feasible", pa.bool_()),
-        ("run", text),
-    ]
-    return pa.schema(columns + [(f"metric.{name}", real) for name in metrics])
+    of_cell = [(name, pa.string()) for name in _OF_CELL]
+    of_row = [(name, kind.column) for name, kind in _ROW.items() if name != "metrics"]
+    of_metrics = [(f"metric.{name}", _ROW["metrics"].column) for name in metrics]
+    return pa.schema([*of_cell, ("seed", pa.int64()), *of_row, ("run", pa.string()), *of_metrics])
 
 
 LOG = pa.schema(
@@ -240,22 +228,29 @@ def log_table(cell: Cell, trajectory: Trajectory) -> pa.Table:
     """A run's log, with columns that say of which run."""
     values = zip(*trajectory.log, strict=True) if trajectory.log else ([] for _ in LOG)
     own = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
-    facts = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint}
-    ids = {**facts, "seed": trajectory.seed, "run": cell.run_id(trajectory.seed)}
-    constants = [pa.repeat(pa.scalar(fact), len(trajectory.log)) for fact in ids.values()]
-    return pa.table([*constants, *own], names=[*ids, *LOG.names])
+    ids = _identity(cell, [trajectory.seed], [len(trajectory.log)])
+    return pa.table([*ids.values(), *own], names=[*ids, *LOG.names])
 
 
 def to_table(cell: Cell, trajectories: list[Trajectory]) -> pa.Table:
     """The trajectories of one cell as columns, run after run."""
-    lengths = [len(trajectory) for trajectory in trajectories]
-    columns = {name: np.concatenate([t.columns[name] for t in trajectories]) for name in Row._fields}
+    columns = {name: np.concatenate([t.columns[name] for t in trajectories]) for name in _ROW}
     columns |= {f"metric.{name}": columns["metrics"][:, i] for i, name in enumerate(cell.metrics)}
-    columns["seed"] = np.repeat([t.seed for t in trajectories], lengths)
-    columns["run"] = np.repeat(np.array([cell.run_id(t.seed) for t in trajectories], object), lengths)
-    constants = {"method": cell.method, "bench": cell.bench, "constraint": cell.constraint}
-    arrays = {name: pa.repeat(pa.scalar(value, pa.string()), sum(lengths)) for name, value in constants.items()}
-    for column in schema(cell.metrics):
-        if column.name not in constants:
-            arrays[column.name] = pa.array(columns[column.name], column.type)
-    return pa.table(arrays).select(schema(cell.metrics).names)
+    ids = _identity(cell, [t.seed for t in trajectories], [len(t) for t in trajectories])
+    stored = schema(cell.metrics)
+    arrays = [ids[c.name] if c.name in ids else pa.array(columns[c.name], c.type) for c in stored]
+    return pa.table(arrays, schema=stored)
+
+
+def tells_of(table: pa.Table, cell: Cell, seeds: list[int], rows: list[int]) -> bool:
+    """Whether each row of a table says that it is of this cell, and of these runs, with so many rows each."""
+    expected = _identity(cell, seeds, rows)
+    return all(table[name].combine_chunks().equals(array) for name, array in expected.items())
+
+
+def _identity(cell: Cell, seeds: list[int], rows: list[int]) -> dict[str, pa.Array]:
+    """The columns that say of which run a row is."""
+    of_cell = {name: pa.repeat(pa.scalar(getattr(cell, name), pa.string()), sum(rows)) for name in _OF_CELL}
+    runs = pa.array([cell.run_id(seed) for seed in seeds], pa.string())
+    which = np.repeat(np.arange(len(seeds)), rows)
+    return of_cell | {"seed": pa.array(np.repeat(np.array(seeds, np.int64), rows)), "run": runs.take(which)}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nasbench.results import StoreError
+from nasbench.results.store import disk
 from nasbench.results.store.journal import Journal, Record, drop_failed, forget
 
 RECORDS = [
@@ -29,8 +30,9 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_whatever_byte_a_crash_stops_at_only_the_torn_record_is_lost(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
+@pytest.mark.usefixtures("without_fsync")
+def test_whatever_byte_a_crash_stops_at_only_the_torn_record_is_lost(in_memory: Path) -> None:
+    path = in_memory / "j.jsonl"
     write(path)
     content = path.read_bytes()
     ends = [i + 1 for i, byte in enumerate(content) if byte == ord("\n")]
@@ -66,16 +68,73 @@ def test_a_journal_of_another_run_is_refused_and_kept(tmp_path: Path) -> None:
     content = path.read_bytes()
     with pytest.raises(StoreError, match="the journal of another run"):
         Journal(path, "other")
+    assert path.read_bytes() == content
+
+
+@pytest.mark.usefixtures("without_fsync")
+def test_of_a_journal_damaged_anywhere_all_before_is_used_and_all_after_kept(in_memory: Path) -> None:
+    """Every bit of every byte, and every line left out, doubled or moved."""
+    path = in_memory / "j.jsonl"
+    write(path)
+    content = path.read_bytes()
     lines = content.splitlines(keepends=True)
-    path.write_bytes(lines[0] + b'{"ask": 1}\n' + lines[2])
-    with pytest.raises(StoreError, match="is damaged"):
+    cases = [
+        (i, content[:i] + bytes([content[i] ^ 1 << bit]) + content[i + 1 :])
+        for i in range(len(content))
+        for bit in range(8)
+    ]
+    cases += [(len(b"".join(lines[:n])), b"".join(lines[:n] + lines[n + 1 :])) for n in range(len(lines) - 1)]
+    cases += [(len(b"".join(lines[: n + 1])), b"".join([*lines[: n + 1], *lines[n:]])) for n in range(len(lines))]
+    ends = [i + 1 for i, byte in enumerate(content) if byte == ord("\n")]
+    for position, damaged in cases:
+        path.write_bytes(damaged)
+        journal = Journal(path, "run")
+        journal.close()
+        whole = sum(end <= position for end in ends)
+        assert repr(journal.records) == repr(RECORDS[: max(0, whole - 1)])
+        kept = path.with_suffix(".damaged")
+        assert bool(journal.damage) == kept.exists()
+        if journal.damage:
+            assert f"after {len(journal.records)} evaluations" in journal.damage
+            assert kept.read_bytes() == damaged[ends[whole - 1] if whole else 0 :]
+            kept.unlink()
+        else:  # an unfinished last line is what any crash leaves
+            assert b"\n" not in damaged[ends[whole - 1] if whole else 0 :]
+
+
+def test_a_journal_of_an_older_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"schema": 1, "run": "run"}\n{"ask": 0}\n')
+    with pytest.raises(StoreError, match="of an older nasbench"):
         Journal(path, "run")
-    assert path.exists()
+    assert path.read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize("part", [0, 1, 40])
+def test_what_a_full_disk_left_of_a_line_is_taken_back(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "j.jsonl"
+    journal = Journal(path, "run")
+    journal.append(RECORDS[0])
+    intact = path.read_bytes()
+    with monkeypatch.context() as patch:
+        plain = disk.system.write
+        patch.setattr(disk.system, "write", lambda handle, data: plain(handle, data[:part]))
+        with pytest.raises(StoreError, match="cannot write the journal"):
+            journal.append(RECORDS[1])
+        assert path.read_bytes() == intact
+    for record in RECORDS[1:]:
+        journal.append(record)
+    journal.close()
+    again = Journal(path, "run")
+    assert repr(again.records) == repr(RECORDS)
+    again.close()
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     first = Journal(tmp_path / "j.jsonl", "run")
-    with pytest.raises(StoreError, match="another process"):
+    with pytest.raises(StoreError, match=r"process \d+ on .* is computing"):
         Journal(tmp_path / "j.jsonl", "run")
     first.close()
     Journal(tmp_path / "j.jsonl", "run").close()

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nasbench.results import Store, StoreError
-from nasbench.results.store import content_hash, fragment
-from nasbench.results.store.fragment import written_aside
+from nasbench.results.store import content_hash, disk
+from nasbench.results.store import store as store_module
 from nasbench.results.store.status import status
 from tests.results.conftest import FACTS, make_cell, make_run
 
@@ -167,7 +167,7 @@ def test_a_store_that_lost_its_header_is_still_one(filled: Fill) -> None:
     for access in (Store.open, Store.create):
         (store.folder / "0-schema.parquet").unlink()
         reopened = access(store.folder)
-        assert "missing or damaged" in reopened.notices[0]
+        assert "was missing; it is written anew" in reopened.notices[0]
         assert "metric.time" in pd.read_parquet(store.folder).columns
 
 
@@ -178,9 +178,9 @@ def test_trouble_of_the_system_sets_nothing_aside(filled: Fill, monkeypatch: pyt
         raise OSError(24, "Too many open files")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fragment.pq, "read_metadata", refuse)
+        patch.setattr(disk.system, "read", refuse)
         with pytest.raises(OSError, match="Too many open files"):
-            store.fragments()
+            Store(store.folder).fragments()
     assert len(store.fragments()) == 1
     assert list((store.folder / "_aside").iterdir()) == []
 
@@ -266,8 +266,8 @@ def test_a_read_only_store_can_be_read_but_says_that_it_cannot_be_written(
         raise PermissionError(13, "Permission denied")
 
     # Tests may run as root, whom no permission stops: the system's answers are played here.
-    monkeypatch.setattr(fragment.pq, "write_table", refuse)
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(disk.system, "write", refuse)
+    monkeypatch.setattr(disk.system, "rename", refuse)
     with pytest.raises(StoreError, match="Permission denied"):
         store.commit(make_cell(), [make_run(1, [1.0])], FACTS)
     (store.folder / "foreign.txt").write_text("x")
@@ -313,26 +313,47 @@ def test_scratch_of_this_host_goes_and_that_of_another_stays(store: Store) -> No
 
 
 def hold(folder: Path, begun: Any, finish: Any) -> None:
-    with Store(folder)._writing(), written_aside(folder / "held.parquet") as temporary:
-        temporary.touch()
+    with Store(folder)._writing():
+        (scratch,) = (folder / "_plans" / f".held.json.{os.uname().nodename}.{os.getpid()}.tmp",)
+        scratch.touch()
         begun.set()
         assert finish.wait(60)
+        scratch.rename(folder / "_plans" / "held.json")
+
+
+def create_when_free(folder: Path, waiting: Any) -> None:
+    disk.sleep = lambda _: waiting.set()  # type: ignore[attr-defined]
+    Store.create(folder)
 
 
 def test_scratch_of_a_living_writer_is_not_touched(store: Store) -> None:
+    context = multiprocessing.get_context("spawn")
+    begun, finish, waiting = context.Event(), context.Event(), context.Event()
+    writer = context.Process(target=hold, args=(store.folder, begun, finish))
+    writer.start()
+    assert begun.wait(60)
+    opener = context.Process(target=create_when_free, args=(store.folder, waiting))
+    opener.start()
+    assert waiting.wait(60)
+    finish.set()
+    for process in (writer, opener):
+        process.join()
+        assert process.exitcode == 0
+    assert (store.folder / "_plans" / "held.json").exists()
+
+
+def test_who_waits_for_a_lock_says_for_whom_and_not_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     context = multiprocessing.get_context("spawn")
     begun, finish = context.Event(), context.Event()
     writer = context.Process(target=hold, args=(store.folder, begun, finish))
     writer.start()
     assert begun.wait(60)
-    opener = context.Process(target=Store.create, args=(store.folder,))
-    opener.start()
-    opener.join(0.5)  # it waits for the lock
+    monkeypatch.setattr(store_module, "_PATIENCE", 0.1)
+    with pytest.raises(StoreError, match=f"process {writer.pid} on .* has been using it for"):
+        store.commit(make_cell(), [make_run(0, [1.0])], FACTS)
     finish.set()
-    for process in (writer, opener):
-        process.join()
-        assert process.exitcode == 0
-    assert (store.folder / "held.parquet").exists()
+    writer.join()
+    assert len(store.commit(make_cell(), [make_run(0, [1.0])], FACTS)) == 1
 
 
 def commit_some(folder: Path, seeds: range) -> None:
@@ -376,19 +397,25 @@ def test_status_holds_the_store_against_its_plans(filled: Fill) -> None:
     assert found["done"].commands == ()
 
 
-def test_a_newer_plan_of_the_same_cell_replaces_the_older(store: Store) -> None:
+def test_a_newer_plan_of_the_same_cell_replaces_the_older(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = make_cell(data="sha256:old"), make_cell(data="sha256:new")
+    monkeypatch.setattr(store_module, "_now", lambda: "2000-01-01")
     store.save_plan("first", [(old, [0])], {})
-    (plan,) = (store.folder / "_plans").iterdir()
-    facts = json.loads(plan.read_text())
-    plan.write_text(json.dumps(facts | {"saved": "2000-01-01"}))
+    monkeypatch.undo()
     store.save_plan("second", [(new, [1])], {})
     (only,) = status(store, lambda _: True)
     assert (only.cell, only.missing, only.commands) == (new, [0, 1], ("first", "second"))
 
 
+def test_a_plan_that_is_asked_again_is_one_plan(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day in ("2000-01-01", "2000-01-02"):
+        monkeypatch.setattr(store_module, "_now", lambda day=day: day)
+        store.save_plan("again", [(make_cell(), [0])], {})
+    assert [plan["saved"] for plan in store.plans()] == ["2000-01-02"]
+
+
 def test_a_damaged_plan_is_set_aside(store: Store) -> None:
-    for i, text in enumerate(('{"cells": [', "{}", "[]", '{"cells": [{"cell": {}, "seeds": []}]}')):
-        (store.folder / "_plans" / "x.json").write_text(text)
+    for i, text in enumerate(('{"cells": [', "{}", "[]", '{"cells": [{"cell": {}, "seeds": []}]}', "[" * 10**5)):
+        (store.folder / "_plans" / f"{'0' * 16}.json").write_text(text)
         assert store.plans() == []
         assert "not a readable plan" in store.notices[i]

@@ -26,6 +26,8 @@ PUBLIC = [
     "thinking",
     "status",
     "reason",
+    "score",
+    "score_feasible",
 ]
 
 

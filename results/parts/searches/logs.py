@@ -49,7 +49,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         fresh = [run.seed for run in f.runs if (f.cell.id, run.seed) not in seen]
         seen |= {(f.cell.id, seed) for seed in fresh}
         for seed in fresh:
-            log = store.search_log(f.cell, seed)
+            log = store.search_log(f, seed)
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 own = log.select(LOG.names).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))

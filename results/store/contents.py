@@ -1,0 +1,67 @@
+"""What a store holds, as one number: two stores with the same runs have the same, whatever their files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.store import Store
+
+_MEASURED = "thinking"  # never repeats
+
+
+def content_hash(store: Store) -> str:
+    """SHA-256 of all runs of a store: what was asked, their settings, columns, values, failures and search logs.
+
+    Left out is `thinking`, which is measured. It does not depend on how the runs are spread over fragments, nor on the
+    order in which they were made. Every byte is read and verified on the way; what is damaged is set aside and does not
+    count.
+    """
+    digests: set[str] = set()  # a run that lies in two fragments counts once
+    for f in store.fragments():
+        try:
+            digests.update(_runs(store, f))
+        except Torn as error:
+            store.set_aside(f.path, str(error))
+    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+
+
+def _runs(store: Store, f: Fragment) -> Iterator[str]:
+    table = f.checked_table()
+    kept = [name for name in table.column_names if name not in (_MEASURED, "method", "bench", "constraint")]
+    asked = json.dumps([f.cell.to_json(), [[name, str(table.schema.field(name).type)] for name in kept]])
+    columns = [_plain(table[name]) for name in kept]
+    start = 0
+    for run in f.runs:
+        rows = slice(start, start + run.rows)
+        digest = hashlib.sha256(f"{asked}\0{run.seed}\0{run.failure}".encode())
+        for column in columns:
+            _add(digest, column[rows])
+        log = store.search_log(f, run.seed)
+        if log is not None:
+            digest.update(repr(log.schema.names).encode())
+            for name in log.column_names:
+                _add(digest, _plain(log[name]))
+        elif run.log:
+            start += run.rows
+            continue  # its log is damaged: the run does not count
+        yield digest.hexdigest()
+        start += run.rows
+
+
+def _add(digest: hashlib._Hash, values: np.ndarray | list[str | None]) -> None:
+    digest.update(values.tobytes() if isinstance(values, np.ndarray) else repr(values).encode())
+
+
+def _plain(column: pa.ChunkedArray) -> np.ndarray | list[str | None]:
+    """Numbers as an array, text and what may be absent as a list."""
+    is_number = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+    plain: np.ndarray | list[str | None] = (
+        column.to_numpy() if is_number and not column.null_count else column.to_pylist()
+    )
+    return plain
