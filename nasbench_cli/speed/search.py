@@ -16,17 +16,17 @@ from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.cli.layout import table
+from nasbench.cli.speed.sizes import Sizes
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Weights, ZerothOrder, gradients
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
 from nasbench.methods.oneshot.settings import DEPTH, KERNELS
 from nasbench.methods.oneshot.supernet import Supernet
 
 _WINDOW = 10
-_REPEATED = 5
 _ALIVE = 2.2  # operations of an edge with a probability above zero, on average
 
 
-def main(space: Searchable, pair: tuple[LabelledImages, LabelledImages]) -> None:
+def main(space: Searchable, pair: tuple[LabelledImages, LabelledImages], sizes: Sizes) -> None:
     """Prints both, on a batch of each half of the training images.
 
     Args:
@@ -38,19 +38,24 @@ def main(space: Searchable, pair: tuple[LabelledImages, LabelledImages]) -> None
     network = _supernet(space, generator, grown=False)
     drawn = 1e-3 * torch.randn(6, len(OPERATIONS), generator=generator)
     logits = Logits(drawn.to(training.device()).requires_grad_())
-    passes, steps = _steps(network, logits, pair, generator)
+    passes, steps = _steps(network, logits, pair, generator, sizes.repeats)
     rows.append(("a pass", f"{1000 * passes:.0f}", "1", ""))
     for name, (seconds, expected) in steps.items():
         rows.append((name, f"{1000 * seconds:.0f}", f"{seconds / passes:.2f}", expected))
     click.echo(table(rows) + "\n")
     rows = [(f"a pass, {_ALIVE} operations alive an edge", "every ms", "skip ms", "ratio", "every MiB", "skip MiB")]
     for grown, name in ((False, "3 x 3 supernet"), (True, "supernet of three kernel sizes and depths")):
-        rows.append((name, *_skipping(_supernet(space, generator, grown), _sparse(grown, generator), pair[0])))
+        whole = _supernet(space, generator, grown)
+        rows.append((name, *_skipping(whole, _sparse(grown, generator), pair[0], sizes.repeats)))
     click.echo(table(rows) + "\n")
 
 
 def _steps(
-    network: Supernet, logits: Logits, pair: tuple[LabelledImages, LabelledImages], generator: torch.Generator
+    network: Supernet,
+    logits: Logits,
+    pair: tuple[LabelledImages, LabelledImages],
+    generator: torch.Generator,
+    repeats: int,
 ) -> tuple[float, dict[str, tuple[float, str]]]:
     """Seconds of a pass, and of a step of each rule with the passes it should need; taken in turn, medians."""
     train, val = pair
@@ -70,7 +75,7 @@ def _steps(
         "DARTS, first order": (Darts(weights, loss, loss, order=1), 2, "2"),
     }
     found: dict[str, list[float]] = {name: [] for name in ("", *rules)}
-    for _ in range(_REPEATED + 1):
+    for _ in range(repeats + 1):
         found[""].append(_seconds(one_pass, 3))
         for name, (rule, count, _) in rules.items():
             found[name].append(_seconds(lambda rule=rule: rule.step(logits, train, val, adam), count))  # type: ignore[misc]
@@ -78,7 +83,7 @@ def _steps(
     return times[""], {name: (times[name], expected) for name, (_, _, expected) in rules.items()}
 
 
-def _skipping(network: Supernet, sparse: Probabilities, batch: LabelledImages) -> tuple[str, ...]:
+def _skipping(network: Supernet, sparse: Probabilities, batch: LabelledImages, repeats: int) -> tuple[str, ...]:
     """Milliseconds with every operation and without those of probability zero, their ratio, and the memory of both."""
     parameters = list(network.parameters())
 
@@ -87,7 +92,7 @@ def _skipping(network: Supernet, sparse: Probabilities, batch: LabelledImages) -
 
     times: dict[bool, list[float]] = {False: [], True: []}
     memory = {}
-    for _ in range(_REPEATED + 1):
+    for _ in range(repeats + 1):
         for skip, own in times.items():
             network.exact_skip = skip
             own.append(_seconds(lambda: gradients(loss(), parameters), 2))
@@ -123,7 +128,7 @@ def _few(choices: int, alive: int, generator: torch.Generator) -> Tensor:
 
 
 def _seconds(call: Callable[[], object], count: int) -> float:
-    """Of one of so many calls."""
+    """Seconds of one call, the mean of `count`."""
     training.wait(training.device())
     begin = perf_counter()
     for _ in range(count):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, open_benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, UsageError, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
@@ -32,21 +33,43 @@ from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 from nasbench.cli.speed import training as training_speed
+from nasbench.cli.speed.sizes import USUAL, Sizes
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.results import Store
 
 if TYPE_CHECKING:
     from nasbench.methods.nasbot.otmann import Encoded
 
-_EVALS = 200
 _BENCH = "nb201-cifar10"
+_MOST_OPTUNA = 200  # observations: beyond them it takes minutes
 _TPES = ["c-tpe", "c-tpe-naive", "tpe"]
 
 
-def main() -> None:
-    """Prints evaluations per second of our runs, store included, and of the peer that is installed."""
+def main(sizes: Sizes = USUAL) -> None:
+    """Prints how fast we are, part by part; what cannot be measured here says why."""
+    _run_speed(sizes)
+    _suggestion_speed(sizes)
+    _language_speed(sizes)
+    _distance_speed(sizes)
+    if importlib.util.find_spec("torch"):
+        try:
+            training_speed.main(sizes)
+        except UsageError as error:
+            click.echo(f"No training: {error}")
+    else:
+        click.echo("No training: PyTorch is not installed (pip install 'nasbench[live]').")
+    _report_speed(sizes)
+    for arguments in (["--help"], ["list"]):
+        command = [sys.executable, "-m", "nasbench", *arguments]
+        seconds = _seconds(partial(subprocess.run, command, check=True, capture_output=True), sizes)
+        click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
+    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {_peak_memory(sizes)} MB")
+
+
+def _run_speed(sizes: Sizes) -> None:
+    """Evaluations per second of our runs, store included, and of the peer that is installed."""
     rows = [("what", "evaluations/s", "µs each", "beside Optuna")]
-    peer = _peer()
+    peer = _peer(sizes)
     if peer is not None:
         rows.append(("Optuna RandomSampler, in-memory storage, 1 worker", f"{peer:,.0f}", f"{1e6 / peer:.1f}", "1x"))
     for method, constraint, workers in (
@@ -56,35 +79,21 @@ def main() -> None:
         ("evolution", "none", 1),
         ("evolution", "model_size@0.1", 4),
     ):
-        speed = _ours(method, constraint, workers)
+        speed = _ours(method, constraint, workers, sizes)
         ratio = f"{speed / peer:,.0f}x" if peer is not None else "-"
         label = f"{method}, {constraint}, {workers} worker{'s' if workers > 1 else ''}, runner and store"
         rows.append((label, f"{speed:,.0f}", f"{1e6 / speed:.1f}", ratio))
-    click.echo(f"{_BENCH}, runs of {_EVALS} evaluations, one core, median of 5")
+    click.echo(f"{_BENCH}, runs of {sizes.evaluations} evaluations, one core, median of {sizes.repeats}")
     click.echo(table(rows))
     if peer is None:
         click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
-    _suggestion_speed()
-    _language_speed()
-    _distance_speed()
-    if importlib.util.find_spec("torch"):
-        training_speed.main()
-    else:
-        click.echo("No training: PyTorch is not installed (pip install 'nasbench[live]').")
-    _report_speed()
-    for arguments in (["--help"], ["list"]):
-        command = [sys.executable, "-m", "nasbench", *arguments]
-        seconds = _seconds(partial(subprocess.run, command, check=True, capture_output=True))
-        click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
-    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {_peak_memory()} MB")
 
 
-def _ours(method: str, constraint: str, workers: int) -> float:
-    """Evaluations per second of 1,000 runs through the runner and onto the disk."""
-    runs = 1_000
-    protocol = Protocol(evals=_EVALS, workers=workers)
+def _ours(method: str, constraint: str, workers: int, sizes: Sizes) -> float:
+    """Evaluations per second of many runs through the runner and onto the disk."""
+    protocol = Protocol(evals=sizes.evaluations, workers=workers)
     constraints = (parse_constraints([constraint]),)
-    planned = expand([Grid((MethodSpec.parse(method),), (_BENCH,), constraints, tuple(range(runs)), protocol)])
+    planned = expand([Grid((MethodSpec.parse(method),), (_BENCH,), constraints, tuple(range(sizes.runs)), protocol)])
     facts = provenance()
 
     def once() -> None:
@@ -94,10 +103,10 @@ def _ours(method: str, constraint: str, workers: int) -> float:
             for _ in executors.execute(work, store, facts, jobs=1):
                 pass
 
-    return runs * _EVALS / _seconds(once)
+    return sizes.runs * sizes.evaluations / _seconds(once, sizes)
 
 
-def _peer() -> float | None:
+def _peer(sizes: Sizes) -> float | None:
     """Evaluations per second of Optuna's random sampler on the same table; None if it is not installed."""
     try:
         import optuna
@@ -114,67 +123,69 @@ def _peer() -> float | None:
             values = {name: trial.suggest_categorical(name, options) for name, options in choices.items()}
             return benchmark.evaluate(benchmark.space.from_values(values), trial.number).metrics[0]
 
-        study.optimize(objective, n_trials=_EVALS)
+        study.optimize(objective, n_trials=sizes.evaluations)
 
-    return _EVALS / _seconds(once)
+    return sizes.evaluations / _seconds(once, sizes)
 
 
-def _suggestion_speed() -> None:
+def _suggestion_speed(sizes: Sizes) -> None:
     """Milliseconds of one ask and its tell, by the number of observations: nine hyper-parameters, two constraints."""
-    counts = (50, 100, 200, 1000, 5000)
-    rows = [("ms a suggestion, bookkeeping included", *map(str, counts), "beside optuna-tpe at 200")]
+    counts = sizes.observations
+    common = max((n for n in counts if n <= _MOST_OPTUNA), default=min(counts))
+    rows = [("ms a suggestion, bookkeeping included", *map(str, counts), f"beside optuna-tpe at {common}")]
     peers = ["optuna-tpe"] if importlib.util.find_spec("optuna") else []
     bounds = ("model_size@0.5", "train_time@0.5")
-    times = {name: _suggestion_times(name, counts, "hpolib-naval", bounds) for name in _TPES + peers}
+    times = {name: _suggestion_times(name, counts, "hpolib-naval", bounds, sizes) for name in _TPES + peers}
     for name, found in times.items():
-        ratio = f"{times['optuna-tpe'][200] / found[200]:.1f}x" if peers else "-"
+        ratio = f"{times['optuna-tpe'][common] / found[common]:.1f}x" if peers else "-"
         rows.append((name, *(f"{1e3 * found[n]:.3f}" if n in found else "-" for n in counts), ratio))
     click.echo("\nhpolib-naval, model_size@0.5+train_time@0.5, one core; columns: observations")
     click.echo(table(rows) + "\n")
-    later = (64, 256, 1024)
+    later = sizes.fewer_observations
     rows = [("ms a suggestion, bookkeeping included", *map(str, later))]
     for name in ("smbo", "mcts", "evolution"):
-        found = _suggestion_times(name, later, _BENCH, ())
+        found = _suggestion_times(name, later, _BENCH, (), sizes)
         rows.append((name, *(f"{1e3 * found[n]:.3f}" for n in later)))
     click.echo(f"{_BENCH}, one core; columns: observations")
     click.echo(table(rows) + "\n")
 
 
-def _language_speed() -> None:
+def _language_speed(sizes: Sizes) -> None:
     """Times sampling and counting of figure 4's space beside building the object graph anew for each sample."""
     rng = np.random.default_rng(0)
     program = Program(figure_4)
-    kept = _seconds(lambda: [program.sample(rng) for _ in range(2000)]) / 2000
-    anew = _seconds(lambda: [Program(figure_4).sample(rng) for _ in range(100)]) / 100
-    counted = _seconds(lambda: count(Program(figure_4)))
+    many, few = sizes.samples, max(1, sizes.samples // 20)
+    kept = _seconds(lambda: [program.sample(rng) for _ in range(many)], sizes) / many
+    anew = _seconds(lambda: [Program(figure_4).sample(rng) for _ in range(few)], sizes) / few
+    counted = _seconds(lambda: count(Program(figure_4)), sizes)
     click.echo(
         f"search-space language, figure 4: {1e6 * kept:.1f} µs a sample, {anew / kept:.0f}x as fast as building the "
         f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
     )
 
 
-def _distance_speed() -> None:
-    """Times OTMANN on convolutional networks of about so many layers."""
+def _distance_speed(sizes: Sizes) -> None:
+    """Times OTMANN on convolutional networks of nearly each number of layers."""
     from nasbench.methods.nasbot.otmann import compile_ahead, distance, distances
 
     compile_ahead()
     rows = [("OTMANN, one core; layers", "ms a network, its paths included", "ms a pair, four nu")]
-    for layers in (10, 20, 30, 40):
-        graphs = _networks(layers, 30)
-        made = _seconds(lambda graphs=graphs: [_opened(graph) for graph in graphs]) / len(graphs)  # type: ignore[misc]
-        nets = [_opened(graph) for graph in graphs]
+    for layers in sizes.layers:
+        graphs = _networks(layers, sizes.networks)
+        made = _seconds(lambda graphs=graphs: [_encoded(graph) for graph in graphs], sizes) / len(graphs)  # type: ignore[misc]
+        nets = [_encoded(graph) for graph in graphs]
         pairs = list(itertools.combinations(nets, 2))
-        each = _seconds(lambda pairs=pairs: [distance(*pair) for pair in pairs]) / len(pairs)  # type: ignore[misc]
+        each = _seconds(lambda pairs=pairs: [distance(*pair) for pair in pairs], sizes) / len(pairs)  # type: ignore[misc]
         rows.append((str(layers), f"{1e3 * made:.3f}", f"{1e3 * each:.3f}"))
-    many = [_opened(graph) for graph in _networks(20, 200)]
+    many = [_encoded(graph) for graph in _networks(20, sizes.matrix)]
     begin = perf_counter()
     distances(many)
     click.echo(table(rows))
-    click.echo(f"a matrix of 200 networks of 20 layers, four nu: {perf_counter() - begin:.1f} s\n")
+    click.echo(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.1f} s\n")
 
 
 def _networks(layers: int, count: int) -> list[LayerGraph]:
-    """Random ones of nearly so many layers."""
+    """Random networks whose number of layers is within two of `layers`."""
     rng = np.random.default_rng(layers)
     space = NetworkSpace("cnn", Bounds(layers=(5, layers + 2)), convolutional(16, 2)[:1])
     found: list[LayerGraph] = []
@@ -186,29 +197,33 @@ def _networks(layers: int, count: int) -> list[LayerGraph]:
     return found
 
 
-def _opened(graph: LayerGraph) -> Encoded:
-    """A network with everything that distances need."""
-    from nasbench.methods.nasbot.candidates import encoded
+def _encoded(graph: LayerGraph) -> Encoded:
+    """A network with everything that distances need, all of it computed anew: nothing that either object has kept."""
+    from nasbench.methods.nasbot.families import FAMILIES
+    from nasbench.methods.nasbot.otmann import Encoded
 
-    found = encoded(graph)
+    found = Encoded(replace(graph), FAMILIES[graph.kind])
     assert len(found.layers.paths) == len(graph.labels)
     assert found.merged.blocks
     return found
 
 
-def _suggestion_times(name: str, counts: tuple[int, ...], bench: str, constraints: tuple[str, ...]) -> dict[int, float]:
-    """Seconds of one ask and its tell after so many observations: mean over the next 20, median of 3 searches."""
+def _suggestion_times(
+    name: str, counts: tuple[int, ...], bench: str, constraints: tuple[str, ...], sizes: Sizes
+) -> dict[int, float]:
+    """Seconds of one ask and its tell after each number of observations: mean over a few, median of searches."""
+    window = sizes.suggestions
     benchmark = open_benchmark(bench)
     bounds = benchmark.bounds(parse_constraints(constraints))
-    most = max(counts) if not name.startswith("optuna") else 200
+    most = min(max(counts), _MOST_OPTUNA) if name.startswith("optuna") else max(counts)
     found: dict[int, list[float]] = {n: [] for n in counts if n <= most}
-    for seed in range(3):
+    for seed in range(sizes.searches):
         method = MethodSpec(name).build(Problem.of(benchmark, bounds), np.random.default_rng(seed))
         rng = np.random.default_rng(seed)
-        for told in range(most + 20):
+        for told in range(most + window):
             begin = perf_counter()
             # Beyond the first measurements proposals are random: the time depends on how many there are, not which.
-            measured = next((n for n in found if n <= told < n + 20), None)
+            measured = next((n for n in found if n <= told < n + window), None)
             asks = measured is not None or not name.endswith("tpe") or told == 0 or name.startswith("optuna")
             configuration = method.ask() if asks else benchmark.space.sample(rng)
             asked = perf_counter() - begin
@@ -218,11 +233,11 @@ def _suggestion_times(name: str, counts: tuple[int, ...], bench: str, constraint
             method.tell(Observation(configuration, evaluation, feasible))
             if measured is not None:
                 found[measured].append(asked + perf_counter() - begin)
-    return {n: median(mean(times[i : i + 20]) for i in range(0, len(times), 20)) for n, times in found.items()}
+    return {n: median(mean(times[i : i + window]) for i in range(0, len(times), window)) for n, times in found.items()}
 
 
-def _report_speed() -> None:
-    """Times the statistics and tables of a report on a synthetic million rows (5,000 runs of 200 evaluations)."""
+def _report_speed(sizes: Sizes) -> None:
+    """Times the statistics and tables of a report on runs of 24 cells: 5,000 of them, a million rows, as documented."""
     from nasbench.results.report import report
 
     with tempfile.TemporaryDirectory() as folder:
@@ -230,7 +245,9 @@ def _report_speed() -> None:
         methods = tuple(map(MethodSpec.parse, ("random", "evolution:tournament=5")))
         constraints = tuple(parse_constraints([text]) for text in ("none", "model_size@0.1", "train_time@0.1"))
         benches = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval")
-        planned = expand([Grid(methods, benches, constraints, tuple(range(209)), Protocol(evals=_EVALS))])
+        planned = expand(
+            [Grid(methods, benches, constraints, tuple(range(sizes.report_seeds)), Protocol(evals=sizes.evaluations))]
+        )
         work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
         records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
         begin = perf_counter()
@@ -239,15 +256,16 @@ def _report_speed() -> None:
         click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
 
 
-def _peak_memory() -> str:
-    """What a process of its own needs for 100 runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
+def _peak_memory(sizes: Sizes) -> str:
+    """What a process of its own needs for runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
     program = (
         "import contextlib, sys; from nasbench.cli.main import main\n"
         "with contextlib.suppress(SystemExit): main()\n"
         "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     with tempfile.TemporaryDirectory() as folder:
-        asked = ["run", "--method", "evolution", "--bench", "hpolib-slice", "--seeds", "100", "--store", folder]
+        asked = ["run", "--method", "evolution", "--bench", "hpolib-slice", "--store", folder]
+        asked += ["--seeds", str(sizes.memory_seeds)]
         command = [sys.executable, "-c", program, *asked]
         found = re.search(
             r"VmHWM:\s+(\d+) kB", subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -255,11 +273,11 @@ def _peak_memory() -> str:
     return f"{int(found[1]) / 1024:.0f}" if found else "unknown"
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    """Median over five calls, after one that is not counted."""
+def _seconds(call: Callable[[], object], sizes: Sizes) -> float:
+    """Median over some calls, after one that is not counted."""
     call()
     times = []
-    for _ in range(5):
+    for _ in range(sizes.repeats):
         begin = perf_counter()
         call()
         times.append(perf_counter() - begin)

@@ -10,23 +10,23 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.images import ImageBenchmark, open_dataset
+from nasbench.benchmarks.images import DATASETS, ImageBenchmark
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.trainable.base import ProgramSpace
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
-
-_EPOCHS = 3
-_ARCHITECTURES = 6
-_REPEATED = 3
+from nasbench.cli.speed.sizes import Sizes
 
 
-def main() -> None:
-    """Prints seconds an epoch of our training and of a bare loop, and of our layout of cells and of the plain one."""
+def main(sizes: Sizes) -> None:
+    """Prints seconds an epoch of our training and of a bare loop, and of our layout of cells and of the plain one.
+
+    Raises UsageError if there are no images to train on.
+    """
     try:
-        benchmark, rest = _opened("medmnist-breast"), ""
+        benchmark, rest = _opened("medmnist-breast", sizes.epochs), ""
     except UsageError:
-        benchmark, rest = _opened("digits"), " (medmnist-breast is not here)"
+        benchmark, rest = _opened("digits", sizes.epochs), " (medmnist-breast is not here)"
     machine = provenance()["machine"]
     from nasbench.benchmarks.training import training
 
@@ -34,58 +34,64 @@ def main() -> None:
     where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
     rng = np.random.default_rng(0)
     chosen: list[Configuration] = []
-    while len(chosen) < _ARCHITECTURES:
+    while len(chosen) < sizes.architectures:
         configuration = benchmark.space.sample(rng)
         if not benchmark.networks.infeasible(configuration):
             chosen.append(configuration)
     rows: list[tuple[str, ...]] = [
         ("training", "ours", "plain", "plain / ours"),
-        ("s an epoch: whole evaluations, beside a bare loop over the same tensors", *_pair(_epochs, benchmark, chosen)),
-        ("ms a step: fused cells, beside an operation an edge", *_pair(_steps, benchmark, chosen)),
+        (
+            "s an epoch: whole evaluations, beside a bare loop over the same tensors",
+            *_pair(_epochs, benchmark, chosen, sizes),
+        ),
+        ("ms a step: fused cells, beside an operation an edge", *_pair(_steps, benchmark, chosen, sizes)),
     ]
-    click.echo(f"{benchmark.name}{rest}, {_ARCHITECTURES} random architectures, {where}, median of {_REPEATED}")
+    measured = f"{sizes.architectures} random architectures, {where}, median of {sizes.trainings}"
+    click.echo(f"{benchmark.name}{rest}, {measured}")
     click.echo(table(rows) + "\n")
-    _searches(benchmark, where)
+    _searches(benchmark, where, sizes)
 
 
-def _searches(benchmark: ImageBenchmark, where: str) -> None:
+def _searches(benchmark: ImageBenchmark, where: str, sizes: Sizes) -> None:
     from nasbench.cli.speed import search as search_speed
 
     assert isinstance(benchmark.space, AsSupernet)  # it is opened with the space of cells
     space = benchmark.space.as_supernet()
     data, halves = benchmark.resident(), np.random.default_rng(0)
-    train, val = (next(data.batches(space.batch, None, halves)) for _ in range(2))
-    click.echo(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {space.batch}, {where}")
-    search_speed.main(space, (train, val))
+    batch = sizes.batch or space.batch
+    train, val = (next(data.batches(batch, None, halves)) for _ in range(2))
+    click.echo(f"one-shot search on {benchmark.name}, {space.filters} channels, batches of {batch}, {where}")
+    search_speed.main(space, (train, val), sizes)
 
 
 Pair: TypeAlias = tuple[float, float]
 
 
 def _pair(
-    measure: Callable[[ImageBenchmark, Configuration], Pair], benchmark: ImageBenchmark, chosen: list[Configuration]
+    measure: Callable[[ImageBenchmark, Configuration, Sizes], Pair],
+    benchmark: ImageBenchmark,
+    chosen: list[Configuration],
+    sizes: Sizes,
 ) -> tuple[str, ...]:
     """Ours, the plain one, and their ratio: medians of repeated measurements, averaged over architectures."""
-    found = np.array([[measure(benchmark, configuration) for _ in range(_REPEATED)] for configuration in chosen])
+    found = np.array([[measure(benchmark, one, sizes) for _ in range(sizes.trainings)] for one in chosen])
     ours, plain = np.median(found, axis=1).mean(axis=0).tolist()
     return f"{ours:.3g}", f"{plain:.3g}", f"{plain / ours:.2f}x"
 
 
-def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
+def _epochs(benchmark: ImageBenchmark, configuration: Configuration, sizes: Sizes) -> Pair:
     """Seconds an epoch of a whole evaluation (augmentation, validation, choice, test), and of training steps alone."""
     import torch
     from torch.nn.functional import cross_entropy
 
     from nasbench.benchmarks.training import training
 
-    short = benchmark.at(_EPOCHS)
-    assert isinstance(short, ImageBenchmark)
     begin = perf_counter()
-    evaluation = short.evaluate(configuration, 0)
-    ours = (perf_counter() - begin) / _EPOCHS
+    evaluation = benchmark.evaluate(configuration, 0)
+    ours = (perf_counter() - begin) / sizes.epochs
     assert evaluation.status == "ok", evaluation.reason
-    data, size = short.resident(), short.batch
-    network = training.channels_last(short.networks.network(configuration)).to(data.device)
+    data, size = benchmark.resident(), benchmark.batch
+    network = training.channels_last(benchmark.networks.network(configuration)).to(data.device)
     optimizer = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9, nesterov=True, weight_decay=3e-4)
     batches = [(b.images.clone(), b.labels) for b in data.batches(size, None, np.random.default_rng(0))]
     begin = perf_counter()
@@ -97,7 +103,7 @@ def _epochs(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
     return ours, perf_counter() - begin
 
 
-def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
+def _steps(benchmark: ImageBenchmark, configuration: Configuration, sizes: Sizes) -> Pair:
     """Milliseconds of a step, forth and back, of our network and of the one that the language builds."""
     import torch
     from torch.nn.functional import cross_entropy
@@ -120,14 +126,15 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration) -> Pair:
         step()
         training.wait(data.device)
         begin = perf_counter()
-        for _ in range(5):
+        for _ in range(sizes.steps):
             step()
         training.wait(data.device)
-        times.append(200 * (perf_counter() - begin))
+        times.append(1000 * (perf_counter() - begin) / sizes.steps)
     return times[0], times[1]
 
 
-def _opened(name: str) -> ImageBenchmark:
-    benchmark = open_dataset(name)
+def _opened(name: str, epochs: int) -> ImageBenchmark:
+    """A data set's cells, trained for some epochs: its own number of them, too, which a name could not say."""
+    benchmark = ImageBenchmark(DATASETS.get(name), epochs=epochs)
     benchmark.make_ready()
     return benchmark

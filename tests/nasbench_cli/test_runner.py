@@ -220,6 +220,8 @@ def test_a_budget_in_seconds_that_never_ends_is_a_failure(monkeypatch: pytest.Mo
     trajectory = toy_run(evals=None, seconds=1e9)
     assert "50 evaluations did not use up the budget" in trajectory.failure
     assert len(trajectory) == 51
+    to_the_second = toy_run(evals=None, seconds=float(trajectory.columns["finished"][49]))
+    assert (len(to_the_second), to_the_second.failure) == (50, "")
 
 
 def test_thinking_is_kept_off_the_clock_unless_it_is_charged() -> None:
@@ -254,6 +256,36 @@ def test_a_method_that_breaks_its_contract_ends_its_run_with_the_reason(
     assert last == ("failed", trajectory.failure, None, False)
     if evaluated:
         assert trajectory.columns["incumbent"][-1] == trajectory.columns["incumbent"][-2]
+
+
+NOTHING = {"worker": 0, "configuration": None, "feasible": False, "thinking": 0.0, "status": "failed"}
+"""What a row says that stands for no evaluation."""
+
+
+def last_row(trajectory: Trajectory) -> dict[str, object]:
+    return {name: column.tolist()[-1] for name, column in trajectory.columns.items()}
+
+
+def test_the_row_that_closes_a_failed_run_stands_where_the_run_stopped() -> None:
+    trajectory = toy_run(toys.RaisesInAsk, workers=2)
+    stopped = trajectory.columns["finished"][-2]
+    row = last_row(trajectory)
+    assert NOTHING.items() <= row.items()
+    assert row["reason"] == trajectory.failure
+    assert (row["started"], row["finished"]) == (stopped, stopped)
+    assert row["evaluation"] == len(trajectory)
+    assert np.isnan([row["objective"], *trajectory.columns["metrics"][-1]]).all()
+
+
+def test_a_run_whose_process_died_is_one_row_with_the_reason() -> None:
+    cell = Cell("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
+    trajectory = runner.died(cell, 3, "out of memory")
+    assert (trajectory.seed, trajectory.failure, len(trajectory), trajectory.log) == (3, "out of memory", 1, ())
+    row = last_row(trajectory)
+    assert NOTHING.items() <= row.items()
+    assert (row["evaluation"], row["started"], row["finished"], row["reason"]) == (1, 0, 0, "out of memory")
+    assert trajectory.columns["metrics"].shape == (1, 2)
+    assert np.isnan([row["objective"], row["incumbent"], *trajectory.columns["metrics"][0]]).all()
 
 
 def test_a_benchmark_that_fails_costs_its_evaluation_and_no_more() -> None:
@@ -468,6 +500,25 @@ def test_what_an_earlier_attempt_has_paid_is_on_the_clock_of_an_ask_that_fails(t
     found = toy_run(InVain, toys.Live(), evals=9, journal=journaled(tmp_path))
     assert found.failure.startswith("ask: ")
     assert found.columns["finished"][-1] >= 100
+
+
+def test_an_earlier_attempt_is_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Resumed(toys.Careful):
+        def ask(self) -> Configuration:
+            if self.asked == 1:
+                self.unpaid = 100.0
+            return super().ask()
+
+    monkeypatch.setattr(workers, "time", Clock())
+    found = toy_run(Resumed, toys.Live(), evals=5, journal=journaled(tmp_path))
+    assert found.columns["started"].tolist() == [0.0, 100.0, 100.0, 100.0, 100.0]
+    assert (found.columns["thinking"] > 100).tolist() == [False, True, False, False, False]
+
+
+def test_thinking_is_measured_from_the_beginning_of_each_ask_and_each_tell() -> None:
+    begin = time.perf_counter()
+    trajectory = toy_run()
+    assert 0 < trajectory.columns["thinking"].sum() < time.perf_counter() - begin
 
 
 def test_an_ask_that_outlasts_the_budget_begins_no_evaluation(tmp_path: Path) -> None:

@@ -1,0 +1,135 @@
+"""`nasbench speed`, every part of it, at sizes that take seconds: nothing here says how fast anything is."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nasbench.benchmarks import UsageError
+from nasbench.cli.speed import tables, training
+from nasbench.cli.speed.sizes import USUAL, Sizes
+from nasbench.methods.nasbot import otmann
+from tests.conftest import Printed
+
+TINY = Sizes(
+    repeats=1,
+    evaluations=8,
+    runs=2,
+    searches=1,
+    suggestions=1,
+    observations=(4, 6),
+    fewer_observations=(12,),
+    samples=20,
+    layers=(10,),
+    networks=3,
+    matrix=4,
+    report_seeds=2,
+    memory_seeds=1,
+    architectures=1,
+    epochs=1,
+    trainings=1,
+    steps=1,
+    batch=4,
+)
+
+
+@pytest.fixture
+def no_medmnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path))
+
+
+def test_every_part_prints_its_rows_where_no_image_file_is_at_hand(
+    no_medmnist: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    tables.main(TINY)
+    out = capsys.readouterr().out
+    number = r"\d[\d,.]*"
+    rows = [
+        rf"random, model_size@0\.1, 1 worker, runner and store +{number} +{number}",
+        rf"evolution, model_size@0\.1, 4 workers, runner and store +{number} +{number}",
+        *(rf"{name} +{number} +{number} +" for name in ("c-tpe", "c-tpe-naive", "tpe")),
+        *(rf"{name} +{number}\n" for name in ("smbo", "mcts", "evolution")),
+        rf"search-space language, figure 4: {number} µs a sample",
+        rf"10 +{number} +{number}\n",
+        rf"a matrix of 4 networks of 20 layers, four nu: {number} s",
+        r"digits@1 \(medmnist-breast is not here\), 1 random architectures",
+        rf"bare loop over the same tensors +{number} +{number} +{number}x",
+        rf"ms a step: fused cells.* +{number} +{number} +{number}x",
+        r"one-shot search on digits@1, 8 channels, batches of 4",
+        rf"a pass +{number} +1",
+        *(rf"{name} +{number} +{number} +" for name in ("ZO-DARTS, window of 10", "MiLeNAS", "DARTS, second order")),
+        *(
+            rf"{name} +{number} +{number} +{number}x"
+            for name in ("3 x 3 supernet", "supernet of three kernel sizes .*")
+        ),
+        rf"report: 384 rows in {number} s",
+        rf"nasbench --help: {number} s",
+        rf"nasbench list: {number} s",
+        rf"peak memory of a run on the largest table \(hpolib-slice\): ({number}|unknown) MB",
+    ]
+    if importlib.util.find_spec("optuna"):
+        rows += [rf"Optuna RandomSampler.* +{number} +{number} +1x", rf"optuna-tpe +{number} +{number} +1\.0x"]
+    assert [row for row in rows if not re.search(row, out)] == [], out
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_images_are_trained_on_for_any_number_of_epochs_their_usual_one_too(epochs: int) -> None:
+    """`digits@3` is no name, since `digits` is that already: it stopped the command half-way."""
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    assert training._opened("digits", epochs).name == f"digits@{epochs}"
+
+
+def test_without_any_images_the_other_parts_are_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+
+    def missing(*_: object) -> Any:
+        raise UsageError("there are no images")
+
+    measured: list[str] = []
+    monkeypatch.setattr(training, "_opened", missing)
+    for part in ("_run_speed", "_suggestion_speed", "_language_speed", "_distance_speed", "_report_speed"):
+        monkeypatch.setattr(tables, part, lambda sizes, part=part: measured.append(part))
+    monkeypatch.setattr(tables, "_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(tables, "_peak_memory", lambda sizes: "7")
+    tables.main(TINY)
+    assert len(measured) == 5
+    out = capsys.readouterr().out
+    assert "No training: there are no images" in out
+    assert "7 MB" in out
+
+
+def test_the_paths_of_a_network_are_computed_whenever_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    plain = otmann.path_lengths
+    monkeypatch.setattr(otmann, "path_lengths", lambda *a: (calls.append(1), plain(*a))[1])
+    monkeypatch.setattr(otmann, "compile_ahead", lambda: None)  # it computes some, too
+    tables._distance_speed(TINY)
+    timed = (TINY.repeats + 1) * TINY.networks  # the first is not counted
+    assert len(calls) == timed + TINY.networks + TINY.matrix  # and once for the pairs, and for the matrix
+    (graph,) = tables._networks(10, 1)
+    kept = dict(vars(graph))
+    first, second = tables._encoded(graph), tables._encoded(graph)
+    assert first is not second
+    assert vars(graph) == kept  # what a graph derives from its edges is derived anew, too
+
+
+def test_the_command_takes_the_usual_sizes(nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Sizes] = []
+    usual = tables.main.__defaults__
+    monkeypatch.setattr(tables, "main", lambda *sizes: taken.append(*sizes or usual))
+    for name in ("speed", "bench"):
+        assert nasbench(name).code == 0
+    assert taken == [USUAL, USUAL]
+    assert USUAL.report_seeds * 24 * USUAL.evaluations > 1_000_000
+    assert {field.name for field in fields(Sizes)} == set(vars(TINY))
