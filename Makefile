@@ -7,7 +7,7 @@ EXTRAS ?= dev,peers,live
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup test test-slow reproduce reproduce-grand lint clean
+.PHONY: setup test test-slow reproduce reproduce-grand lint docs clean
 
 setup: .venv/core
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
@@ -43,5 +43,10 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The pages of docs/ and those of the docstrings, as site/index.html; needs no network once it is set up.
+docs: EXTRAS := docs
+docs: setup
+	$(BIN)/mkdocs build --strict --quiet
+
 clean:
-	rm -rf .venv build dist report *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist report site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
