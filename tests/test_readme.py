@@ -1,91 +1,257 @@
-"""What the README shows is what the code does."""
+"""What the README and the pages of docs/ show is what the code does."""
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
-from collections.abc import Callable
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
 
+import nasbench as front
 from nasbench.benchmarks import BENCHMARKS
+from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.trainable import SPACES
+from nasbench.cli.engine.suites import load_suite
+from nasbench.cli.main import COMMANDS
 from nasbench.methods import METHODS
 from tests.conftest import Printed
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+FILES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
+FILES += sorted(path for path in (ROOT / "docs").glob("**/*.md") if not path.is_symlink())
+PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in FILES}
+GROUPS = {"data": ("list", "fetch", "verify"), "import": ("table", "nas-bench-201")}
+ALIASES = ("bench",)
+DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+
+each_page = pytest.mark.parametrize("page", sorted(PAGES))
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    runs: bool
+    """False below the comment `<!-- not run: why -->`."""
 
 
-def test_the_method_of_the_readme_runs(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    METHODS.names()
-    # Whoever follows the README has a method of this name already.
-    monkeypatch.setattr(METHODS, "_items", {n: m for n, m in METHODS._items.items() if n != "local"})
-    (source,) = (block for block in blocks("python") if "METHODS.register" in block)
-    exec(compile(source, "README.md", "exec"), {"__name__": "readme"})
+def blocks(page: str) -> list[Block]:
+    found = re.findall(r"(<!-- not run: .+ -->\n)?```([a-z]*)\n(.*?)```", PAGES[page], re.DOTALL)
+    return [Block(language, text, not comment) for comment, language, text in found]
+
+
+def prose(page: str) -> str:
+    """A page without its fenced blocks."""
+    return re.sub(r"```.*?```", "", PAGES[page], flags=re.DOTALL)
+
+
+def commands(page: str) -> Iterator[list[str]]:
+    """The words after `nasbench` of every command line in a page, in its blocks and in its sentences."""
+    for block in blocks(page):
+        if not block.language:
+            text = re.sub(r"\\\n\s*", "", block.text)
+            for line in re.findall(r"^(?:\$ )?nasbench (.+)$", text, re.MULTILINE):
+                yield shlex.split(line, comments=True)
+    for line in re.findall(r"`nasbench ([^`]+)`", prose(page)):
+        yield shlex.split(line.replace("\\|", "|").replace("'", ""))
+
+
+@pytest.fixture(scope="module")
+def helped() -> Callable[[tuple[str, ...]], str]:
+    """The help of a command, read once."""
+    from click.testing import CliRunner
+
+    from nasbench.cli.main import cli
+
+    known: dict[tuple[str, ...], str] = {}
+
+    def read(words: tuple[str, ...]) -> str:
+        if words not in known:
+            known[words] = CliRunner().invoke(cli, [*words, "--help"]).output
+        return known[words]
+
+    return read
+
+
+@each_page
+def test_every_command_on_a_page_exists_with_all_of_its_options(page: str, helped: Callable[..., str]) -> None:
+    for words in commands(page):
+        name = words[0]
+        if name.startswith("-") or not re.fullmatch(r"[a-z-]+", name):
+            continue  # `nasbench --help`, `nasbench COMMAND`
+        assert name in (*COMMANDS, *ALIASES), words
+        inner = tuple(words[1:2]) if name in GROUPS and words[1:] else ()
+        assert not inner or inner[0] in GROUPS[name], words
+        for option in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(words[1:])):
+            assert re.search(rf"{option}\b(?!-)", helped((name, *inner))), f"nasbench {name} has no {option}"
+
+
+@each_page
+def test_every_option_named_in_a_sentence_exists(page: str, helped: Callable[..., str]) -> None:
+    everything = [(name,) for name in COMMANDS] + [(group, name) for group, names in GROUPS.items() for name in names]
+    known = " ".join(map(helped, everything))
+    named = set(re.findall(r"`(--[a-z][a-z-]+)[^`]*`", prose(page)))
+    assert {option for option in named if not re.search(rf"{option}\b(?!-)", known)} == set()
+
+
+@each_page
+def test_every_suite_and_every_target_of_make_exists(page: str) -> None:
+    for name in re.findall(r"--suite (?:suites/)?([a-z0-9-]+)", PAGES[page]):
+        assert (ROOT / "suites" / f"{name}.toml").exists(), name
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"(?:^|`|\. )make ([a-z-]+)", PAGES[page], re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+@each_page
+def test_every_path_on_a_page_exists(page: str) -> None:
+    rooms = "nasbench_cli|methods|benchmarks|results|tests|suites|examples|docs"
+    for path in re.findall(rf"`((?:{rooms})/[\w./-]*)`", prose(page)):
+        assert (ROOT / path).exists(), path
+
+
+@each_page
+def test_every_link_leads_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (ROOT / page).parent / name if name else ROOT / page
+        assert path.exists(), target
+        headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE) if path.suffix == ".md" else []
+        slugs = {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+        assert not anchor or anchor in slugs, target
+
+
+@each_page
+def test_every_toml_block_loads(page: str, tmp_path: Path) -> None:
+    for block in blocks(page):
+        if block.language == "toml":
+            facts = tomllib.loads(block.text)
+            if "grid" in facts:
+                path = tmp_path / "suite.toml"
+                path.write_text(block.text)
+                assert load_suite(path).grids
+
+
+@pytest.fixture
+def workplace(nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with the store `runs/demo`; what pages register is forgotten afterwards."""
+    registries: list[Registry[object]] = [METHODS, BENCHMARKS, SPACES]  # type: ignore[list-item]
+    for registry in registries:
+        registry.names()
+        # Whoever follows a page has what it registers already.
+        own = {"local", "restarts", "first-choice", "my-space", "parabola", "small"}
+        monkeypatch.setattr(registry, "_items", {n: item for n, item in registry._items.items() if n not in own})
+    monkeypatch.chdir(tmp_path)
+    asked = ["--method", "random", "--method", "evolution", "--bench", "nb201-cifar10", "--seeds", 2, "--evals", 20]
+    assert nasbench("run", *asked, "--store", "runs/demo").code == 0
+    return tmp_path
+
+
+def run_python(page: str) -> None:
+    """Runs the Python blocks of a page one after the other: sessions as doctests, files as they stand."""
+    names: dict[str, object] = {"__name__": "page"}
+    runner = doctest.DocTestRunner(optionflags=DOCTEST)
+    for number, block in enumerate(block for block in blocks(page) if block.language == "python" and block.runs):
+        if block.text.startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(block.text, names, f"{page}[{number}]", page, 0)
+            runner.run(test, clear_globs=False)
+            names |= test.globs
+        else:
+            exec(compile(block.text, page, "exec"), names)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+@pytest.mark.parametrize("page", [p for p in sorted(PAGES) if any(b.language == "python" for b in blocks(p))])
+def test_the_python_of_a_page_runs(page: str, workplace: Path) -> None:
+    if "network import Network" in PAGES[page] or "SPACES.register" in PAGES[page]:
+        pytest.importorskip("torch")
+    run_python(page)
+
+
+def test_the_examples_of_the_public_interface_run(workplace: Path) -> None:
+    found = doctest.testmod(front, optionflags=DOCTEST)
+    assert found.failed == 0
+    assert found.attempted > 5
+
+
+def test_the_method_of_the_readme_runs(nasbench: Callable[..., Printed], workplace: Path) -> None:
+    run_python("README.md")
     asked = ["--method", "local:restart=0.2", "--method", "random", "--bench", "hpolib-naval", "--seeds", 3]
-    assert nasbench("run", *asked, "--constrain", "train_time@0.1", "--evals", 50, "--store", tmp_path / "s").code == 0
-    assert set(pd.read_parquet(tmp_path / "s")["method"]) == {"local:restart=0.2", "random"}
+    assert nasbench("run", *asked, "--constrain", "train_time@0.1", "--evals", 50, "--store", "s").code == 0
+    assert set(pd.read_parquet("s")["method"]) == {"local:restart=0.2", "random"}
 
 
-def test_the_suite_of_the_readme_is_one(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
-    (source,) = (block for block in blocks("toml") if "[[grid]]" in block)
-    path = tmp_path / "mine.toml"
-    path.write_text(re.sub("(?m)^seeds = 30", "seeds = 1", source))
-    printed = nasbench("run", "--suite", path, "--store", tmp_path / "s")
-    assert (printed.code, printed.err) == (0, "")
-
-
-def test_every_option_the_readme_names_exists(nasbench: Callable[..., Printed]) -> None:
-    commands = ["list", "show", "show-run", "distance", "run", "status", "report", "bench", "tabulate", "data fetch"]
-    commands += ["import table", "import nas-bench-201", "plan", "check", ""]
-    known = " ".join(nasbench(*command.split(), "--help").out for command in commands)
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
-    assert named
-    assert {option for option in named if option not in known} == set()
-
-
-def test_the_search_space_of_the_readme_is_one(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_methods_and_benchmarks_of_the_pages_keep_their_promises(
+    nasbench: Callable[..., Printed], workplace: Path
 ) -> None:
-    BENCHMARKS.names()
-    monkeypatch.setattr(BENCHMARKS, "_items", {n: b for n, b in BENCHMARKS._items.items() if n != "my-space"})
-    (source,) = (block for block in blocks("python") if "BENCHMARKS.register" in block)
-    exec(compile(source, "README.md", "exec"), {"__name__": "readme"})
-    assert "repeat-0/conv2d-2.kernel_size" in nasbench("show", "my-space").out
+    run_python("README.md")
+    run_python("docs/plugins.md")
+    for words in (["local"], ["restarts", "--bench", "parabola"], ["parabola"]):
+        checked = nasbench("check", *words)
+        assert checked.code == 0, checked.out
+
+
+def test_the_search_space_of_the_pages_is_one(nasbench: Callable[..., Printed], workplace: Path) -> None:
+    pytest.importorskip("torch")
+    run_python("docs/search-space-language.md")
+    assert "repeat-0/conv2d-1.kernel_size" in nasbench("show", "my-space").out
     asked = ["--method", "random", "--method", "smbo", "--method", "mcts", "--method", "c-tpe", "--bench", "my-space"]
-    done = nasbench("run", *asked, "--constrain", "filters<=60", "--seeds", 3, "--evals", 30, "--store", tmp_path / "s")
+    done = nasbench("run", *asked, "--constrain", "filters<=60", "--seeds", 3, "--evals", 30, "--store", "s")
     assert done.code == 0, done.err
-    frame = pd.read_parquet(tmp_path / "s")
+    frame = pd.read_parquet("s")
     assert set(frame["method"]) == {"random", "smbo", "mcts", "c-tpe"}
     assert frame.groupby(["method", "seed"])["incumbent"].last().min() < 20
 
 
-def test_published_numbers_in_the_readme_are_those_of_the_file() -> None:
-    path = Path(__file__).parent.parent / "results" / "published" / "deep_architect.json"
-    table = json.loads(path.read_text())["table_2_test_accuracy"]
-    names = {"random": "random", "mcts": "MCTS", "smbo": "SMBO", "evolution": "evolution"}
-    for name, (mean, _) in table.items():
-        assert re.search(rf"{names[name]}\s{mean:.2f}", README)
-
-
-def test_the_trained_space_of_the_readme_is_one(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trained_space_of_the_pages_is_one(nasbench: Callable[..., Printed], workplace: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
-    SPACES.names()
-    monkeypatch.setattr(SPACES, "_items", {n: s for n, s in SPACES._items.items() if n != "small"})
-    (source,) = (block for block in blocks("python") if "SPACES.register" in block)
-    exec(compile(source, "README.md", "exec"), {"__name__": "readme"})
+    run_python("docs/live-training.md")
     asked = ["run", "--method", "smbo", "--bench", "digits/small@1", "--seeds", 1, "--evals", 3]
-    done = nasbench(*asked, "--store", tmp_path / "s")
+    done = nasbench(*asked, "--store", "s")
     assert done.code == 0, done.err
-    assert set(pd.read_parquet(tmp_path / "s")["status"]) == {"ok"}
+    assert set(pd.read_parquet("s")["status"]) == {"ok"}
+
+
+def test_the_columns_of_the_store_are_those_of_its_page(workplace: Path) -> None:
+    (table,) = re.findall(r"## Columns.*?\n(\| column.*?)\n\n", PAGES["docs/store.md"], re.DOTALL)
+    named = re.findall(r"`([\w.]+)`", " ".join(row.split("|")[1] for row in table.splitlines()))
+    stored = [name for name in pd.read_parquet("runs/demo").columns if not name.startswith("metric.")]
+    assert named == [*stored, "metric.NAME"]
+
+
+def test_published_numbers_on_the_pages_are_those_of_the_file() -> None:
+    table = json.loads((ROOT / "results" / "published" / "deep_architect.json").read_text())["table_2_test_accuracy"]
+    names = {"random": "random", "mcts": "MCTS", "smbo": "SMBO", "evolution": "evolution"}
+    for name, (mean, _) in table.items():
+        assert re.search(rf"{names[name]}\s{mean:.2f}", PAGES["docs/results-deep-architect.md"])
+
+
+def test_the_site_has_every_page() -> None:
+    listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("**/*.md")}
+    assert sorted(listed) == sorted(there)
+
+
+def test_the_readme_is_a_front_page() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 250
+
+
+def test_the_site_builds_offline(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
