@@ -7,6 +7,6 @@ SOME_FAILED = 1
 BAD_USAGE = 2
 """The command line, a file or a name is not usable; nothing was done."""
 INTERRUPTED = 130
-"""Stopped by Ctrl-C."""
+"""The user stopped it with Ctrl-C."""
 READER_GONE = 141
-"""Whoever read the output has closed it."""
+"""The reader of the output (`head`, `less`) has closed it."""

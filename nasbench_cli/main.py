@@ -33,13 +33,13 @@ COMMANDS = {
     "distance": ("distance:distance", "Print how far two networks are apart (OTMANN)."),
     "speed": ("speed:speed", "Measure our speed beside a peer's."),
 }
-"""Every command: where it is (`module:attribute` in `commands/`), and what it does."""
+"""Name of each command → where it is (`module:attribute` in `commands/`), and what it does, in one line."""
 
 _ALIASES = {"bench": "speed"}  # an earlier name, which still works
 
 
 class _Commands(click.Group):
-    """Imports a command when it is called: `nasbench --help` does not wait for what only `nasbench run` needs."""
+    """Imports a command when it is called, so that `nasbench --help` loads nothing that only `nasbench run` needs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -85,7 +85,7 @@ def cli(debug: bool) -> None:
 
 
 def main() -> None:
-    """The entry point: one sentence and an exit code for everything that can go wrong."""
+    """Entry point of the command line: ends the process with an exit code of `nasbench.cli.exits`."""
     code = run_command(sys.argv[1:])
     if threading.active_count() > 1:
         # Evaluations that nobody waits for any more: Python's own end would tear PyTorch away beneath them.
@@ -96,7 +96,10 @@ def main() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Runs one command line; returns its exit code."""
+    """Runs one command line and returns its exit code.
+
+    An error is printed as one sentence on standard error; with `--debug` its traceback comes first.
+    """
     try:
         return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
     except BrokenPipeError:
@@ -112,7 +115,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _explain(error: BaseException) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
+    """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "stopped; what is stored is kept: give the same command again to continue", INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

@@ -1,6 +1,6 @@
-"""What every method and every benchmark promises, as checks: for `nasbench check`, and for a plug-in's own tests.
+"""The promises of methods and benchmarks as callable checks, for `nasbench check` and for the tests of a plug-in.
 
-In a test file of the plug-in:
+In a test file of a plug-in:
 
     @pytest.mark.parametrize("check", METHOD_CHECKS, ids=str)
     def test_my_method(check):

@@ -1,4 +1,4 @@
-"""A check: a promise in words, and a function that finds out."""
+"""A check: a promise in words, and a function that finds out whether it is kept."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from nasbench.benchmarks.spaces import Configuration, Space
 
 
 class Failed(AssertionError):
-    """A promise that is not kept, in a sentence."""
+    """Raised by a check when a promise is broken; the message is one sentence that says how."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Called with the name of a method or of a benchmark; raises Failed, with a sentence, where the promise is broken.
+    """One promise of a method or a benchmark: call it with a name, and it raises Failed if the promise is broken.
 
-    Of a method: also with the name of the benchmark to try it on; by default the first one here that it fits.
+    A check of a method takes a second name, the benchmark to try it on; by default the first one here that it fits.
     """
 
     promise: str
+    """The promise in words, as `nasbench check` prints it."""
     function: Callable[..., str | None]
-    """Of the opened subject; what it returns is worth telling."""
+    """Examines the opened subject. It returns a remark worth printing, or None; it raises Failed."""
     opened: Callable[..., Any]
-    """From the name or names."""
+    """Opens the subject from its name or names."""
 
     def __call__(self, *names: str) -> str | None:
         return self.function(self.opened(*names))
@@ -39,13 +40,16 @@ class Check:
 
 
 def require(condition: object, sentence: str) -> None:
-    """Raises Failed unless a condition holds."""
+    """Raises Failed with a sentence unless a condition holds."""
     if not condition:
         raise Failed(sentence)
 
 
 def check_member(space: Space, configuration: Configuration, where: str) -> None:
-    """That a configuration belongs to a space, is a key, and survives the way to a file and back."""
+    """Requires that a configuration belongs to a space, can be hashed, and survives the way to JSON and back.
+
+    Raises Failed, naming `where` the configuration comes from.
+    """
     try:
         space.check(configuration)
     except Exception as error:
@@ -64,7 +68,7 @@ def check_member(space: Space, configuration: Configuration, where: str) -> None
 
 
 def global_state() -> dict[str, str]:
-    """Of the random generators that all code shares."""
+    """States of the global random generators (`random`, numpy, torch if it is loaded), as text to compare."""
     found = {"random": repr(random.getstate()), "numpy": repr(np.random.get_state(legacy=False))}
     if "torch" in sys.modules:
         found["torch"] = sys.modules["torch"].get_rng_state().numpy().tobytes().hex()
@@ -72,22 +76,22 @@ def global_state() -> dict[str, str]:
 
 
 def changes(before: dict[str, str]) -> list[str]:
-    """Whose global random state is another by now."""
+    """The packages whose global random state has changed since `before` was taken by `global_state`."""
     after = global_state()
     return [name for name in before if before[name] != after[name]]
 
 
 def require_untouched(changed: list[str]) -> None:
-    """Raises Failed if there are any."""
+    """Raises Failed if any package's global random state has changed."""
     require(not changed, f"it draws from the global random state of {' and '.join(changed)}: use its own generator")
 
 
 def scrambled() -> None:
-    """Leaves the global random state somewhere else: who depends on it, or on the time, is found out."""
+    """Advances the global random state, so that code which depends on it gives another result."""
     random.random()
     np.random.random()
 
 
 def same(one: object, other: object) -> bool:
-    """Equality under which NaN equals NaN."""
+    """Whether two numbers or arrays of numbers are equal, where NaN equals NaN."""
     return bool(np.array_equal(np.asarray(one, float), np.asarray(other, float), equal_nan=True))

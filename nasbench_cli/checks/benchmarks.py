@@ -1,4 +1,4 @@
-"""What a benchmark promises."""
+"""The promises of a benchmark (the contract is in `nasbench.benchmarks.Benchmark`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _rng() -> Generator:
 
 
 def _evaluated(benchmark: Benchmark) -> list[tuple[Configuration, int]]:
-    """Configurations and seeds: few where each is a training."""
+    """Random configurations with seeds: 50, or 2 on a live benchmark, where each evaluation trains a network."""
     rng = _rng()
     count = _LIVE_EVALUATIONS if benchmark.live else _SAMPLES
     return [(benchmark.space.sample(rng), int(rng.integers(2**63))) for _ in range(count)]
@@ -135,7 +135,7 @@ def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
 
 
 def _quantiles_bound_shares(benchmark: Benchmark) -> str | None:
-    """Of cheap metrics, which can be had for many configurations."""
+    """Looks at cheap metrics only: their values are known for many configurations."""
     rng, told = _rng(), []
     configurations = [benchmark.space.sample(rng) for _ in range(400)]
     for column, metric in enumerate(benchmark.metrics):

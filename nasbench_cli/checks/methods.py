@@ -1,4 +1,4 @@
-"""What a search method promises (`methods.Method`)."""
+"""The promises of a search method (the contract is in `nasbench.methods.Method`)."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody 
 
 
 class Usual(NamedTuple):
-    """A search with one worker and nothing in its way."""
+    """A search with one worker, without constraints and without failures."""
 
     asked: list[Configuration]
+    """The proposed configurations, in order."""
     seconds: float
-    """Of one suggestion."""
+    """Wall-clock seconds per suggestion, without what a long first ask is expected to take (`Method.beginning`)."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A method, and a benchmark that it fits."""
+    """A method together with a benchmark that it fits."""
 
     spec: MethodSpec
     benchmark: Benchmark
 
     @classmethod
     def of(cls, method: str, bench: str | None = None) -> Trial:
-        """The same for the same names: checks share its usual search.
+        """The trial of a method on a benchmark; equal names give the same object, so checks share its usual search.
 
         Raises UsageError for names there are not, or where the method does not fit.
         """
@@ -59,7 +60,7 @@ class Trial:
 
     @cached_property
     def usual(self) -> Usual:
-        """What it proposes one after the other."""
+        """The search that most checks compare with: one worker, no constraint, no failure. Computed once."""
         begin = perf_counter()
         method = self.method()
         asked = _search(self, method)
@@ -68,15 +69,15 @@ class Trial:
 
     @property
     def count(self) -> int:
-        """Of evaluations in a search."""
+        """Number of evaluations in a search: fewer where each takes long."""
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
     def method(self, bounds: Sequence[Bound] = (), state: Path | None = None) -> Method:
-        """A new one, always with the same generator."""
+        """A new instance of the method; its generator always starts from the same state."""
         return self.spec.build(Problem.of(self.benchmark, tuple(bounds), state), np.random.default_rng(5))
 
     def evaluated(self, configuration: Configuration, number: int, bounds: Sequence[Bound] = ()) -> Observation:
-        """What the harness would tell: nothing measured on a test split."""
+        """The observation that the harness would tell: test metrics are hidden."""
         evaluation = _score(self.benchmark, configuration, number)
         hidden = [
             math.nan if m.held_out else v for m, v in zip(self.benchmark.metrics, evaluation.metrics, strict=True)
@@ -102,7 +103,7 @@ def _trial(method: str, bench: str | None) -> Trial:
 
 
 def _score(benchmark: Benchmark, configuration: Configuration, number: int) -> Evaluation:
-    """A live benchmark is not asked: its scores are made up, its cheap metrics true."""
+    """An evaluation. A live benchmark trains nothing here: its scores are made up, its cheap metrics are true."""
     if not benchmark.live:
         return benchmark.evaluate(configuration, number)
     rng = np.random.default_rng(number)
@@ -127,7 +128,12 @@ def _search(
     bounds: Sequence[Bound] = (),
     fails: Callable[[int], bool] = lambda _: False,
 ) -> list[Configuration]:
-    """What it proposes; of several that are pending the last one that began is told first."""
+    """The proposals of a search; among several pending configurations the newest is told first.
+
+    Args:
+        workers: the number of configurations that are pending at a time.
+        fails: whether the evaluation of this number, from 1, fails.
+    """
     asked: list[Configuration] = []
     pending: list[Configuration] = []
     while len(asked) < trial.count:
@@ -148,7 +154,7 @@ def _proposes_members(trial: Trial) -> None:
 
 
 def _same_seed_same_proposals(trial: Trial) -> None:
-    """And once everything is loaded, which may draw, the random state that all code shares stays as it is."""
+    """Also requires that the second search leaves the global random state alone (the first may load libraries)."""
     first = trial.usual.asked
     scrambled()
     state = global_state()
@@ -163,7 +169,7 @@ def _workers_in_any_order(trial: Trial) -> None:
 
 
 def _resumes_exactly(trial: Trial) -> None:
-    """Half a search is forgotten, but for the file that a method may keep, and asked and told again."""
+    """Interrupts a search half-way, keeps only the method's state file, and asks and tells everything again."""
     half = trial.count // 2
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
@@ -238,10 +244,10 @@ def _refuses_wrong_options(trial: Trial) -> None:
 
 
 def speed(trial: Trial) -> str:
-    """A figure to tell, not to judge: it depends on the machine."""
+    """Milliseconds per suggestion, measured and stated, as text. It depends on the machine and breaks no promise."""
     each, stated = trial.usual.seconds, trial.spec.method.seconds
     verdict = "" if each <= _PATIENCE * max(stated, _LEAST) else ": estimates of a suite's time will be far off"
-    return f"{1000 * each:.3g} ms a suggestion here, {1000 * stated:.3g} ms stated{verdict}"
+    return f"{1000 * each:.3g} ms per suggestion here, {1000 * stated:.3g} ms stated{verdict}"
 
 
 def _require_equal(trial: Trial, one: list[Configuration], other: list[Configuration], what: str) -> None:
@@ -252,7 +258,7 @@ def _require_equal(trial: Trial, one: list[Configuration], other: list[Configura
 
 
 class _Bare(Space):
-    """A hundred numbers, and nothing that the protocol does not ask for."""
+    """The integers 0 to 99: a space that has no views."""
 
     def sample(self, rng: Generator) -> int:
         return int(rng.integers(100))

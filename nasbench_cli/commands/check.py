@@ -1,4 +1,4 @@
-"""`nasbench check`: every promise, kept or not."""
+"""`nasbench check`: prints for each promise of a method or a benchmark whether it is kept."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def check(name: str, bench: str | None) -> int:
 
 
 def print_checks(name: str, bench: str | None) -> bool:
-    """Prints what a method or a benchmark keeps of its promises; returns whether it is everything.
+    """Prints which promises a method or a benchmark keeps; returns whether it keeps all of them.
 
-    Raises UsageError for a name there is not, a method that fits no benchmark here, or data that are missing.
+    Raises UsageError for an unknown name, a method that fits no benchmark here, or missing data.
     """
     checks, names = _checks(name, bench)
     broken = 0

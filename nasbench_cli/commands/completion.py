@@ -1,4 +1,4 @@
-"""What a shell offers for an unfinished name (`shell_complete` of click's parameters)."""
+"""Completes unfinished names in a shell (`shell_complete` of click's parameters)."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import click
 
 
 def methods(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of methods."""
+    """Names of methods that begin with `begun`."""
     from nasbench.methods import METHODS
 
     return _fitting(METHODS.names(), begun)
 
 
 def benchmarks(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of benchmarks."""
+    """Names of benchmarks that begin with `begun`."""
     from nasbench.benchmarks import BENCHMARKS
 
     return _fitting(BENCHMARKS.names(), begun)
 
 
 def either(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of methods and benchmarks."""
+    """Names of methods and benchmarks that begin with `begun`."""
     return sorted([*methods(context, parameter, begun), *benchmarks(context, parameter, begun)])
 
 
 def suites(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Suite files in suites/."""
+    """Paths of suite files in `suites/` that begin with `begun`."""
     return _fitting([str(path) for path in Path("suites").glob("*.toml")], begun)
 
 

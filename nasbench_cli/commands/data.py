@@ -53,7 +53,7 @@ def data_verify(names: tuple[str, ...]) -> int:
 
 
 def listing() -> None:
-    """Prints every data set, and where its file is."""
+    """Prints every data set of images, and where its file is."""
     rows = [("benchmark", "train / val / test", "channels", "classes", "licence", "file")]
     for dataset in map(DATASETS.get, DATASETS.names()):
         data = medmnist.files().get(dataset.name)
@@ -64,7 +64,10 @@ def listing() -> None:
 
 
 def fetch(names: Sequence[str]) -> None:
-    """Downloads files that are not here yet. Raises UsageError for one that cannot be had; the others are kept."""
+    """Downloads the files that are not here yet.
+
+    Raises UsageError if a file cannot be downloaded; files that came before it are kept.
+    """
     for data in [_file(name) for name in names]:
         path = medmnist.located(data)
         if path is not None:
@@ -77,7 +80,11 @@ def fetch(names: Sequence[str]) -> None:
 
 
 def verify(names: Sequence[str]) -> bool:
-    """Checks files byte for byte, all that are here if none is named; returns whether each is the official one."""
+    """Compares files with the official MD5 sums; returns whether all are the official ones.
+
+    Args:
+        names: the data sets; if empty, all whose files are here.
+    """
     files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
     if not files:
         click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` brings one")
@@ -96,7 +103,7 @@ def verify(names: Sequence[str]) -> bool:
 
 
 class _Shown:
-    """Shows how much of a file is here."""
+    """Shows how many bytes of a file have been downloaded."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack, self._here = stack, 0

@@ -1,4 +1,4 @@
-"""How far two networks are apart, and what of the one is matched with what of the other."""
+"""`nasbench distance`: the OTMANN distance of two networks, and which of their layers are matched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,16 @@ def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
 
 
 def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
-    """OTMANN's distance of two networks in JSON files, for people or as JSON. Raises UsageError if they do not fit."""
+    """The OTMANN distance of two networks in JSON files, as text for people or as JSON.
+
+    Args:
+        one: file of the first network.
+        other: file of the second network.
+        nu: weight of the structural penalty, positive.
+        as_json: whether to return JSON.
+
+    Raises UsageError if a file is no network, or the two are of different kinds.
+    """
     if not nu > 0:
         raise UsageError(f"--nu must be positive, not {nu:g}")
     graphs = [read(path) for path in (one, other)]

@@ -1,4 +1,4 @@
-"""`nasbench import`: tables that the user has become benchmarks."""
+"""`nasbench import`: makes benchmarks of tables that the user has."""
 
 from __future__ import annotations
 
@@ -42,12 +42,26 @@ def import_nasbench201(file: Path, trust: bool) -> None:
 
 
 def convert_table(data: Path, spec: Path) -> None:
-    """Imports a table of the user's own."""
+    """Makes a benchmark of the user's own table.
+
+    Args:
+        data: the CSV or Parquet file.
+        spec: the TOML file that says what its columns are.
+
+    Raises UsageError that names what is wrong with either.
+    """
     _save(own.read_table(data, spec))
 
 
 def convert_nasbench201(path: Path, trust: bool) -> None:
-    """Imports an official NAS-Bench-201 or NATS-Bench file."""
+    """Makes benchmarks of an official NAS-Bench-201 or NATS-Bench file.
+
+    Args:
+        path: the official file.
+        trust: whether to open a file that is not a released one.
+
+    Raises UsageError if the file is not a released one, or cannot be read.
+    """
     if path.is_file():
         click.echo(
             f"reading {path} ({path.stat().st_size / 2**30:.2f} GiB) takes about "

@@ -28,7 +28,12 @@ def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
 
 
 def listing(kind: str | None, as_json: bool) -> str:
-    """The names of one kind (or of all three) with a line on each."""
+    """The names of one kind with one line about each, as text or JSON.
+
+    Args:
+        kind: `methods`, `benchmarks` or `suites`; None for all three.
+        as_json: whether to return JSON.
+    """
     makers = {"methods": _methods, "benchmarks": _benchmarks, "suites": _suites}
     found = {name: make() for name, make in makers.items() if kind in (None, name)}
     if as_json:
@@ -41,7 +46,7 @@ def listing(kind: str | None, as_json: bool) -> str:
 
 
 def matrix_of_fits(as_json: bool) -> str:
-    """Which method fits which benchmark; where one does not, why."""
+    """Which method fits which benchmark, and the reasons where one does not, as text or JSON."""
     misfits = {
         method: {name: _misfit(METHODS.get(method), name) for name in BENCHMARKS.names()} for method in METHODS.names()
     }

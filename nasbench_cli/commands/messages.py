@@ -1,4 +1,4 @@
-"""What several commands say of a store: its notices, and the failures of its runs."""
+"""Messages about a store that several commands print: its notices, and the failures of its runs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from nasbench.results import Store
 from nasbench.results.store.fragment import RunRecord
 
 MOST_LINES = 24
-"""Lines of one list that are printed; the rest is counted."""
+"""Largest number of lines of one list that are printed; the rest is counted."""
 
 
 def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
-    """Names runs that stopped, one by one; runs that went on after failed evaluations, a line a cell."""
+    """Prints failures on standard error: one line per run that stopped, one line per cell with failed evaluations.
+
+    Args:
+        failures: method, benchmark, constraint and record of each run with a failure.
+    """
     stopped = [failure for failure in failures if failure[3].failure]
     for method, bench, constraint, record in stopped[:MOST_LINES]:
         where = f"{method} on {bench}, {constraint}, seed {record.seed}"

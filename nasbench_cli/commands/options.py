@@ -11,7 +11,7 @@ import click
 
 
 def takes_data_dir(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the option --data-dir, in place of $NASBENCH_DATA, also for the processes that the command starts."""
+    """Adds the option --data-dir to a command: it replaces $NASBENCH_DATA, also in processes that it starts."""
 
     def use(context: click.Context, option: click.Parameter, folder: Path | None) -> None:
         if folder is not None:
@@ -29,7 +29,7 @@ def takes_data_dir(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def takes_shard(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the option --shard."""
+    """Adds the option --shard to a command."""
     return click.option("--shard", metavar="I/N", help="Only the I-th of N parts, which together are everything.")(
         command
     )

@@ -1,4 +1,4 @@
-"""`nasbench plan`: what a suite takes, before any of it runs."""
+"""`nasbench plan`: estimates runs, hours and storage of a suite before anything runs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     runs = f"{facts['runs']:,} runs, {facts['stored']:,} of them in {folder}"
     on_gpus = f", {span(facts['gpu_seconds'])} of a GPU" if facts["gpu_seconds"] else ""
     click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{on_gpus}")
-    click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes an evaluation")
+    click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
     if any(not entry["measured"] for entry in facts["cells"]):
         click.echo(
             "stated: as methods and benchmarks say of themselves, on one core; the store: the median of its runs"
@@ -81,7 +81,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
 
 
 class _Row:
-    """A cell with what one of its runs takes, and how many there are."""
+    """A planned cell, with the cost of one of its runs and the number of runs."""
 
     def __init__(self, planned: PlannedCell, cost: Cost, stored: int) -> None:
         self.planned, self.cost, self.stored = planned, cost, stored

@@ -1,4 +1,4 @@
-"""`nasbench report`: stores as tables and plots."""
+"""`nasbench report`: turns stores into tables and plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nasbench run`: computes what a store lacks."""
+"""`nasbench run`: computes the runs that a store lacks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _WORTH_SAYING = 30.0  # seconds
     shell_complete=completion.benchmarks,
     help="A benchmark; repeatable.",
 )
-@click.option("--target", metavar="COLUMN", help="Of benchmarks mlp:FILE.csv: the column to predict.")
+@click.option("--target", metavar="COLUMN", help="The column to predict, for benchmarks mlp:FILE.csv.")
 @click.option(
     "--constrain",
     "constraints",
@@ -56,10 +56,10 @@ _WORTH_SAYING = 30.0  # seconds
 )
 @click.option("--seeds", metavar="N|A:B", help="Seeds 0 … N-1, or A … B-1.  [default: 10]")
 @click.option(
-    "--evals", type=int, metavar="N", help="Budget: evaluations a run.  [default: 200 unless --budget-seconds]"
+    "--evals", type=int, metavar="N", help="Budget: evaluations per run.  [default: 200 unless --budget-seconds]"
 )
 @click.option("--budget-seconds", type=float, metavar="S", help="Budget: seconds on the run's clock.")
-@click.option("--workers", type=int, metavar="W", help="Asynchronous workers of a run.  [default: 1]")
+@click.option("--workers", type=int, metavar="W", help="Asynchronous workers per run.  [default: 1]")
 @click.option("--charge-thinking", is_flag=True, help="Add the method's measured thinking time to the clock.")
 @click.option(
     "--suite",
@@ -81,10 +81,13 @@ _WORTH_SAYING = 30.0  # seconds
 @click.option(
     "--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Who computes."
 )
-@click.option("--address", metavar="ADDRESS", help="Of a Ray cluster: auto, or HOST:PORT.  [default: one begun here]")
-@click.option("--cpus", type=float, metavar="N", help="Of the cluster, a run.  [default: 1, live: one a worker]")
+@click.option("--address", metavar="ADDRESS", help="A Ray cluster: auto, or HOST:PORT.  [default: one begun here]")
+@click.option("--cpus", type=float, metavar="N", help="CPUs of the cluster per run.  [default: 1; live: 1 per worker]")
 @click.option(
-    "--gpus", type=float, metavar="N", help="Of the cluster, a run; may be a fraction.  [default: the benchmark's]"
+    "--gpus",
+    type=float,
+    metavar="N",
+    help="GPUs of the cluster per run; fractions are fine.  [default: the benchmark's]",
 )
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
 @takes_data_dir
@@ -159,11 +162,17 @@ def compute(
     shard: Shard | None = None,
     cluster: Cluster | None = None,
 ) -> bool:
-    """Computes the runs of a suite that the store lacks; returns whether any run of it failed or is missing.
+    """Computes the runs of a suite that the store lacks, and prints what is done.
 
     Args:
-        shard: a part of the suite; the others are some other machine's.
-        cluster: where to compute it; by default in processes of this machine.
+        suite: the runs that are asked for.
+        folder: the store.
+        jobs: number of runs computed at the same time.
+        retry_failed: whether to compute failed runs again.
+        shard: the part of the suite to compute; by default all of it.
+        cluster: where to compute; by default in processes of this machine.
+
+    Returns whether any run of the suite failed or is missing.
     """
     session = begin(suite, folder, _command(), retry_failed=retry_failed, shard=shard)
     _say_plan(session.missing)
@@ -226,7 +235,7 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Co
 
 
 def _say_long_beginnings(planned: list[PlannedCell]) -> None:
-    """Warns of budgets that a method's first ask will probably use up: it is not interrupted."""
+    """Warns of budgets that a method's first ask will probably use up, because a search is not interrupted."""
     for p in planned:
         if p.cell.seconds is not None and p.beginning > p.cell.seconds:
             click.echo(
@@ -248,7 +257,7 @@ def _say_random(planned: list[PlannedCell]) -> None:
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
-    """Warns of more evaluations at a time than cores: each takes longer, on a clock that is the wall's."""
+    """Warns if more evaluations run at a time than there are cores: each then takes longer on the wall clock."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     at_a_time = jobs * max((p.cell.workers for p in planned if is_live(p)), default=0)
     if at_a_time > cores:
@@ -260,7 +269,7 @@ def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
 
 
 def _command() -> str:
-    """This command line, without its store, and with the suite's path made good for any folder."""
+    """This command line without its --store option, with absolute paths, so that it works from any folder."""
     words = ["nasbench", *sys.argv[1:]]
     kept = []
     for before, word in zip(["", *words], words, strict=False):

@@ -1,4 +1,4 @@
-"""`nasbench show`: one benchmark or one method, in full."""
+"""`nasbench show`: describes one benchmark or one method in full."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None
 
 
 def described(name: str) -> str:
-    """Everything about one benchmark or method. Raises UsageError if the name is neither."""
+    """Everything about one benchmark or method, as text. Raises UsageError if there is neither of that name."""
     if re.split("[/@]", name)[0] in BENCHMARKS.names():
         return _show_benchmark(open_benchmark(name))
     if name in METHODS.names():
@@ -61,7 +61,7 @@ def described(name: str) -> str:
 
 
 def kind_of(benchmark: Benchmark) -> str:
-    """Where its scores come from: computed now, looked up, or computed with a simulated cost."""
+    """Where a benchmark's scores come from: `live` (computed now), `table` (looked up) or `simulated` (a formula)."""
     return "live" if benchmark.live else "table" if isinstance(benchmark, TabularBenchmark) else "simulated"
 
 

@@ -1,4 +1,4 @@
-"""`nasbench show-run`: one run of a store."""
+"""`nasbench show-run`: describes one run of a store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,18 @@ def show_run(store: str, method: str, bench: str, seed: str, constrain: str | No
 
 
 def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
-    """One stored run as text; its network, if it has one, also as a picture in a file."""
+    """Describes one stored run as text.
+
+    Args:
+        folder: the store.
+        method: name or label of the method.
+        bench: name of the benchmark.
+        seed: the seed, as text.
+        constraint: which constraint, where the store has several; None if it has one.
+        svg: where to draw the network of the incumbent; None for no picture.
+
+    Raises UsageError or StoreError if there is no such run.
+    """
     from nasbench.results.report.single_run import describe, incumbent
 
     if not seed.isdecimal():

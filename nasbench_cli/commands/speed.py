@@ -1,4 +1,4 @@
-"""`nasbench speed`: our speed beside a peer's."""
+"""`nasbench speed`: measures our speed beside a peer's."""
 
 from __future__ import annotations
 

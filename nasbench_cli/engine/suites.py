@@ -1,4 +1,4 @@
-"""Suites: grids of runs described in a TOML file."""
+"""Suites: grids of runs, described in a TOML file or by options."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ class Suite:
     """Grids of runs, and what their report should show."""
 
     grids: tuple[Grid, ...]
+    """The grids; a cell that lies in two of them is run once."""
     title: str = ""
+    """Title of the report; empty for a grid that comes from options."""
     checkpoints: tuple[int, ...] = ()
+    """Evaluation counts at which the report compares methods, ascending."""
     baseline: str | None = None
+    """Label of the method that the report compares the others with; None: the report chooses."""
     score: str = "mean"
     """What a report compares on tables: the incumbent's `mean` over repetitions, or its `observed` value."""
 
     def without(self, names: Sequence[str]) -> Suite:
-        """The suite without some methods, by name or label. Raises UsageError for one it does not have."""
+        """The suite without some methods, given by name or label. Raises UsageError for one that it does not have."""
         known = {text for grid in self.grids for spec in grid.methods for text in (spec.name, spec.label)}
         for name in names:
             if name not in known:
@@ -48,7 +52,7 @@ class Suite:
 
     @property
     def wishes(self) -> dict[str, Any]:
-        """For the report; empty for a grid that comes from flags."""
+        """What the store keeps for its reports: title, checkpoints, baseline, score; empty for a grid from options."""
         facts = {
             "title": self.title,
             "checkpoints": list(self.checkpoints),
@@ -59,7 +63,7 @@ class Suite:
 
 
 def parse_seeds(value: str | int) -> tuple[int, ...]:
-    """`20` means the seeds 0 … 19, `5:8` the seeds 5, 6, 7. Raises UsageError for anything empty or negative."""
+    """Reads seeds: `20` means 0 … 19, and `5:8` means 5, 6, 7. Raises UsageError for anything else."""
     match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
     seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
     if not 0 < len(seeds) <= 1_000_000:
@@ -69,22 +73,23 @@ def parse_seeds(value: str | int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Shard:
-    """One of so many parts of a suite, which together are all of it."""
+    """One of several parts of a suite, which are disjoint and together all of it."""
 
     number: int
-    """From 1."""
+    """Which part, from 1 to `count`."""
     count: int
+    """Number of parts."""
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """`2/8`. Raises UsageError if malformed."""
+        """Reads `2/8` as the second of eight parts. Raises UsageError for anything else."""
         found = re.fullmatch(r"(\d+)/(\d+)", text)
         if not found or not 1 <= int(found[1]) <= int(found[2]):
             raise UsageError(f"shard {text!r} must be i/n with 1 <= i <= n, for example 2/8")
         return cls(int(found[1]), int(found[2]))
 
     def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:
-        """Every n-th run, counted over all cells: seeds of a method are spread over the parts, and none is in two."""
+        """The runs of this part: every `count`-th run over all cells, so that each part has seeds of each method."""
         found, first = [], self.number - 1
         for p in planned:
             found.append(replace(p, seeds=p.seeds[first % self.count :: self.count]))
@@ -93,7 +98,7 @@ class Shard:
 
 
 def parse_checkpoints(value: str) -> tuple[int, ...]:
-    """`50,100,200`: ascending evaluation counts. Raises UsageError if malformed."""
+    """Reads `50,100,200` as ascending evaluation counts. Raises UsageError for anything else."""
     try:
         return _ascending(int(part) for part in value.split(","))
     except ValueError:
@@ -108,12 +113,12 @@ def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
 
 
 def check_benchmark(name: str) -> str:
-    """The name of an existing benchmark. Raises UsageError with the nearest."""
+    """The canonical name of an existing benchmark. Raises UsageError, with the nearest name, if there is none."""
     return BenchmarkSpec.parse(name).label
 
 
 def method_label(method: str) -> str:
-    """A method as stores name it; one that is no longer installed may still be in a store."""
+    """The label of a method as stores use it; unchanged if the method is no longer installed."""
     try:
         return MethodSpec.parse(method).label
     except UsageError:
@@ -121,27 +126,30 @@ def method_label(method: str) -> str:
 
 
 def check_score(name: str) -> str:
-    """What a report may compare: `mean` or `observed`. Raises UsageError for anything else."""
+    """Returns a kind of score if it is `mean` or `observed`. Raises UsageError for anything else."""
     if name not in SCORES:
         raise unknown("score", str(name), SCORES)
     return name
 
 
 def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
-    """`KIND:FILE[@STEPS]` with the column to predict. Raises UsageError if no name is of a benchmark on a file."""
+    """Adds the column to predict to benchmarks of the form `KIND:FILE[@STEPS]`.
+
+    Raises UsageError if none of the names has that form.
+    """
     if not any(":" in name for name in names):
         raise UsageError("--target is for benchmarks on a file, as in --bench mlp:houses.csv --target price")
     return tuple(BenchmarkSpec.parse(name, target).label if ":" in name else name for name in names)
 
 
 def suite_files() -> list[Path]:
-    """The suites of the folder `suites` here, or else those that come with nasbench."""
+    """The suite files of the folder `suites` in the working directory, or else those that come with nasbench."""
     here = Path("suites")
     return sorted((here if here.is_dir() else _OURS).glob("*.toml"))
 
 
 def load_suite(path: Path) -> Suite:
-    """Reads a suite file; `quick` is suites/quick.toml, here or of those that come with nasbench.
+    """Reads a suite file; `quick` means suites/quick.toml, here or among those that come with nasbench.
 
     Raises UsageError that names the file, the line and the key of what is wrong.
     """
@@ -160,7 +168,7 @@ def load_suite(path: Path) -> Suite:
 
 
 def _found(path: Path) -> Path:
-    """The file that is meant: a path may lack its suffix, a name or suites/NAME.toml may be one of ours."""
+    """The suite file that a path means: it may lack its suffix, or be the name of one that comes with nasbench."""
     if path.exists():
         return path
     if path.suffix != ".toml":
@@ -170,7 +178,7 @@ def _found(path: Path) -> Path:
 
 
 class _Reader:
-    """Turns the keys of one file into a suite, and says where a wrong one stands."""
+    """Turns the keys of one file into a suite; an error names the line of the wrong key."""
 
     _GRID = ("methods", "benchmarks", "constraints", "seeds", "evals", "budget_seconds", "workers", "charge_thinking")
     _TOP = ("title", "checkpoints", "baseline", "score", "grid")
@@ -259,7 +267,7 @@ class _Reader:
             self._fail(key, error)
 
     def _fail(self, key: str, problem: object) -> NoReturn:
-        """Names the line of the key: in the grid at hand, or else above the grids."""
+        """Raises UsageError with the line of the key, in the current grid or else above the grids."""
         pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b")
         first, end = self._block
         places = [*range(first, end), *range(len(self._lines))]

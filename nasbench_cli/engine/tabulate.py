@@ -1,4 +1,4 @@
-"""`nasbench tabulate`: a table of one's own from a live benchmark, by evaluating many of its configurations."""
+"""Makes a table of a live benchmark by evaluating many of its configurations (`nasbench tabulate`)."""
 
 from __future__ import annotations
 
@@ -34,22 +34,27 @@ _COST = Metric("evaluation_time", "s", description="wall time of the whole evalu
 
 
 class Task(NamedTuple):
-    """One evaluation of a table."""
+    """One evaluation to be made for a table."""
 
     configuration: Configuration
+    """What is evaluated."""
     repetition: int
+    """Number of the repetition, from 0: it determines the training seed."""
 
 
 def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int, out: Path, jobs: int) -> bool:
-    """Evaluates configurations, and writes OUT.csv with its specification OUT.toml, as `import table` takes them.
+    """Evaluates configurations, and writes OUT.csv with its specification OUT.toml for `nasbench import table`.
 
-    What is evaluated is kept in OUT.jsonl: the same command continues there, and so does one for a larger sample; what
-    failed is tried again. Returns whether anything failed.
+    Evaluations are kept in OUT.jsonl: the same request continues there, and so does one for a larger sample. Failed
+    evaluations are tried again. Returns whether any evaluation failed.
 
     Args:
-        epochs: to train each; None for the benchmark's own.
-        sample: so many distinct configurations, drawn in a fixed order; None for all.
-        repetitions: training seeds of each configuration.
+        name: the benchmark.
+        epochs: training epochs of each evaluation; None for the benchmark's own.
+        sample: number of distinct configurations, drawn in a fixed order; None for all of them.
+        repetitions: number of training seeds per configuration.
+        out: path of the table without its suffix.
+        jobs: number of evaluations computed at the same time.
 
     Raises UsageError if the space is no grid, or has fewer configurations than the sample.
     """
@@ -83,7 +88,7 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
 
 
 def _grid(benchmark: Benchmark) -> Flat:
-    """The flat view of a space that is a product of a few values. Raises UsageError for any other."""
+    """The flat view of a benchmark's space if that is a finite grid. Raises UsageError for any other space."""
     if not benchmark.live:
         raise UsageError(f"{benchmark.name} is a table already")
     no_grid = UsageError(
@@ -120,7 +125,7 @@ def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> lis
 
 
 def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task, Evaluation], None, None]:
-    """Evaluations as they finish."""
+    """Each task with its evaluation, in the order in which they finish."""
     if jobs == 1 or len(tasks) < 2:
         yield from ((task, _evaluate(name, task)) for task in tasks)
         return
@@ -179,7 +184,7 @@ def _write(benchmark: Benchmark, flat: Flat, records: list[Record], out: Path) -
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
-    """As TOML, which writes text, numbers, booleans and lists of them as JSON does."""
+    """Facts as lines of TOML, which writes text, numbers, booleans and lists of them as JSON does."""
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
 
 
