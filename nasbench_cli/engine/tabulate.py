@@ -125,10 +125,8 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
         return
     nothing = (math.nan,) * len(open_benchmark(name).metrics)
     with closing(in_processes(partial(_evaluate, name), tasks, jobs, lambda task: [task])) as results:
-        for task, evaluation in results:
-            if isinstance(evaluation, Lost):
-                evaluation = Evaluation(nothing, 0.0, "failed", evaluation.reason)
-            yield task, evaluation
+        for task, found in results:
+            yield task, Evaluation(nothing, 0.0, "failed", found.reason) if isinstance(found, Lost) else found
 
 
 def _evaluate(name: str, task: Task) -> Evaluation:

@@ -67,7 +67,7 @@ def write(
     checkpoints: tuple[int, ...] | None = None,
     protocol: str | None = None,
     formats: Sequence[Format] = DEFAULT_FORMATS,
-    is_current: Callable[[Cell], bool] = lambda _: True,
+    is_current: Callable[[Cell], bool | None] = lambda _: True,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -166,7 +166,7 @@ def _by_bench(curves: Curves) -> dict[str, list[int]]:
     return found
 
 
-def _warnings(stores: Sequence[Store], curves: Curves, is_current: Callable[[Cell], bool]) -> list[str]:
+def _warnings(stores: Sequence[Store], curves: Curves, is_current: Callable[[Cell], bool | None]) -> list[str]:
     """What keeps the report from being the whole story."""
     found = []
     for store in stores:
