@@ -16,3 +16,8 @@ def cache_folder() -> Path:
 def data_folder() -> Path:
     """What the user fetched or imported: $NASBENCH_DATA, or the user's data directory."""
     return Path(os.environ.get("NASBENCH_DATA") or platformdirs.user_data_dir("nasbench"))
+
+
+def data_folders() -> list[Path]:
+    """Where to look for what was imported: there, and in the user's data directory where $NASBENCH_DATA hides it."""
+    return list(dict.fromkeys([data_folder(), Path(platformdirs.user_data_dir("nasbench"))]))

@@ -171,5 +171,9 @@ class Method(Blockwise, ABC):
         return f"needs a space with {' and '.join(names)}" if names else ""
 
 
-METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods")
+def _is_method(item: object) -> bool:
+    return isinstance(item, type) and issubclass(item, Method)
+
+
+METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods", _is_method)
 """Every method by name."""

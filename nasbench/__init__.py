@@ -121,6 +121,7 @@ def run(
     import pandas as pd
 
     from nasbench.benchmarks import UsageError, parse_constraints
+    from nasbench.cli.engine.executors import local
     from nasbench.cli.engine.plan import Grid, Protocol
     from nasbench.cli.engine.session import begin
     from nasbench.cli.engine.suites import Suite, check_benchmark, parse_seeds
@@ -137,7 +138,7 @@ def run(
     )
     with tempfile.TemporaryDirectory() as scratch:
         session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)")
-        for _ in session.compute(jobs):
+        for _ in session.compute(local(jobs)):
             pass
         wanted = {planned.cell.run_id(seed) for planned in session.planned for seed in planned.seeds}
         tables = [fragment.table().to_pandas() for fragment in session.store.fragments()]

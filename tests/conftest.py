@@ -22,6 +22,7 @@ SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2"
 # Benchmarks are registered when they are first asked for: whoever runs the tests may have imported tables.
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: what is printed would be wrapped otherwise
 os.environ["NASBENCH_DATA"] = tempfile.mkdtemp(prefix="nasbench-tests-")
+os.environ["XDG_DATA_HOME"] = os.environ["NASBENCH_DATA"]
 
 settings.register_profile("here", deadline=None)  # shared machines are slow now and then
 settings.load_profile("here")

@@ -6,10 +6,11 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.foreign import Broken, foreign
 
 T = TypeVar("T")
 
@@ -23,16 +24,19 @@ class Registry(Generic[T]):
     distribution. A name may be taken once; a plug-in never replaces one of ours.
     """
 
-    def __init__(self, kind: str, package: str, group: str) -> None:
-        self._kind, self._package, self._group = kind, package, group
+    def __init__(self, kind: str, package: str, group: str, fits: Callable[[object], bool] = callable) -> None:
+        self._kind, self._package, self._group, self._fits = kind, package, group, fits
         self._items: dict[str, T] = {}
         self._later: list[Callable[[], Mapping[str, T]]] = []
         self._loaded = False
+        self._points: list[EntryPoint] = []  # not yet loaded
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
 
     def add(self, name: str, item: T) -> None:
-        """Adds `item` under `name`. Raises UsageError if the name is malformed or taken."""
+        """Adds `item` under `name`. Raises UsageError if the name is malformed or taken, or the item something else."""
+        if not self._fits(item):
+            raise UsageError(f"{self._kind} {name!r} is {type(item).__name__!r}, which is none")
         if not _NAME.fullmatch(name):
             raise UsageError(f"{self._kind} name {name!r} must match {_NAME.pattern}")
         if self._items.get(name) is item:
@@ -60,15 +64,30 @@ class Registry(Generic[T]):
         return list(self._items)
 
     def get(self, name: str) -> T:
-        """The item called `name`. Raises UsageError (with the nearest name) if there is none."""
-        self._load()
+        """The item called `name`. Raises UsageError (with the nearest name) if there is none.
+
+        Of third parties only the one with this name is imported, unless no entry point has it.
+        """
+        self._load_ours()
+        if name not in self._items:
+            self._load_points([point for point in self._points if point.name == name])
+        if name not in self._items and name not in self.broken:
+            self._load()
         if name in self._items:
             return self._items[name]
         if name in self.broken:
             raise UsageError(f"{self._kind} {name!r} cannot be loaded: {self.broken[name]}")
-        raise unknown(self._kind, name, self._items)
+        error = unknown(self._kind, name, self._items)
+        if self.broken:
+            reasons = "; ".join(f"{broken}: {reason}" for broken, reason in self.broken.items())
+            raise UsageError(f"{error} (these cannot be loaded: {reasons})")
+        raise error
 
     def _load(self) -> None:
+        self._load_ours()
+        self._load_points(self._points)
+
+    def _load_ours(self) -> None:
         if self._loaded:
             return
         self._loaded = True
@@ -76,14 +95,21 @@ class Registry(Generic[T]):
         # Whatever is broken must not take the others down.
         for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
             try:
-                importlib.import_module(module.name)
-            except Exception as error:
-                self.broken[module.name] = f"{type(error).__name__}: {error}"
+                with foreign():
+                    importlib.import_module(module.name)
+            except (Broken, UsageError) as error:
+                self.broken[module.name.rpartition(".")[2]] = str(error)
         for find in self._later:
             for name, item in find().items():
                 self.add(name, item)
-        for point in entry_points(group=self._group):
+        self._points = list(entry_points(group=self._group))
+
+    def _load_points(self, points: list[EntryPoint]) -> None:
+        for point in points:
+            self._points = [other for other in self._points if other is not point]
             try:
-                self.add(point.name, point.load())
-            except Exception as error:
-                self.broken[point.name] = f"{type(error).__name__}: {error}"
+                with foreign():
+                    item = point.load()
+                self.add(point.name, item)
+            except (Broken, UsageError) as error:
+                self.broken[point.name] = str(error)

@@ -1,4 +1,4 @@
-"""The user's cache of converted tables: self-certifying, memory-mapped `.npy` files."""
+"""The user's cache of converted tables: memory-mapped `.npy` files, checked against digests recorded in this code."""
 
 from __future__ import annotations
 
@@ -15,46 +15,67 @@ import numpy as np
 from nasbench.benchmarks.folders import cache_folder
 from nasbench.benchmarks.tabular.table import Array
 
-_DIGITS = 32  # of the digest in a file's name
 _LOG = logging.getLogger("nasbench")
 
 
-def load(key: str, convert: Callable[[], Array]) -> Array:
+def load(key: str, convert: Callable[[], Array], expected: str) -> Array:
     """The array cached under `key`, memory-mapped read-only so that processes share one copy; converted at first use.
 
-    The file's name ends in the SHA-256 of its bytes, so a damaged file is recognised and made again. Where the cache
-    cannot be written the converted array is returned as it is.
+    Where the cache cannot be written, or others could write it, the converted array is returned as it is.
+
+    Args:
+        expected: the `digest` of the array. A cached one with another is damaged, and made again.
     """
     folder = cache_folder() / "tables"
-    for path in sorted(folder.glob(f"{key}-{'?' * _DIGITS}.npy")):
-        with contextlib.suppress(OSError):  # another process may be mending it at this instant
-            if path.stem.rpartition("-")[2] == _digest(path.read_bytes()):
+    path = folder / f"{key}-{expected[:12]}.npy"
+    is_ours = _is_ours(folder)
+    with contextlib.suppress(FileNotFoundError):
+        if is_ours and path.exists():
+            with contextlib.suppress(OSError, ValueError, EOFError):
                 # A plain array over the mapping: indexing np.memmap itself is several times slower.
-                return np.asarray(np.load(path, mmap_mode="r"))
+                array = np.asarray(np.load(path, mmap_mode="r"))
+                if digest(array) == expected:
+                    return array
             _LOG.warning("%s is damaged; converting it again", path)
-            path.unlink()
     _LOG.info("converting %s into %s (once)", key, folder)
     array = convert()
-    try:
-        _write(folder, key, array)
-    except OSError as error:
-        _LOG.warning("cannot write the cache %s (%s): set NASBENCH_CACHE to a writable folder", folder, error.strerror)
-        return array
+    if is_ours:
+        try:
+            _write(path, array)
+        except OSError as error:
+            _LOG.warning(
+                "cannot write the cache %s (%s): set NASBENCH_CACHE to a writable folder", folder, error.strerror
+            )
     return array
 
 
-def _write(folder: Path, key: str, array: Array) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
+def digest(array: Array) -> str:
+    """SHA-256 of an array's type, shape and values."""
+    kind = f"{array.dtype.str} {array.shape}".encode()
+    return hashlib.sha256(kind + np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else can change what lies in a folder; one that does not exist yet is ours."""
+    try:
+        facts = folder.stat()
+    except OSError:
+        return True
+    if facts.st_uid == os.getuid() and not facts.st_mode & 0o022:
+        return True
+    _LOG.warning("the cache %s is not used: others can write there (chmod go-w, or set NASBENCH_CACHE)", folder)
+    return False
+
+
+def _write(path: Path, array: Array) -> None:
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             np.save(file, array)
-        temporary.replace(folder / f"{key}-{_digest(temporary.read_bytes())}.npy")
+        temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:_DIGITS]

@@ -204,6 +204,25 @@ _TABLES: dict[str, tuple[_Family, str, str]] = {
     "hpobench-vehicle": (_HPOBENCH, "vehicle", "12cf1793f7860457bf3da149aa3a5b69c9c8e2872181f44162e9858590f35992"),
 }
 
+# What becomes of each: the digest of the converted array, which a cached one must have.
+_CONVERTED = {
+    "nb201-cifar10": "4797c357b45aa882f6ef83b76e27ae2c864474e3bcf1d993d4bbda179b0be92e",
+    "nb201-cifar100": "8be7c292ab4ac3da814a230fb15cb1386f1da2b7567ed3cd0d0e9b5293bb4380",
+    "nb201-imagenet16": "783bff0dd340af86fe8d3e62c39ba98df5225ccc57b0acf7395afecbedf925ce",
+    "hpolib-naval": "414f12d718afbb52f74b03d5644e73754ba85703d448473f00a098b4e739955c",
+    "hpolib-parkinsons": "c5a5c54468ff4b49f98673d6eec42bdadbecf8f1258d02b4ac0028ae7aa68152",
+    "hpolib-protein": "2b71590ae1e826136f02950c193fd75b4f91343478f17480c6dd4cca66d68b04",
+    "hpolib-slice": "5a64765bc2d9949281aab3086ab807b513c27d973422ae8287f1e8d663d1f3df",
+    "hpobench-australian": "ee861481df60dfde882be27afcfa9d300d92f7175f8a15927fc9f1cc40e1b6cc",
+    "hpobench-blood": "8009c4d0703133ed4bda95d482c5d091cb862e04f289256337c9b88db3887de7",
+    "hpobench-car": "377a01cbedf9de22e7604abdaa4f72c3fbf33612d2d9c4fac81f7dc04b556693",
+    "hpobench-credit": "1a2403982c36d0d497dc4879ccc1f3ec2acafdd9b5366195b44fe5d4fa2d400b",
+    "hpobench-kc1": "ce4c0f9b7a4c4a3fd1b93dbed7686ab661a567e3e8594ac313cdaea78e3f22cc",
+    "hpobench-phoneme": "7340868ad34f69153e27f344d88f0f8d43c6bea389174e0d4c16061266a003b6",
+    "hpobench-segment": "d567b52b930f2aecb7c60480080180874e10d113df5e410abd21b1607e7c3b02",
+    "hpobench-vehicle": "3d853ac90fd70874b82f40747689057042ac0317d35d5e38f53a4b7eefdc5559",
+}
+
 
 def open_embedded(name: str) -> TabularBenchmark:
     """Opens one embedded table. Its values are read when first needed, and converted into the cache the first time.
@@ -217,7 +236,7 @@ def open_embedded(name: str) -> TabularBenchmark:
         family.name,
         family.space,
         family.metrics,
-        partial(cache.load, key, convert),
+        partial(cache.load, key, convert, _CONVERTED[name]),
         cost="train_time",
         source=family.source,
         licence=family.licence,

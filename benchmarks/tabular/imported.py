@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.base import Benchmark, Status
-from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -154,23 +154,25 @@ def save(table: Table) -> Path:
 
 
 def folder_of(name: str) -> Path:
-    """Where the imported table called `name` lies, or would lie."""
+    """Where the imported table called `name` is kept by this command; an earlier one may have kept it elsewhere."""
     return data_folder() / "tables" / name
 
 
 def names() -> list[str]:
     """All tables the user imported."""
-    found = (path.parent.name for path in data_folder().glob("tables/*/table.json"))
+    found = {path.parent.name for folder in data_folders() for path in folder.glob("tables/*/table.json")}
     return sorted(name for name in found if re.fullmatch(NAME, name))  # a copy `x.bak` is none
 
 
 def open_imported(name: str) -> TabularBenchmark:
     """Opens an imported table. Raises UsageError if its folder is damaged."""
+    places = [folder / "tables" / name for folder in data_folders()]
+    place = next((place for place in places if (place / "table.json").exists()), places[0])
     try:
-        return ImportedTable(folder_of(name))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return ImportedTable(place)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
-            f"the imported table {folder_of(name)} is damaged ({type(error).__name__}: {error}): import it again"
+            f"the imported table {place} is damaged ({type(error).__name__}: {error}): import it again"
         ) from None
 
 

@@ -17,11 +17,13 @@ from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine import suites
 from nasbench.cli.engine.costs import Costs, span
-from nasbench.cli.engine.on_ray import Cluster
+from nasbench.cli.engine.executors import local
+from nasbench.cli.engine.on_ray import Cluster, OnRay
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.session import begin, is_live
 from nasbench.cli.engine.suites import Shard, Suite
+from nasbench.cli.engine.watch import NO_LIMITS, Limits
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import MethodSpec
 
@@ -89,6 +91,8 @@ _WORTH_SAYING = 30.0  # seconds
     metavar="N",
     help="GPUs of the cluster per run; fractions are fine.  [default: the benchmark's]",
 )
+@click.option("--ask-seconds", type=float, metavar="S", help="Stop a run whose method thinks longer about one ask.")
+@click.option("--evaluation-seconds", type=float, metavar="S", help="Stop a run of which one evaluation takes longer.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs anew.")
 @takes_data_dir
 def run(
@@ -110,6 +114,8 @@ def run(
     address: str | None,
     cpus: float | None,
     gpus: float | None,
+    ask_seconds: float | None,
+    evaluation_seconds: float | None,
     retry_failed: bool,
 ) -> int:
     """Run methods on benchmarks and store every seed's trajectory.
@@ -123,7 +129,8 @@ def run(
         if any(flag for flag in flags if flag is not None):
             raise UsageError(
                 "--suite describes the whole grid: give it alone, or with how to compute it (--store, --jobs, "
-                "--without, --shard, --executor and what belongs to it, --retry-failed)"
+                "--without, --shard, --executor and what belongs to it, --ask-seconds, --evaluation-seconds, "
+                "--retry-failed)"
             )
         wanted = suites.load_suite(suite).without(without)
     else:
@@ -150,8 +157,11 @@ def run(
     part = None if shard is None else suites.Shard.parse(shard)
     if executor != "ray" and any(option is not None for option in (address, cpus, gpus)):
         raise UsageError("--address, --cpus and --gpus are for --executor ray")
+    limits = Limits(ask_seconds, evaluation_seconds)
+    if executor == "ray" and limits:
+        raise UsageError("--ask-seconds and --evaluation-seconds are for the local executor")
     cluster = Cluster(address, cpus, gpus) if executor == "ray" else None
-    return SOME_FAILED if compute(wanted, folder, jobs, retry_failed, part, cluster) else DONE
+    return SOME_FAILED if compute(wanted, folder, jobs, retry_failed, part, cluster, limits) else DONE
 
 
 def compute(
@@ -161,10 +171,12 @@ def compute(
     retry_failed: bool,
     shard: Shard | None = None,
     cluster: Cluster | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> bool:
     """Computes the runs of a suite that the store lacks, and prints what is done.
 
     Args:
+<<<<<<< HEAD
         suite: the runs that are asked for.
         folder: the store.
         jobs: number of runs computed at the same time.
@@ -173,6 +185,11 @@ def compute(
         cluster: where to compute; by default in processes of this machine.
 
     Returns whether any run of the suite failed or is missing.
+=======
+        shard: a part of the suite; the others are some other machine's.
+        cluster: where to compute it; by default in processes of this machine.
+        limits: of single asks and evaluations, on this machine.
+>>>>>>> store
     """
     session = begin(suite, folder, _command(), retry_failed=retry_failed, shard=shard)
     _say_plan(session.missing)
@@ -183,7 +200,7 @@ def compute(
         _say_cost(session.missing, jobs, Costs(session.store))
         _say_crowd([p for p, _ in todo], jobs)
     started, evaluations, computed = perf_counter(), 0, 0
-    runs = session.compute(jobs, cluster)
+    runs = session.compute(local(jobs, limits) if cluster is None else OnRay(cluster, jobs))
     with Progress(sum(len(seeds) for _, seeds in todo)) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)

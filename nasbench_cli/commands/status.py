@@ -44,6 +44,7 @@ def print_status(store: Store, as_json: bool) -> None:
     for c in cells:
         details = [f"{len(c.failed)} failed"] if c.failed else []
         details += [f"{c.begun} begun"] if c.begun else []
+        details += [] if c.is_known else ["its benchmark or method is not installed here"]
         state = f"{c.state} ({', '.join(details)})" if details else c.state
         runs = f"{len(c.stored)}/{len(c.asked)}"
         rows.append((c.cell.method, c.cell.bench, c.cell.constraint, c.cell.protocol, runs, state))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.cli.engine.plan import PlannedCell
+from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.progress import notices_about
-from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.runner import died, run
 from nasbench.cli.engine.workers import Diverged
-from nasbench.results import StoreError, Trajectory
+from nasbench.results import Interrupted, Store, StoreError, Trajectory
+from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.journal import Journal, forget
-from nasbench.results.store.trajectory import Cell
-
-PROCESS_DIED = "the process that computed it died (out of memory, killed, or a crash in compiled code)"
 
 _BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
 _COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
@@ -58,7 +57,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     """Computes the runs of a batch; yields what is worth storing, every few seconds or, of live runs, one by one.
 
     Args:
-        journals: where runs whose evaluations are expensive keep what they have done so far (`stored` clears it away).
+        journals: where runs whose evaluations are expensive keep what they have done so far (`commit` clears it away).
         is_stored: asked just before a live run, which another command may have computed meanwhile.
     """
     cell = batch.planned.cell
@@ -70,8 +69,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     yielded = monotonic()
     for seed in batch.seeds:
         if benchmark.live:
-            if not is_stored(seed):
-                yield _compute_live(batch.planned, seed, journals)
+            yield _compute_live(batch.planned, seed, journals, is_stored)
             continue
         done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))
         if monotonic() - yielded > _COMMIT_SECONDS:
@@ -81,25 +79,50 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
         yield Computed(done, [])
 
 
-def stored(cell: Cell, trajectories: list[Trajectory], journals: Path) -> None:
-    """Clears away what unfinished runs had kept; the journal of a run with a failure serves --retry-failed."""
-    for trajectory in trajectories:
-        if not trajectory.failure and "failed" not in trajectory.columns["status"]:
-            forget(journals / f"{cell.run_id(trajectory.seed)}.jsonl")
+def commit(
+    batch: Batch, computed: Iterable[Computed], store: Store, provenance: dict[str, Any]
+) -> Iterator[list[RunRecord]]:
+    """Stores what has been computed of a batch, as it comes; yields the records of what was not there already."""
+    cell = batch.planned.cell
+    for trajectories, notices in computed:
+        store.notices += notices
+        if trajectories:
+            yield store.commit(cell, trajectories, provenance)
+            for trajectory in trajectories:
+                # The journal of a run with a failure serves --retry-failed.
+                if not trajectory.failure and "failed" not in trajectory.columns["status"]:
+                    forget(store.journals / f"{cell.run_id(trajectory.seed)}.jsonl")
 
 
-def _compute_live(planned: PlannedCell, seed: int, journals: Path) -> Computed:
+def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) -> list[RunRecord]:
+    """Records a single run that took its process down as failed; one whose process was killed is left missing."""
+    cell, (seed,) = batch.planned.cell, batch.seeds
+    if lost.killed:
+        store.notices.append(
+            f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}, is left out: {lost.reason}"
+        )
+        return []
+    return store.commit(cell, [died(cell, seed, lost.reason)], provenance)
+
+
+def _compute_live(planned: PlannedCell, seed: int, journals: Path, is_stored: Callable[[int], bool]) -> Computed:
     cell = planned.cell
     identity, who = cell.run_id(seed), f"{cell.method} on {cell.bench}, seed {seed}"
     try:
         journal = Journal(journals / f"{identity}.jsonl", identity)
+    except Interrupted:
+        raise
     except StoreError as error:
         return Computed([], [f"{who}, is left out: {error}"])
+    notices = [journal.damage] if journal.damage else []
     try:
+        if is_stored(seed):  # by another command, while this one had other work or waited for the journal
+            forget(journals / f"{identity}.jsonl")
+            return Computed([], notices)
         with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"):
             trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
     except Diverged as error:
-        return Computed([], [f"{who}, cannot be resumed: {error}; {journal.advice}"])
+        return Computed([], [*notices, f"{who}, cannot be resumed: {error}; {journal.advice}"])
     finally:
         journal.close()
-    return Computed([trajectory], [])
+    return Computed([trajectory], notices)

@@ -38,7 +38,7 @@ def run_block(
     begin = perf_counter()
     try:
         block = spec.build(Problem.of(benchmark, bounds), rng).ask_block(n)
-    except Exception:
+    except (Exception, SystemExit, GeneratorExit):
         return None  # the loop will meet it too, and record it
     thinking = perf_counter() - begin
     if block is None or not benchmark.space.has_block(block, n):

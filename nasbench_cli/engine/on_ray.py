@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from nasbench.benchmarks import UsageError, open_benchmark
-from nasbench.cli.engine.batches import PROCESS_DIED, Batch, Computed, batches, compute, stored
+from nasbench.cli.engine.batches import Batch, Computed, batches, commit, compute, give_up
 from nasbench.cli.engine.plan import PlannedCell
+from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.provenance import provenance
-from nasbench.cli.engine.runner import died
 from nasbench.results import Store
 from nasbench.results.store.fragment import RunRecord
 
@@ -44,58 +44,70 @@ class Cluster:
             raise UsageError(f"gpus must be 0 or more, not {self.gpus:g}")
 
 
-def execute(
-    missing: list[tuple[PlannedCell, list[int]]], store: Store, jobs: int, cluster: Cluster
-) -> Generator[list[RunRecord], None, None]:
-    """Computes runs on a cluster and stores them; yields those newly stored, as they come.
+@dataclass(frozen=True)
+class OnRay:
+    """A Ray cluster.
 
     Workers return trajectories, with the provenance of their machine, and this process alone writes the store: its
     contents are those of a serial run. A batch whose worker or node dies is computed elsewhere; one that takes down
     every worker is cut into single runs, and the one that does it is recorded as failed. Journals of live runs lie in
     the store's folder: where all nodes see it (one machine, a shared file system) a run goes on where it was, elsewhere
     it begins anew.
-
-    Args:
-        jobs: CPUs of a cluster begun here.
-
-    Raises UsageError if Ray is not installed, there is no such cluster, a run fits on none of its nodes, or a node has
-    another nasbench.
     """
-    ray = _connected(cluster.address, jobs)
-    try:
-        cpus = int(ray.cluster_resources().get("CPU", 1))
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        waiting = deque(batches(missing, max(1, cpus)))
-        resources = {b.planned.cell.id: _resources(b, cluster, nodes) for b in waiting}
-        task = ray.remote(max_retries=_RETRIES)(_compute_remotely)
-        running: dict[Any, Batch] = {}
-        store.journals.mkdir(exist_ok=True)
-        while waiting or running:
-            while waiting and len(running) < max(1, cpus * _AHEAD):
-                batch = waiting.popleft()
-                sent = task.options(**resources[batch.planned.cell.id])
-                running[sent.remote(batch, str(store.journals.resolve()))] = batch
-            (done,), _ = ray.wait(list(running), num_returns=1)
-            batch = running.pop(done)
-            cell = batch.planned.cell
-            try:
-                results, made_by = ray.get(done)
-            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError):
-                if len(batch.seeds) > 1:
-                    waiting.extendleft(batch.single())
-                else:
-                    yield store.commit(cell, [died(cell, batch.seeds[0], PROCESS_DIED)], provenance())
-                continue
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None  # as it was raised on the node
-            _check_same(made_by)
-            for trajectories, notices in results:
-                store.notices += notices
-                if trajectories:
-                    yield store.commit(cell, trajectories, made_by)
-                    stored(cell, trajectories, store.journals)
-    finally:
-        ray.shutdown()
+
+    cluster: Cluster
+    jobs: int
+    """CPUs of a cluster begun here."""
+
+    def execute(
+        self, missing: list[tuple[PlannedCell, list[int]]], store: Store
+    ) -> Generator[list[RunRecord], None, None]:
+        """As of every executor.
+
+        Raises UsageError if Ray is not installed, there is no such cluster, a run fits on none of its nodes, or a node
+        has another nasbench.
+        """
+        ray = _connected(self.cluster.address, self.jobs)
+        try:
+            for batch, result in _results(ray, missing, store, self.cluster):
+                if isinstance(result, Lost):
+                    yield give_up(batch, result, store, provenance())
+                    continue
+                computed, made_by = result
+                _check_same(made_by)
+                yield from commit(batch, computed, store, made_by)
+        finally:
+            ray.shutdown()
+
+
+def _results(
+    ray: Any, missing: list[tuple[PlannedCell, list[int]]], store: Store, cluster: Cluster
+) -> Generator[tuple[Batch, tuple[list[Computed], dict[str, Any]] | Lost], None, None]:
+    """Batches with what came of them on the cluster, and who computed it."""
+    errors = ray.exceptions
+    cpus = int(ray.cluster_resources().get("CPU", 1))
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    waiting = deque(batches(missing, max(1, cpus)))
+    resources = {b.planned.cell.id: _resources(b, cluster, nodes) for b in waiting}
+    task = ray.remote(max_retries=_RETRIES)(_compute_remotely)
+    running: dict[Any, Batch] = {}
+    while waiting or running:
+        while waiting and len(running) < max(1, cpus * _AHEAD):
+            batch = waiting.popleft()
+            sent = task.options(**resources[batch.planned.cell.id])
+            running[sent.remote(batch, str(store.journals.resolve()))] = batch
+        (done,), _ = ray.wait(list(running), num_returns=1)
+        batch = running.pop(done)
+        try:
+            yield batch, ray.get(done)
+        except (errors.WorkerCrashedError, errors.NodeDiedError, errors.OutOfMemoryError) as error:
+            if len(batch.seeds) > 1:
+                waiting.extendleft(batch.single())
+            else:
+                by_node = isinstance(error, errors.NodeDiedError)
+                yield batch, Lost("the process that computed it died, on every node that tried", killed=by_node)
+        except errors.RayTaskError as error:
+            raise error.cause from None  # as it was raised on the node
 
 
 def _connected(address: str | None, jobs: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
-from nasbench.methods import MethodSpec, Problem
+from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Cell, Setting
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
@@ -95,14 +95,24 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
     return list(planned.values())
 
 
+<<<<<<< HEAD
 def is_current(cell: Cell) -> bool:
     """Whether a stored cell was made with the schema, the data and the method version of this installation."""
+=======
+def is_current(cell: Cell) -> bool | None:
+    """Whether the data and the method of a stored cell are those of this installation; None where it lacks either."""
+>>>>>>> store
     try:
-        benchmark, spec = open_benchmark(cell.bench), MethodSpec.parse(cell.method)
-        today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
-        return (cell.schema, cell.data, cell.method_version, cell.parameters) == today
+        benchmark = open_benchmark(cell.bench)
+        METHODS.get(cell.method.partition(":")[0])
     except UsageError:
-        return False  # a plug-in that is no longer installed
+        return None  # a plug-in or an imported table that is not here
+    try:
+        spec = MethodSpec.parse(cell.method)
+    except UsageError:
+        return False  # an option that it no longer has
+    today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
+    return (cell.schema, cell.data, cell.method_version, cell.parameters) == today
 
 
 def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
@@ -121,7 +131,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
     except UsageError:
         raise
-    except Exception:
+    except (Exception, SystemExit, GeneratorExit):
         return 0.0
 
 

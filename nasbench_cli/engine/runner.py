@@ -16,6 +16,7 @@ from nasbench.benchmarks import Benchmark, Bound, Evaluation
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
+from nasbench.cli.engine.watch import asking
 from nasbench.cli.engine.workers import (
     EvaluationSeeds,
     Finished,
@@ -54,7 +55,8 @@ def run(
     """
     began = _now()
     if isinstance(benchmark, TabularBenchmark):
-        columns = run_block(cell, spec, benchmark, bounds, *_streams(cell, seed))
+        with asking(0):
+            columns = run_block(cell, spec, benchmark, bounds, *_streams(cell, seed))
         if columns is not None:
             return Trajectory(seed, columns, "", began, _now())
     columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(cell, seed))
@@ -113,15 +115,16 @@ def _run_loop(
 
 def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
     try:
-        return spec.build(problem, rng)
-    except (Exception, SystemExit) as error:
+        with asking(0):
+            return spec.build(problem, rng)
+    except BaseException as error:
         raise _MethodFailed(f"constructor: {explained(error)}") from error
 
 
 def _logged(method: Method) -> tuple[Logged, ...]:
     try:
         return tuple(method.log)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise _MethodFailed(f"log: {explained(error)}") from error
 
 
@@ -171,9 +174,10 @@ class _Search:
     def _ask(self, method: Method) -> None:
         begin = perf_counter()
         try:
-            configuration = method.ask()
+            with asking(self._asked):
+                configuration = method.ask()
             self._space.check(configuration)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
         finally:
             thinking = perf_counter() - begin + method.unpaid
@@ -197,8 +201,9 @@ class _Search:
         begin = perf_counter()
         failure = None
         try:
-            method.tell(Observation(pending.configuration, self._seen(evaluation), feasible))
-        except (Exception, SystemExit) as error:
+            with asking(self._asked - 1):
+                method.tell(Observation(pending.configuration, self._seen(evaluation), feasible))
+        except BaseException as error:
             failure = _MethodFailed(f"tell: {explained(error)}")
         thinking = perf_counter() - begin
         if self._charge:

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nasbench.benchmarks import open_benchmark
-from nasbench.cli.engine import executors, on_ray
-from nasbench.cli.engine.batches import batches
-from nasbench.cli.engine.on_ray import Cluster
+from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedCell, expand
-from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.results import Store, StoreError
 from nasbench.results.store.fragment import RunRecord
@@ -34,6 +31,7 @@ class Session:
         """The incomplete cells, each with its missing seeds."""
         return [(planned, seeds) for planned, seeds in self.missing if seeds]
 
+<<<<<<< HEAD
     def compute(self, jobs: int, cluster: Cluster | None = None) -> Generator[list[RunRecord], None, None]:
         """Computes and stores the missing runs; yields the records of newly stored runs as they finish.
 
@@ -44,6 +42,11 @@ class Session:
         if cluster is None:
             return executors.execute(batches(self.to_do, jobs), self.store, provenance(), jobs)
         return on_ray.execute(self.to_do, self.store, jobs, cluster)
+=======
+    def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
+        """Computes and stores the missing runs; yields the records of those newly stored, as they come."""
+        return executor.execute(self.to_do, self.store)
+>>>>>>> store
 
     def failures(self) -> list[tuple[PlannedCell, RunRecord]]:
         """The stored runs of this session that failed, or have a failed evaluation."""

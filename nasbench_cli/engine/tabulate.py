@@ -21,8 +21,7 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.tabular.own import MOST_ABSENT
-from nasbench.cli.engine.batches import PROCESS_DIED
-from nasbench.cli.engine.executors import in_processes
+from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.workers import attempt
 from nasbench.results.store.journal import Journal, Record
@@ -131,8 +130,8 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
         return
     nothing = (math.nan,) * len(open_benchmark(name).metrics)
     with closing(in_processes(partial(_evaluate, name), tasks, jobs, lambda task: [task])) as results:
-        for task, evaluation in results:
-            yield task, evaluation or Evaluation(nothing, 0.0, "failed", PROCESS_DIED)
+        for task, found in results:
+            yield task, Evaluation(nothing, 0.0, "failed", found.reason) if isinstance(found, Lost) else found
 
 
 def _evaluate(name: str, task: Task) -> Evaluation:

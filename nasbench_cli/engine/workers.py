@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Benchmark, Evaluation
 from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.foreign import described, where
+from nasbench.cli.engine.watch import evaluating
 from nasbench.results.store.journal import Journal, Record
 
 _BLOCK = 256
+_LONGEST_REASON = 500  # characters
 
 
 class Pending(NamedTuple):
@@ -77,7 +80,8 @@ class SimulatedWorkers:
         return self._now
 
     def start(self, pending: Pending) -> None:
-        evaluation = attempt(self._benchmark, pending.configuration, self._seeds[pending.ask])
+        with evaluating(pending.ask, pending.worker):
+            evaluation = attempt(self._benchmark, pending.configuration, self._seeds[pending.ask])
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.
         heapq.heappush(self._events, (pending.started + evaluation.cost, pending.ask, pending, evaluation))
 
@@ -169,7 +173,8 @@ class LiveWorkers:
 
     def _evaluate(self, pending: Pending, seed: int, state: Path) -> None:
         resumed = state.exists()
-        evaluation = attempt(self._benchmark, pending.configuration, seed, state)
+        with evaluating(pending.ask, pending.worker):
+            evaluation = attempt(self._benchmark, pending.configuration, seed, state)
         # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
         unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
         self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))
@@ -223,16 +228,25 @@ def attempt(benchmark: Benchmark, configuration: Configuration, seed: int, state
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
             return Evaluation(metrics, cost, reason=one_line(answer.reason))
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         reason = explained(error)
     return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)
 
 
 def explained(error: BaseException) -> str:
-    """An error as a reason to record: its type and its text, in one line."""
-    return one_line(f"{type(error).__name__}: {error}")
+    """An error of foreign code as a reason to record: its type, its text and its place, in one line.
+
+    Whatever a plug-in raises is recorded, sys.exit and GeneratorExit too; only Ctrl-C is raised again.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    place = where(error)
+    return one_line(described(error)) + (f" ({place})" if place else "")
 
 
 def one_line(text: object) -> str:
-    """Text that any file and terminal can take."""
-    return " ".join(str(text).encode("utf-8", "replace").decode("utf-8").split())
+    """Text that any file and terminal can take: no line ends, no control characters, and no novel."""
+    plain = str(text).encode("utf-8", "replace").decode("utf-8")
+    words = "".join(" " if c.isspace() else c for c in plain if c.isspace() or c.isprintable()).split()
+    line = " ".join(words)
+    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"

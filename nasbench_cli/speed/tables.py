@@ -27,10 +27,8 @@ from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.figures import figure_4
-from nasbench.cli.engine import executors
-from nasbench.cli.engine.batches import batches
+from nasbench.cli.engine.executors import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
-from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 from nasbench.cli.speed import training as training_speed
 from nasbench.cli.speed.sizes import USUAL, Sizes
@@ -94,13 +92,11 @@ def _ours(method: str, constraint: str, workers: int, sizes: Sizes) -> float:
     protocol = Protocol(evals=sizes.evaluations, workers=workers)
     constraints = (parse_constraints([constraint]),)
     planned = expand([Grid((MethodSpec.parse(method),), (_BENCH,), constraints, tuple(range(sizes.runs)), protocol)])
-    facts = provenance()
 
     def once() -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = Store.create(Path(folder))
-            work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
-            for _ in executors.execute(work, store, facts, jobs=1):
+            for _ in Serial().execute([(p, list(p.seeds)) for p in planned], store):
                 pass
 
     return sizes.runs * sizes.evaluations / _seconds(once, sizes)
@@ -245,11 +241,17 @@ def _report_speed(sizes: Sizes) -> None:
         methods = tuple(map(MethodSpec.parse, ("random", "evolution:tournament=5")))
         constraints = tuple(parse_constraints([text]) for text in ("none", "model_size@0.1", "train_time@0.1"))
         benches = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval")
+<<<<<<< HEAD
         planned = expand(
             [Grid(methods, benches, constraints, tuple(range(sizes.report_seeds)), Protocol(evals=sizes.evaluations))]
         )
         work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
         records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
+=======
+        planned = expand([Grid(methods, benches, constraints, tuple(range(209)), Protocol(evals=_EVALS))])
+        stored = Serial().execute([(p, list(p.seeds)) for p in planned], store)
+        records = [record for part in stored for record in part]
+>>>>>>> store
         begin = perf_counter()
         report.write([store], Path(folder) / "report")
         seconds = perf_counter() - begin

@@ -15,18 +15,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nasbench.results.parts import graphs, searches
-
-from nasbench.results.report import page, panels, plots, tables, verdicts
 from nasbench.results.curves import Curves, load, references, select
 from nasbench.results.errors import Interrupted, StoreError, nearest
-from nasbench.results.store import disk
-from nasbench.results.store.fragment import Fragment
+from nasbench.results.parts import graphs, searches
 from nasbench.results.parts.part import Part
-from nasbench.results.statistics import ranking, summaries
-from nasbench.results.store.status import status
-from nasbench.results.store import Store
+from nasbench.results.report import page, panels, plots, tables, verdicts
 from nasbench.results.report.table import Table
+from nasbench.results.statistics import ranking, summaries
+from nasbench.results.store import Store, disk
+from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import Cell
 
 Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
@@ -69,7 +67,7 @@ def write(
     checkpoints: tuple[int, ...] | None = None,
     protocol: str | None = None,
     formats: Sequence[Format] = DEFAULT_FORMATS,
-    is_current: Callable[[Cell], bool] = lambda _: True,
+    is_current: Callable[[Cell], bool | None] = lambda _: True,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -168,7 +166,7 @@ def _by_bench(curves: Curves) -> dict[str, list[int]]:
     return found
 
 
-def _warnings(stores: Sequence[Store], curves: Curves, is_current: Callable[[Cell], bool]) -> list[str]:
+def _warnings(stores: Sequence[Store], curves: Curves, is_current: Callable[[Cell], bool | None]) -> list[str]:
     """What keeps the report from being the whole story."""
     found = []
     for store in stores:

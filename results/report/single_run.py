@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from nasbench.results.parts import networks
 from nasbench.results.errors import StoreError, nearest
-from nasbench.results.store.fragment import Fragment, RunRecord, Torn
+from nasbench.results.parts import networks
 from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,6 +25,8 @@ class CellStatus:
     """Missing runs that have a journal to continue from."""
     stale: bool
     """Made with other data or another version of the method than this installation has."""
+    is_known: bool
+    """False: this installation lacks the benchmark or the method, and cannot tell whether the runs are stale."""
     commands: tuple[str, ...]
     """Those that asked for seeds of this cell that are missing or stale, oldest first."""
 
@@ -50,8 +52,12 @@ class CellStatus:
         return "failed" if self.failed else "complete"
 
 
-def status(store: Store, is_current: Callable[[Cell], bool]) -> list[CellStatus]:
-    """The state of every cell that is stored or asked for, sorted by benchmark, constraint and method."""
+def status(store: Store, is_current: Callable[[Cell], bool | None]) -> list[CellStatus]:
+    """The state of every cell that is stored or asked for, sorted by benchmark, constraint and method.
+
+    Args:
+        is_current: whether a cell's data and method are those of this installation; None if it cannot tell.
+    """
     asked: dict[tuple[Any, ...], list[tuple[Cell, list[int], str]]] = {}
     for plan in store.plans():
         for cell, seeds in plan["cells"]:
@@ -70,9 +76,10 @@ def status(store: Store, is_current: Callable[[Cell], bool]) -> list[CellStatus]
         wanted = wishes if planned.get(cell.key, cell).id == cell.id else []
         seeds = tuple(sorted({*runs, *(seed for _, some, _ in wanted for seed in some)}))
         begun = sum(cell.run_id(seed) in journals for seed in seeds if seed not in runs)
-        stale = bool(runs) and not is_current(cell)
+        current = is_current(cell) if runs else True
+        stale = current is False
         commands = [command for _, some, command in wishes if stale or not runs.keys() >= set(some)]
-        found.append(CellStatus(cell, seeds, runs, begun, stale, tuple(dict.fromkeys(commands))))
+        found.append(CellStatus(cell, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands))))
     return found
 
 

@@ -182,9 +182,12 @@ def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Callable[[
     return convert, calls
 
 
+DIGEST = cache.digest(np.arange(6.0).reshape(3, 2))
+
+
 def test_the_cache_converts_once_and_is_not_writable(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
     convert, calls = counted
-    first, second = cache.load("key", convert), cache.load("key", convert)
+    first, second = cache.load("key", convert, DIGEST), cache.load("key", convert, DIGEST)
     assert len(calls) == 1
     assert np.array_equal(first, convert())
     assert np.array_equal(second, first)
@@ -194,12 +197,12 @@ def test_the_cache_converts_once_and_is_not_writable(counted: tuple[Callable[[],
 
 def test_a_damaged_cache_is_made_again(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
     convert, calls = counted
-    cache.load("key", convert)
+    cache.load("key", convert, DIGEST)
     (path,) = (cache_folder() / "tables").glob("key-*.npy")
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)
-    assert np.array_equal(cache.load("key", convert), convert())
+    assert np.array_equal(cache.load("key", convert, DIGEST), convert())
     assert len(calls) == 3  # twice by load, once by this test
 
 
@@ -209,11 +212,42 @@ def test_an_unwritable_cache_does_not_stop_the_work(
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("NASBENCH_CACHE", str(blocked))
-    assert np.array_equal(cache.load("key", counted[0]), counted[0]())
+    assert np.array_equal(cache.load("key", counted[0], DIGEST), counted[0]())
 
 
 def test_another_key_that_begins_alike_is_another_table(counted: tuple[Callable[[], np.ndarray], list[int]]) -> None:
     convert, _ = counted
-    cache.load("key-v1-extra", lambda: np.zeros((1, 1)))
-    assert np.array_equal(cache.load("key-v1", convert), convert())
-    assert np.array_equal(cache.load("key-v1-extra", convert), np.zeros((1, 1)))
+    cache.load("key-v1-extra", lambda: np.zeros((1, 1)), cache.digest(np.zeros((1, 1))))
+    assert np.array_equal(cache.load("key-v1", convert, DIGEST), convert())
+    assert np.array_equal(cache.load("key-v1-extra", convert, cache.digest(np.zeros((1, 1)))), np.zeros((1, 1)))
+
+
+def test_a_cache_with_other_values_is_not_believed_whatever_its_name(
+    counted: tuple[Callable[[], np.ndarray], list[int]],
+) -> None:
+    convert, _ = counted
+    cache.load("key", convert, DIGEST)
+    (path,) = (cache_folder() / "tables").glob("key-*.npy")
+    np.save(path, convert() + 1)
+    assert np.array_equal(cache.load("key", convert, DIGEST), convert())
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_cache_that_others_can_write_is_not_used(
+    counted: tuple[Callable[[], np.ndarray], list[int]], mode: int
+) -> None:
+    convert, calls = counted
+    folder = cache_folder() / "tables"
+    cache.load("key", convert, DIGEST)
+    folder.chmod(mode)
+    for _ in range(2):
+        assert np.array_equal(cache.load("key", convert, DIGEST), np.arange(6.0).reshape(3, 2))
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "hpobench-car" else pytest.param(name, marks=pytest.mark.slow) for name in embedded.NAMES]
+)
+def test_the_recorded_digests_are_those_of_the_packages_tables(name: str) -> None:
+    converted = embedded._convert(embedded._TABLES[name][0], *embedded._TABLES[name][1:])
+    assert cache.digest(converted) == embedded._CONVERTED[name]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from nasbench.results.store.journal import Journal
+from tests.nasbench_cli import toys
 
 HERE = Path(__file__).parent
 
@@ -38,6 +44,8 @@ class Local(Careful):
     \"\"\"Registered by its decorator and by its entry point.\"\"\"
 """
     (source / "nasbench_toys.py").write_text(module + more)
+    (source / "nasbench_exits.py").write_text("print('importing')\nraise SystemExit(0)\n")
+    (source / "nasbench_wrong.py").write_text("import math\n\nclass Method(:\n    pass\n")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
     return target
@@ -56,6 +64,11 @@ def command(plugged: Path, tmp_path: Path) -> Callable[..., subprocess.Completed
         )
 
     return call
+
+
+def line_of(name: str, offset: int) -> int:
+    """A line of a toy, counted from that of its `ask`."""
+    return inspect.getsourcelines(getattr(toys, name).ask)[1] + offset
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -156,11 +169,13 @@ def test_clumsy_answers_and_exits_are_failures_like_any_other(command: Command, 
     assert done.returncode == 1
     assert "defect" not in done.stderr
     frame = pd.read_parquet(tmp_path / "s")
-    assert set(frame.loc[frame["method"] == "exits", "reason"]) == {"ask: SystemExit: bye"}
+    assert set(frame.loc[frame["method"] == "exits", "reason"]) == {
+        f"ask: SystemExit: bye (nasbench_toys.py:{line_of('Exits', 1)})"
+    }
     random = frame[frame["method"] == "random"]
     assert len(random) == 80
     reasons = set(random.loc[random["status"] == "failed", "reason"])
-    assert {"ValueError: line one line two ?", "SystemExit: 3"} < reasons
+    assert {"ValueError: line one line two ?", "SystemExit: 3"} < {reason.rpartition(" (")[0] for reason in reasons}
     assert any(reason.startswith("TypeError") for reason in reasons)
     assert (random.loc[random["objective"] == 1.5, "metric.size"] == 2.0).all()
 
@@ -186,8 +201,12 @@ def test_a_live_run_that_cannot_be_resumed_keeps_its_journal(command: Command, t
     retried = command(*arguments, "--retry-failed", TOY_MARKS=str(tmp_path / "marks"))
     assert retried.returncode == 1
     assert len((tmp_path / "marks").read_text().split()) == 4  # nothing that was recorded ran again
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join(lines).replace('"digit0\\\\": ', '"digit0\\\\":  ').replace("digit0", "other"))
+    with closing(Journal(journal, journal.stem)) as opened:
+        records = opened.records
+    journal.unlink()
+    with closing(Journal(journal, journal.stem)) as changed:
+        for record in records:
+            changed.append(record._replace(configuration=record.configuration.replace("digit0", "other")))
     diverged = command(*arguments, "--retry-failed")
     assert diverged.returncode == 1
     assert "cannot be resumed" in diverged.stderr
@@ -201,8 +220,9 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
     arguments = ["run", "--method", "careful", "--bench", "toy-live", "--seeds", "2", "--evals", "60"]
     assert command(*arguments, "--store", "whole").returncode == 0
     environment = os.environ | {"PYTHONPATH": str(plugged), "TOY_MARKS": str(tmp_path / "marks")}
-    killed = 0
-    for _ in range(40):
+    marks = tmp_path / "marks"
+    kills = range(1, 120, 13)
+    for evaluations in kills:  # the next kill comes when so many evaluations have ended
         process = subprocess.Popen(
             [sys.executable, "-m", "nasbench", *arguments, "--store", "killed"],
             cwd=tmp_path,
@@ -210,19 +230,94 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(0.45 + 0.05 * killed)  # ever longer: on a busy machine the first are killed while they begin
-        if process.poll() is not None:
-            break
+        while process.poll() is None and (not marks.exists() or len(marks.read_text().split()) < evaluations):
+            time.sleep(0.002)
+        assert process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
-        killed += 1
-    assert killed >= 3
-    assert command(*arguments, "--store", "killed").returncode == 0
+    assert command(*arguments, "--store", "killed", TOY_MARKS=str(marks)).returncode == 0
     columns = ["seed", "evaluation", "configuration", "objective", "incumbent", "status"]
     frames = [
         pd.read_parquet(tmp_path / name)[columns].sort_values(["seed", "evaluation"]) for name in ("whole", "killed")
     ]
     pd.testing.assert_frame_equal(*(frame.reset_index(drop=True) for frame in frames))
-    marks = (tmp_path / "marks").read_text().split()
-    assert 120 <= len(marks) <= 120 + killed  # at most the evaluation in flight is lost
+    assert 120 <= len(marks.read_text().split()) <= 120 + len(kills)  # at most the evaluation in flight is lost
     assert list((tmp_path / "killed" / "_journals").iterdir()) == []
+
+
+def test_a_method_that_hangs_is_stopped_and_the_rest_goes_on(command: Command, tmp_path: Path) -> None:
+    asked = ["--method", "hangs", "--method", "random", "--bench", "toy", "--seeds", 1, "--evals", 5, "--store", "s"]
+    done = command("run", *asked, "--ask-seconds", 6)
+    assert done.returncode == 1
+    assert "stopped: timeout: ask 3 took longer than 6 s (--ask-seconds)" in done.stderr
+    assert pd.read_parquet(tmp_path / "s").groupby("method").size().to_dict() == {"hangs": 1, "random": 5}
+
+
+def test_an_evaluation_that_hangs_ends_its_run_and_what_came_before_is_kept(command: Command, tmp_path: Path) -> None:
+    asked = ["run", "--method", "careful", "--bench", "toy-hangs", "--seeds", 2, "--evals", 30, "--workers", 2]
+    done = command(*asked, "--store", "s", "--evaluation-seconds", 6, "--jobs", 2)
+    assert done.returncode == 1
+    assert re.search(r"seed 0: stopped: timeout: evaluation \d+ took longer than 6 s", done.stderr)
+    assert list((tmp_path / "s" / "_journals").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize(("lives", "code"), [(2, 0), (3, 1)])
+def test_a_run_whose_process_is_killed_is_tried_again_and_never_failed(
+    command: Command, tmp_path: Path, lives: int, code: int
+) -> None:
+    (tmp_path / "lives").write_text(str(lives))
+    asked = ["run", "--method", "killed", "--bench", "toy", "--seeds", 1, "--evals", 5, "--jobs", 2, "--store", "s"]
+    done = command(*asked, TOY_LIVES=str(tmp_path / "lives"))
+    assert done.returncode == code, done.stderr
+    if code:
+        assert "is left out: its process was killed" in done.stderr
+        assert "1 runs are still missing: give the same command again" in done.stderr
+        assert command(*asked, TOY_LIVES=str(tmp_path / "lives")).returncode == 0
+    assert list(pd.read_parquet(tmp_path / "s")["status"]) == ["ok"] * 5
+
+
+def test_a_method_that_goes_elsewhere_leaves_the_store_where_it_is(command: Command, tmp_path: Path) -> None:
+    done = command("run", "--method", "leaves", "--bench", "toy", "--seeds", 2, "--evals", 3, "--store", "s")
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_parquet(tmp_path / "s")) == 6
+
+
+def test_whatever_a_plugin_raises_is_recorded_in_words(command: Command, tmp_path: Path) -> None:
+    asked = ["--method", "unspeakable", "--method", "exits-at-once", "--bench", "toy", "--seeds", 1, "--evals", 3]
+    done = command("run", *asked, "--store", "s")
+    assert done.returncode == 1
+    reasons = dict(pd.read_parquet(tmp_path / "s")[["method", "reason"]].to_numpy())
+    line = line_of("Unspeakable", 5)
+    assert reasons["unspeakable"] == f"ask: Nameless: its text cannot be had (nasbench_toys.py:{line})"
+    assert reasons["exits-at-once"].startswith("constructor: SystemExit: ]0;titlebye!!!")
+    assert len(reasons["exits-at-once"]) < 600
+    assert "\x1b" not in done.stderr
+
+
+def test_what_a_broken_plugin_does_at_import_disturbs_nobody(command: Command) -> None:
+    listed = json.loads(command("list", "methods", "--json").stdout)
+    summaries = {row["name"]: row["summary"] for row in listed}
+    assert summaries["exits-at-import"] == "cannot be loaded: SystemExit: 0 (nasbench_exits.py:2)"
+    assert summaries["wrong-syntax"].startswith("cannot be loaded: SyntaxError: ")
+    assert summaries["wrong-syntax"].endswith("(nasbench_wrong.py:3)")
+    assert summaries["no-class"] == "cannot be loaded: method 'no-class' is 'int', which is none"
+    assert "cannot be loaded" not in summaries["careful"]
+    done = command("run", "--method", "exits-at-import", "--bench", "toy")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 2)  # what it prints, and the sentence
+    assert "importing" not in done.stdout
+    done = command("run", "--method", "unheard-of", "--bench", "toy")
+    assert done.returncode == 2
+    assert "nasbench_wrong.py:3" in done.stderr
+
+
+def test_a_plugin_that_hangs_at_import_keeps_only_those_waiting_who_ask_for_it(
+    command: Command, plugged: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(plugged, tmp_path / "other")
+    module = tmp_path / "other" / "nasbench_exits.py"
+    module.write_text("import threading\nthreading.Event().wait()\n")
+    done = command(
+        *("run", "--method", "careful", "--bench", "toy", "--seeds", 1, "--evals", 2),
+        PYTHONPATH=str(tmp_path / "other"),
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import itertools
 import json
 import math
+import re
 import threading
 import time
 from pathlib import Path
@@ -295,7 +297,8 @@ def test_a_benchmark_that_fails_costs_its_evaluation_and_no_more() -> None:
     by_fault: dict[int, set[tuple[object, ...]]] = {}
     for row in rows(trajectory, "configuration", "status", "reason", "feasible"):
         by_fault.setdefault(int(str(row[0]).rpartition(": ")[2][:-1]), set()).add(row[1:])
-    assert by_fault[0] == {("failed", "MemoryError: out of memory", False)}
+    line = inspect.getsourcelines(toys.Faulty.evaluate)[1] + 3
+    assert by_fault[0] == {("failed", f"MemoryError: out of memory (toys.py:{line})", False)}
     assert by_fault[1] == {("failed", "loss is nan", False)}
     assert by_fault[2] == {("failed", "1 metrics at a cost of 2.0 s, not 2 at a finite cost", False)}
     assert by_fault[3] == {("failed", "2 metrics at a cost of -2.0 s, not 2 at a finite cost", False)}
@@ -547,5 +550,5 @@ def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
     assert found.log == (Logged(1, "loss", 0.5),)
     assert found.failure.startswith("ask: ")
     stumbled = toy_run(Stumbles, toys.Toy(), evals=3)
-    assert stumbled.failure == "log: RuntimeError: nothing to say"
+    assert re.fullmatch(r"log: RuntimeError: nothing to say \(test_runner.py:\d+\)", stumbled.failure)
     assert len(stumbled) == 3 + 1

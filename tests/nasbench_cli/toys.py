@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+import threading
 import time
 from pathlib import Path
 
@@ -78,6 +80,17 @@ class TestedLive(Tested, Live):
     """The same, computed now."""
 
     name = "toy-tested-live"
+
+
+class Hanging(Live):
+    """An evaluation that never ends, for some configurations."""
+
+    name = "toy-hangs"
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        if configuration[0] % 2:
+            threading.Event().wait()
+        return super().evaluate(configuration, seed)
 
 
 class Hermit(Toy):
@@ -180,6 +193,56 @@ class Exits(Careful):
 
     def ask(self) -> Configuration:
         raise SystemExit("bye")
+
+
+class Hangs(Careful):
+    """Never answers its third ask."""
+
+    def ask(self) -> Configuration:
+        if self.asked == 2:
+            threading.Event().wait()
+        return super().ask()
+
+
+class Killed(Careful):
+    """Its process is killed at its third ask, as often as there are lives in a file."""
+
+    def ask(self) -> Configuration:
+        lives = Path(os.environ["TOY_LIVES"])
+        if self.asked == 2 and (left := int(lives.read_text())):
+            lives.write_text(str(left - 1))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().ask()
+
+
+class Leaves(Careful):
+    """Goes elsewhere, and says so."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        print("leaving")
+        os.chdir("/")
+
+
+class Unspeakable(Careful):
+    """Raises what cannot be put into words, and is no Exception."""
+
+    def ask(self) -> Configuration:
+        class Nameless(GeneratorExit):
+            def __str__(self) -> str:
+                raise ValueError
+
+        raise Nameless
+
+
+class ExitsAtOnce(Careful):
+    """Leaves before it has begun; with colours."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        raise SystemExit("\x1b]0;title\x07bye\0" + "!" * 1000)
+
+
+SOMETHING = 3
 
 
 class Dies(Careful):

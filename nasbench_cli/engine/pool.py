@@ -1,0 +1,155 @@
+"""Tasks in processes of their own: one that dies or hangs takes nothing with it but its task."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+from nasbench.cli.engine.progress import echo_notices
+from nasbench.cli.engine.watch import NO_LIMITS, SLOTS, Limits, watch
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_ATTEMPTS = 3  # of a task whose process is killed
+_KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Why a task has no result."""
+
+    reason: str
+    killed: bool = False
+    """Its process was ended from outside, by a person or for want of memory: that says nothing against the task."""
+
+
+def in_processes(
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    jobs: int,
+    parts: Callable[[T], list[T]],
+    limits: Limits = NO_LIMITS,
+) -> Generator[tuple[T, R | Lost], None, None]:
+    """Each task with its result, as they come from so many processes; with a reason, if it took its process down.
+
+    A task whose process is killed is tried again, three times at most. Closing the iterator stops the processes at
+    once: they hold nothing that a rerun would not compute. An exception of `function` is raised here.
+
+    Args:
+        parts: cuts a task that lost its process into the smallest ones, to find out which is to blame.
+        limits: of what `watch` tells; a process that exceeds them is ended.
+    """
+    waiting = deque((task, 1) for task in tasks)
+    workers: list[_Worker[T, R]] = []
+    pause = min((s for s in (limits.ask_seconds, limits.evaluation_seconds) if s is not None), default=0.0) / 10
+    try:
+        while waiting or any(worker.task is not None for worker in workers):
+            workers += [_Worker(function) for _ in range(min(jobs - len(workers), len(waiting)))]
+            for worker in workers:
+                if waiting and worker.task is None:
+                    worker.give(*waiting.popleft())
+            busy = {worker.pipe: worker for worker in workers if worker.task is not None}
+            ready = wait(list(busy), min(pause, 1.0) if limits else None)
+            late = [worker for pipe, worker in busy.items() if pipe not in ready and worker.stop_if_late(limits)]
+            for worker in [*(busy[pipe] for pipe in ready if isinstance(pipe, Connection)), *late]:
+                task, result = worker.take()
+                if not isinstance(result, Lost):
+                    yield task, result
+                    continue
+                workers.remove(worker)
+                smaller = parts(task)
+                if len(smaller) > 1:
+                    waiting.extendleft((part, 1) for part in reversed(smaller))
+                elif result.killed and worker.attempt < _ATTEMPTS:
+                    waiting.append((task, worker.attempt + 1))
+                else:
+                    yield task, result
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+class _Worker(Generic[T, R]):
+    """A process that does one task after another."""
+
+    def __init__(self, function: Callable[[T], R]) -> None:
+        self.pipe, theirs = _CONTEXT.Pipe()
+        self.task: T | None = None
+        self.attempt = 0
+        self._doing = _CONTEXT.RawArray("d", SLOTS)
+        self._late = ""
+        self._process = _CONTEXT.Process(target=_work, args=(function, theirs, self._doing), daemon=False)
+        self._process.start()
+        theirs.close()  # so that the pipe ends when the process does
+
+    def give(self, task: T, attempt: int) -> None:
+        self.task, self.attempt = task, attempt
+        with suppress(OSError):  # it has died: `take` will meet the end of the pipe
+            self.pipe.send(task)
+
+    def stop_if_late(self, limits: Limits) -> bool:
+        """Ends the process if it has exceeded a limit."""
+        self._late = limits.exceeded(self._doing)
+        if self._late:
+            self._process.kill()
+        return bool(self._late)
+
+    def take(self) -> tuple[T, R | Lost]:
+        """The task that is done, or lost. Raises what it raised."""
+        task, self.task = self.task, None
+        assert task is not None
+        try:
+            if self._late:
+                raise EOFError
+            result, error = self.pipe.recv()
+        except (EOFError, OSError):
+            return task, self._lost()
+        if error is not None:
+            raise error
+        return task, result
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
+
+    def _lost(self) -> Lost:
+        self._process.join()
+        self.pipe.close()
+        code = self._process.exitcode or 0
+        if self._late:
+            return Lost(self._late)
+        if -code in _KILLS:
+            return Lost("its process was killed, by a person or for want of memory", killed=True)
+        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
+
+
+def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any) -> None:
+    """Does tasks until the pipe ends; leaves Ctrl-C to the parent, and dies with it: a killed one has no orphans."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    echo_notices()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        sentinel = parent.sentinel
+        threading.Thread(target=lambda: (wait([sentinel]), os._exit(1)), daemon=True).start()
+    watch(doing)
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send((function(task), None))
+        except Exception as error:
+            pipe.send((None, error))
