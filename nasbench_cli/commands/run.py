@@ -176,20 +176,15 @@ def compute(
     """Computes the runs of a suite that the store lacks, and prints what is done.
 
     Args:
-<<<<<<< HEAD
         suite: the runs that are asked for.
         folder: the store.
         jobs: number of runs computed at the same time.
         retry_failed: whether to compute failed runs again.
         shard: the part of the suite to compute; by default all of it.
         cluster: where to compute; by default in processes of this machine.
+        limits: time limits of single asks and evaluations, on this machine.
 
     Returns whether any run of the suite failed or is missing.
-=======
-        shard: a part of the suite; the others are some other machine's.
-        cluster: where to compute it; by default in processes of this machine.
-        limits: of single asks and evaluations, on this machine.
->>>>>>> store
     """
     session = begin(suite, folder, _command(), retry_failed=retry_failed, shard=shard)
     _say_plan(session.missing)

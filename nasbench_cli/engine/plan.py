@@ -95,13 +95,11 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
     return list(planned.values())
 
 
-<<<<<<< HEAD
-def is_current(cell: Cell) -> bool:
-    """Whether a stored cell was made with the schema, the data and the method version of this installation."""
-=======
 def is_current(cell: Cell) -> bool | None:
-    """Whether the data and the method of a stored cell are those of this installation; None where it lacks either."""
->>>>>>> store
+    """Whether a stored cell was made with the schema, the data and the method version of this installation.
+
+    None where this installation lacks the benchmark or the method.
+    """
     try:
         benchmark = open_benchmark(cell.bench)
         METHODS.get(cell.method.partition(":")[0])

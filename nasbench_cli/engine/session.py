@@ -31,22 +31,9 @@ class Session:
         """The incomplete cells, each with its missing seeds."""
         return [(planned, seeds) for planned, seeds in self.missing if seeds]
 
-<<<<<<< HEAD
-    def compute(self, jobs: int, cluster: Cluster | None = None) -> Generator[list[RunRecord], None, None]:
-        """Computes and stores the missing runs; yields the records of newly stored runs as they finish.
-
-        Args:
-            jobs: the number of runs computed at the same time, each in a process of its own.
-            cluster: where to compute; by default on this machine.
-        """
-        if cluster is None:
-            return executors.execute(batches(self.to_do, jobs), self.store, provenance(), jobs)
-        return on_ray.execute(self.to_do, self.store, jobs, cluster)
-=======
     def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
         """Computes and stores the missing runs; yields the records of those newly stored, as they come."""
         return executor.execute(self.to_do, self.store)
->>>>>>> store
 
     def failures(self) -> list[tuple[PlannedCell, RunRecord]]:
         """The stored runs of this session that failed, or have a failed evaluation."""

@@ -241,17 +241,11 @@ def _report_speed(sizes: Sizes) -> None:
         methods = tuple(map(MethodSpec.parse, ("random", "evolution:tournament=5")))
         constraints = tuple(parse_constraints([text]) for text in ("none", "model_size@0.1", "train_time@0.1"))
         benches = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16", "hpolib-naval")
-<<<<<<< HEAD
         planned = expand(
             [Grid(methods, benches, constraints, tuple(range(sizes.report_seeds)), Protocol(evals=sizes.evaluations))]
         )
-        work = batches([(p, list(p.seeds)) for p in planned], jobs=1)
-        records = [record for part in executors.execute(work, store, provenance(), jobs=1) for record in part]
-=======
-        planned = expand([Grid(methods, benches, constraints, tuple(range(209)), Protocol(evals=_EVALS))])
         stored = Serial().execute([(p, list(p.seeds)) for p in planned], store)
         records = [record for part in stored for record in part]
->>>>>>> store
         begin = perf_counter()
         report.write([store], Path(folder) / "report")
         seconds = perf_counter() - begin
