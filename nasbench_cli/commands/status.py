@@ -29,11 +29,12 @@ def status(store: Path, as_json: bool) -> None:
 
     Reads and verifies every row; what is torn or foreign is moved to STORE/_aside.
     """
-    print_status(Store.open(store), as_json)
+    print_status(store, as_json)
 
 
-def print_status(store: Store, as_json: bool) -> None:
+def print_status(folder: Path, as_json: bool) -> None:
     """Prints the state of every cell of a store, what is wrong with its files, and how to finish it."""
+    store = Store.open(folder)
     digest = content_hash(store)  # reads and verifies every row: what is torn is missing from here on
     cells = status_of(store, is_current)
     if as_json:
@@ -54,7 +55,7 @@ def print_status(store: Store, as_json: bool) -> None:
     click.echo(f"\n{len(cells)} cells: {states}; contents sha256:{digest}")
     say_notices(store)
     say_failures([(c.cell.method, c.cell.bench, c.cell.constraint, run) for c in cells for run in c.failed])
-    _say_finish(cells, store.folder)
+    _say_finish(cells, folder)
 
 
 def _facts(status: CellStatus) -> dict[str, Any]:

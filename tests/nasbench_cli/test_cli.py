@@ -24,8 +24,21 @@ RUN = ["run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 10]
 def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked = [
-        *("run", "--method", "random", "--method", "evolution", "--bench", "nb201-cifar10", "--bench", "hpolib-naval"),
-        *("--constrain", "model_size@0.1", "--seeds", 3, "--evals", 40, "--workers", 4, "--store", "runs/demo"),
+        *("run", "--method", "random", "--method", "evolution:population=9", "--bench", "nb201-cifar10"),
+        *(
+            "--bench",
+            "hpolib-naval",
+            "--constrain",
+            "model_size@0.1",
+            "--seeds",
+            3,
+            "--evals",
+            40,
+            "--workers",
+            4,
+            "--store",
+            "runs/demo",
+        ),
     ]
     first = nasbench(*asked)
     assert (first.code, first.err) == (0, "")
@@ -46,9 +59,9 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
     assert set(json.loads(nb201["configuration"].iloc[0])) == {f"Op{i}" for i in range(6)}
     state = nasbench("status", "runs/demo")
     assert len(re.findall(r"5/5 +complete", state.out)) == 4
-    report = nasbench("report", "runs/demo", "--checkpoints", "20,40", "--baseline", "evolution")
+    report = nasbench("report", "runs/demo", "--checkpoints", "20,40", "--baseline", "evolution:population=9")
     assert report.code == 0
-    assert "Baseline evolution" in report.out
+    assert "Baseline evolution:population=9" in report.out
     assert all(len(line) <= 80 for line in report.out.splitlines() if not line.startswith(("20 runs", "13 files")))
     assert (tmp_path / "report" / "index.html").exists()
 
