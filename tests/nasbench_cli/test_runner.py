@@ -21,7 +21,7 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.benchmarks.tabular.spaces import CellGrid
 from nasbench.cli.engine import runner, workers
-from nasbench.cli.engine.block import _schedule
+from nasbench.cli.engine.block import _schedule, run_block
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
@@ -328,6 +328,51 @@ def test_a_run_in_one_go_equals_the_event_loop(
         for name in at_once.columns.keys() - {"thinking"}:
             assert at_once.columns[name].dtype == looped.columns[name].dtype, name
             np.testing.assert_array_equal(at_once.columns[name], looped.columns[name], err_msg=name)
+
+
+def in_one_go(
+    method: str = "random",
+    table: TabularBenchmark | None = None,
+    evals: int | None = 50,
+    seconds: float | None = None,
+    charge_thinking: bool = False,
+) -> dict[str, np.ndarray] | None:
+    protocol = Protocol(evals, seconds, charge_thinking=charge_thinking)
+    (planned,) = expand([Grid((MethodSpec(method),), ("nb201-cifar10",), ((),), (0,), protocol)])
+    benchmark = table or open_benchmark("nb201-cifar10")
+    return run_block(planned.cell, planned.spec, benchmark, (), *runner._streams(planned.cell, 0))
+
+
+def test_a_run_goes_in_one_go_where_it_may_and_nowhere_else() -> None:
+    """Else the comparison with the event loop would compare the loop with itself."""
+    begin = time.perf_counter()
+    found = in_one_go()
+    assert found is not None
+    assert 0 < found["thinking"].sum() < time.perf_counter() - begin
+    assert in_one_go("evolution") is None
+    assert in_one_go(evals=None, seconds=1e5) is None
+    assert in_one_go(seconds=1e5) is None  # whichever ends first
+    assert in_one_go(charge_thinking=True) is None
+
+
+@pytest.mark.parametrize(("column", "value"), [("objective", math.nan), ("cost", math.inf), ("cost", -1.0)])
+def test_a_table_with_what_is_no_number_is_left_to_the_event_loop(column: str, value: float) -> None:
+    """There each such evaluation is recorded as failed."""
+    table = open_embedded("nb201-cifar10")
+    values = table.values.copy()
+    values[:, :, table.cost_column if column == "cost" else 0] = value
+    broken = TabularBenchmark(
+        table.name,
+        table.family,
+        table.space,
+        table.metrics,
+        lambda: values,
+        cost=table.metrics[table.cost_column].name,
+        source=table.source,
+        licence=table.licence,
+        checksum=table.checksum,
+    )
+    assert in_one_go(table=broken) is None
 
 
 def journaled(tmp_path: Path) -> Journal:
