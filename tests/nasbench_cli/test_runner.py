@@ -563,6 +563,48 @@ def test_an_earlier_attempt_is_paid_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert (found.columns["thinking"] > 100).tolist() == [False, True, False, False, False]
 
 
+@pytest.mark.parametrize(
+    ("cost", "kept", "ends"),
+    [
+        (60.0, True, [60.0, 70.0, 80.0]),  # of the first evaluation 50 s were an interrupted attempt's
+        (60.0, False, [10.0, 20.0, 30.0]),  # nothing of it was kept: what it says it costs is not on this clock
+        (4.0, True, [10.0, 20.0, 30.0]),
+    ],
+)
+def test_what_an_interrupted_attempt_had_done_of_an_evaluation_is_on_the_clock(
+    cost: float, kept: bool, ends: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(workers, "time", clock)
+
+    class Kept(toys.Toy):
+        live = True
+
+        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+            clock.seconds += 10
+            return super().evaluate(configuration, seed)._replace(cost=cost)
+
+    journal = journaled(tmp_path)
+    if kept:
+        journal.state(0).touch()
+    found = toy_run(toys.Careful, Kept(), evals=3, journal=journal)
+    assert found.columns["finished"].tolist() == ends
+    assert found.columns["started"].tolist() == [0.0, *ends[:-1]]
+    assert not journal.state(0).exists()
+
+
+@pytest.mark.parametrize("cost", [math.inf, math.nan, -1e-9])
+def test_a_cost_that_no_clock_can_take_is_a_failure_that_costs_nothing(cost: float) -> None:
+    class Costly(toys.Toy):
+        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+            return super().evaluate(configuration, seed)._replace(cost=cost)
+
+    found = toy_run(benchmark=Costly(), evals=2)
+    assert found.columns["status"].tolist() == ["failed", "failed"]
+    assert found.columns["finished"].tolist() == [0.0, 0.0]
+    assert found.columns["reason"][0] == f"2 metrics at a cost of {cost} s, not 2 at a finite cost"
+
+
 def test_thinking_is_measured_from_the_beginning_of_each_ask_and_each_tell() -> None:
     begin = time.perf_counter()
     trajectory = toy_run()
