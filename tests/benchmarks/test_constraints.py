@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nasbench.benchmarks import Bound, Constraint, Metric, UsageError, label, parse_constraints
+from nasbench.benchmarks.constraints import SIZE_CLASSES
 
 names = st.sampled_from(["model_size", "train_time", "x-valid-error@200", "latency"])
 constraints = st.one_of(
@@ -97,6 +98,12 @@ def test_slack_is_the_distance_to_the_limit_and_positive_inside() -> None:
     assert (upper.slack(1.0), lower.slack(1.0)) == (3.0, -3.0)
     assert (upper.relation, upper.sign, upper.interval) == ("<=", 1.0, (-math.inf, 4.0))
     assert (lower.relation, lower.sign, lower.interval) == (">=", -1.0, (4.0, math.inf))
+
+
+def test_size_classes_lie_between_the_quantiles_of_the_paper() -> None:
+    """ZO-DARTS++, section IV-C; a label such as parameters@M stands for them in every store."""
+    assert SIZE_CLASSES == {"S": (0.0, 0.2), "M": (0.4, 0.6), "L": (0.8, 0.95)}
+    assert [Constraint.parse(f"parameters@{size}").number for size in "SML"] == [0.2, 0.6, 0.95]
 
 
 def test_violations_are_relative_to_the_limit() -> None:

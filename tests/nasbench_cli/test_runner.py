@@ -21,7 +21,7 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.benchmarks.tabular.spaces import CellGrid
 from nasbench.cli.engine import runner, workers
-from nasbench.cli.engine.block import _schedule
+from nasbench.cli.engine.block import _schedule, run_block
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
@@ -330,6 +330,51 @@ def test_a_run_in_one_go_equals_the_event_loop(
             np.testing.assert_array_equal(at_once.columns[name], looped.columns[name], err_msg=name)
 
 
+def in_one_go(
+    method: str = "random",
+    table: TabularBenchmark | None = None,
+    evals: int | None = 50,
+    seconds: float | None = None,
+    charge_thinking: bool = False,
+) -> dict[str, np.ndarray] | None:
+    protocol = Protocol(evals, seconds, charge_thinking=charge_thinking)
+    (planned,) = expand([Grid((MethodSpec(method),), ("nb201-cifar10",), ((),), (0,), protocol)])
+    benchmark = table or open_benchmark("nb201-cifar10")
+    return run_block(planned.cell, planned.spec, benchmark, (), *runner._streams(planned.cell, 0))
+
+
+def test_a_run_goes_in_one_go_where_it_may_and_nowhere_else() -> None:
+    """Else the comparison with the event loop would compare the loop with itself."""
+    begin = time.perf_counter()
+    found = in_one_go()
+    assert found is not None
+    assert 0 < found["thinking"].sum() < time.perf_counter() - begin
+    assert in_one_go("evolution") is None
+    assert in_one_go(evals=None, seconds=1e5) is None
+    assert in_one_go(seconds=1e5) is None  # whichever ends first
+    assert in_one_go(charge_thinking=True) is None
+
+
+@pytest.mark.parametrize(("column", "value"), [("objective", math.nan), ("cost", math.inf), ("cost", -1.0)])
+def test_a_table_with_what_is_no_number_is_left_to_the_event_loop(column: str, value: float) -> None:
+    """There each such evaluation is recorded as failed."""
+    table = open_embedded("nb201-cifar10")
+    values = table.values.copy()
+    values[:, :, table.cost_column if column == "cost" else 0] = value
+    broken = TabularBenchmark(
+        table.name,
+        table.family,
+        table.space,
+        table.metrics,
+        lambda: values,
+        cost=table.metrics[table.cost_column].name,
+        source=table.source,
+        licence=table.licence,
+        checksum=table.checksum,
+    )
+    assert in_one_go(table=broken) is None
+
+
 def journaled(tmp_path: Path) -> Journal:
     return Journal(tmp_path / "run.jsonl", "id")
 
@@ -516,6 +561,48 @@ def test_an_earlier_attempt_is_paid_once(tmp_path: Path, monkeypatch: pytest.Mon
     found = toy_run(Resumed, toys.Live(), evals=5, journal=journaled(tmp_path))
     assert found.columns["started"].tolist() == [0.0, 100.0, 100.0, 100.0, 100.0]
     assert (found.columns["thinking"] > 100).tolist() == [False, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("cost", "kept", "ends"),
+    [
+        (60.0, True, [60.0, 70.0, 80.0]),  # of the first evaluation 50 s were an interrupted attempt's
+        (60.0, False, [10.0, 20.0, 30.0]),  # nothing of it was kept: what it says it costs is not on this clock
+        (4.0, True, [10.0, 20.0, 30.0]),
+    ],
+)
+def test_what_an_interrupted_attempt_had_done_of_an_evaluation_is_on_the_clock(
+    cost: float, kept: bool, ends: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(workers, "time", clock)
+
+    class Kept(toys.Toy):
+        live = True
+
+        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+            clock.seconds += 10
+            return super().evaluate(configuration, seed)._replace(cost=cost)
+
+    journal = journaled(tmp_path)
+    if kept:
+        journal.state(0).touch()
+    found = toy_run(toys.Careful, Kept(), evals=3, journal=journal)
+    assert found.columns["finished"].tolist() == ends
+    assert found.columns["started"].tolist() == [0.0, *ends[:-1]]
+    assert not journal.state(0).exists()
+
+
+@pytest.mark.parametrize("cost", [math.inf, math.nan, -1e-9])
+def test_a_cost_that_no_clock_can_take_is_a_failure_that_costs_nothing(cost: float) -> None:
+    class Costly(toys.Toy):
+        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+            return super().evaluate(configuration, seed)._replace(cost=cost)
+
+    found = toy_run(benchmark=Costly(), evals=2)
+    assert found.columns["status"].tolist() == ["failed", "failed"]
+    assert found.columns["finished"].tolist() == [0.0, 0.0]
+    assert found.columns["reason"][0] == f"2 metrics at a cost of {cost} s, not 2 at a finite cost"
 
 
 def test_thinking_is_measured_from_the_beginning_of_each_ask_and_each_tell() -> None:
