@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from nasbench.benchmarks import parse_constraints
-from nasbench.cli.engine.plan import Grid, Protocol, expand, open_benchmark
+from nasbench.benchmarks import open_benchmark, parse_constraints
+from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
 
