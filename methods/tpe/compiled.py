@@ -1,6 +1,6 @@
 """The compiled heart of TPE: densities over groups of observations, candidates drawn from them, and their scores.
 
-A density is a mixture of product kernels, one a member of the group and one prior, all of the same weight:
+A density is a mixture of product kernels, one per member of the group and one prior, all of the same weight:
 p(x) = 1/(n+1) · (Σ_j Π_d k_d(x_d | x_jd) + Π_d prior_d(x_d)). Hyper-parameters are discrete (a kernel is a table of
 masses over K levels) or continuous (a Gaussian truncated to the range). Works on packed arrays, see
 `methods.tpe.dimensions`. Shapes: N observations, D hyper-parameters, S candidates. Importing this module loads numba.
@@ -20,12 +20,12 @@ _SQRT2 = math.sqrt(2.0)
 _SQRT2PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 MOST_COMBINATIONS = 64
-"""Of the levels of a block of hyper-parameters, each with one level more for its absence."""
+"""Largest number of combinations of levels in a block of hyper-parameters; absence counts as one more level each."""
 
 
 @njit(cache=True)
 def normal_cdf(x: float) -> float:
-    """Of the standard normal distribution."""
+    """Cumulative distribution function of the standard normal distribution."""
     return 0.5 * math.erfc(-x / _SQRT2)
 
 
@@ -53,9 +53,10 @@ def bandwidth(count: Array, z: Array, lower: float, upper: float, narrowest: flo
     clipped to [narrowest, 1/2] of the range.
 
     Args:
-        count: how many observations have each value.
+        count: number of observations at each value.
         z: the values, ascending, on the scale where distances are measured; same shape.
-        lower: of the range. upper: of the range.
+        lower: lower end of the range.
+        upper: upper end of the range.
         narrowest: the smallest bandwidth, as a share of the range.
     """
     middle = 0.5 * (lower + upper)
@@ -104,7 +105,10 @@ def _order_statistic(count: Array, z: Array, middle: float, rank: int) -> float:
 
 @njit(cache=True)
 def gaussian_masses(centre: float, width: float, edges: Array, masses: Array) -> None:
-    """Masses of a truncated Gaussian on K cells, into `masses`; K + 1 `edges` bound the cells and the truncation."""
+    """Writes the masses of a truncated Gaussian on K cells into `masses`.
+
+    The K + 1 `edges` bound the cells; the outer two bound the truncation.
+    """
     before = normal_cdf((edges[0] - centre) / width)
     whole = normal_cdf((edges[-1] - centre) / width) - before
     for c in range(len(edges) - 1):
@@ -122,19 +126,19 @@ def truncated_gaussian(x: float, centre: float, width: float, lower: float, uppe
 
 @njit(cache=True)
 def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
-    """The kernels of one group of observations.
+    """Fits the kernels of one group of observations.
 
     Args:
         dims: `Dimensions.packed`.
-        levels: of all observations, shape (D, N); K (one beyond the last) where a hyper-parameter is absent.
+        levels: levels of all observations, shape (D, N); K (one beyond the last) where a hyper-parameter is absent.
         points: places of all observations in continuous hyper-parameters, shape (D, N); NaN where absent.
-        rows: the observations of the group.
+        rows: the observations of the group, as indices.
 
     Returns:
         (tables, widths): for a discrete hyper-parameter d, tables[offset_d + c (K+1) + x] is the mass at level c of
         the kernel around level x, and the prior's for the absent x = K; for a continuous one its bandwidth.
     """
-    sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _ = dims
+    sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _, vanishing = dims
     tables = categorical.copy()
     widths = np.zeros(len(sizes))
     for d in range(len(sizes)):
@@ -154,6 +158,11 @@ def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
                 gaussian_masses(z[s + x], width, borders, masses)
                 for c in range(k):
                     tables[offsets[d] + c * (k + 1) + x] = masses[c]
+        elif vanishing:
+            share = 1.0 / (len(rows) + 1)
+            for x in range(k):
+                for c in range(k):
+                    tables[offsets[d] + c * (k + 1) + x] = (share + (c == x)) / (1.0 + k * share)
     return tables, widths
 
 
@@ -164,10 +173,10 @@ def draw(
     """Draws candidates from a group's density into to = (levels (D, S), points (D, S)).
 
     Args:
-        joint: from the mixture of product kernels (the paper). False: each hyper-parameter on its own from its
-            one-dimensional mixture (the authors' scripts).
+        joint: whether to draw from the mixture of product kernels (the paper), or each hyper-parameter on its own from
+            its one-dimensional mixture (the authors' scripts).
     """
-    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _ = dims
+    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _, _ = dims
     tables, widths = kernels
     parents, allowed, allowed_at = conditions
     to_levels, to_points = to
@@ -209,20 +218,22 @@ def draw(
 def log_density(
     dims: Array, levels: Array, points: Array, rows: Array, kernels: Array, at_levels: Array, at_points: Array
 ) -> Array:
-    """log p of candidates (levels (D, S), points (D, S)) under a group's density, shape (S,).
+    """Log density of candidates (levels (D, S), points (D, S)) under a group's mixture, shape (S,).
 
     The hot loop: S · n products of D factors. Discrete hyper-parameters are taken in blocks that have few combinations;
     each combination of a candidate's is multiplied out once against all of an observation's, so that a pair of
-    candidate and observation costs one factor a block.
+    candidate and observation costs one factor per block.
     """
-    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks = dims
+    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks, _ = dims
     tables, widths = kernels
     n, found = len(rows), np.empty(at_levels.shape[1])
     own = block_codes(sizes, blocks, levels[:, rows])
     theirs = block_codes(sizes, blocks, at_levels)
-    largest = 1 + max(own.max(), theirs.max()) if n > 0 else 1 + theirs.max()
-    combined = np.empty((len(blocks) - 1, largest, largest))
-    made = np.zeros((len(blocks) - 1, largest), np.bool_)
+    combinations = 1
+    for b in range(len(blocks) - 1):
+        combinations = max(combinations, np.prod(sizes[blocks[b] : blocks[b + 1]] + 1))
+    combined = np.empty((len(blocks) - 1, 1 + theirs.max(), combinations))
+    made = np.zeros(combined.shape[:2], np.bool_)
     heights = np.ones((len(sizes), n))
     for d in range(len(sizes)):
         if sizes[d] == 0:
@@ -232,14 +243,20 @@ def log_density(
                     heights[d, i] = truncated_gaussian(x, x, widths[d], lower[d], upper[d])
     product = np.empty(n)
     for s in range(at_levels.shape[1]):
-        product[:] = 1.0
         of_prior = 1.0
         for b in range(len(blocks) - 1):
-            row = combined[b, theirs[b, s]]
             if not made[b, theirs[b, s]]:
                 made[b, theirs[b, s]] = True
+                row = combined[b, theirs[b, s]]
                 _multiply_out(row, sizes, offsets, tables, blocks[b], blocks[b + 1], at_levels[:, s])
-            mine = own[b]
+        product[:] = 1.0
+        for b in range(0, len(blocks) - 2, 2):  # two at once: the products are read and written half as often
+            row, next_row = combined[b, theirs[b, s]], combined[b + 1, theirs[b + 1, s]]
+            mine, next_mine = own[b], own[b + 1]
+            for i in range(n):
+                product[i] *= row[mine[i]] * next_row[next_mine[i]]
+        if len(blocks) % 2 == 0:
+            row, mine = combined[-1, theirs[-1, s]], own[-1]
             for i in range(n):
                 product[i] *= row[mine[i]]
         for d in range(len(sizes)):
@@ -261,8 +278,8 @@ def log_density(
 
 @njit(cache=True)
 def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
-    """The number of each column's combination of levels within each block, shape (blocks, columns)."""
-    codes = np.zeros((len(blocks) - 1, levels.shape[1]), np.int32)
+    """Numbers each column's combination of levels within each block, shape (blocks, columns)."""
+    codes = np.zeros((len(blocks) - 1, levels.shape[1]), np.uint32)  # unsigned: indexing need not look for negatives
     for b in range(len(blocks) - 1):
         for d in range(blocks[b], blocks[b + 1]):
             for i in range(levels.shape[1]):
@@ -274,24 +291,25 @@ def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
 def _multiply_out(
     row: Array, sizes: Array, offsets: Array, tables: Array, first: int, end: int, candidate: Array
 ) -> None:
-    """The kernel masses of a candidate against every combination of levels in the block first … end-1, into `row`."""
+    """Writes a candidate's kernel masses against every combination of levels in the block first … end-1 into `row`."""
     row[0] = 1.0
     length = 1
     for d in range(first, end):
         k, c = sizes[d], candidate[d]
         for i in range(length - 1, -1, -1):
-            factor = row[i]
-            for x in range(k + 1):
-                # Absent from the candidate (c = k), or continuous (k = 0): nothing to multiply here.
-                row_x = tables[offsets[d] + c * (k + 1) + x] if c < k else 1.0
-                if i * (k + 1) + x < len(row):
-                    row[i * (k + 1) + x] = factor * row_x
+            factor, at = row[i], i * (k + 1)
+            if c < k:
+                masses = tables[offsets[d] + c * (k + 1) : offsets[d] + (c + 1) * (k + 1)]
+                for x in range(k + 1):
+                    row[at + x] = factor * masses[x]
+            else:  # absent from the candidate, or continuous: nothing to multiply here
+                row[at : at + k + 1] = factor
         length *= k + 1
 
 
 @njit(cache=True)
 def _sum(values: Array) -> float:
-    """The sum, in four strands that do not wait for one another; always in the same order, so always the same."""
+    """Sums in four strands that do not wait for one another; always in the same order, so always the same value."""
     a = b = c = d = 0.0
     whole = len(values) // 4 * 4
     for i in range(0, whole, 4):
@@ -305,15 +323,18 @@ def _sum(values: Array) -> float:
 
 
 @njit(cache=True)
-def suggest(dims: Array, levels: Array, points: Array, groups: Array, options: Array, rng: Array) -> Array:
-    """The best of the candidates drawn for every metric: (levels (D,), points (D,)); the first, if several are.
+def suggest(
+    dims: Array, levels: Array, points: Array, evaluated: Array, groups: Array, options: Array, rng: Array
+) -> Array:
+    """Draws candidates for every metric and returns the best: (levels (D,), points (D,)); of equal ones, the first.
 
     Args:
-        groups: of each metric (the objective first), shape (M, N): 1 good, 0 bad, -1 not an observation of it.
-        options: (candidates a metric, whether to draw jointly, whether to score by relative density ratios; if not,
-            by plain ones).
+        evaluated: whether each observation is an evaluation (not mere knowledge of a constraint), shape (N,).
+        groups: groups of each metric (the objective first), shape (M, N): 1 good, 0 bad, -1 not an observation of it.
+        options: (candidates per metric, whether to draw jointly, whether to score by relative density ratios instead
+            of plain ones, how many evaluations bar a candidate: see `contenders`).
     """
-    candidates, joint, relative = options
+    candidates, joint, relative, barred_at = options
     at_levels = np.zeros((levels.shape[0], len(groups) * candidates), np.int32)
     at_points = np.full(at_levels.shape, np.nan)
     fitted = [fit(dims, levels, points, np.flatnonzero(group == 1)) for group in groups]
@@ -321,16 +342,57 @@ def suggest(dims: Array, levels: Array, points: Array, groups: Array, options: A
         part = slice(m * candidates, (m + 1) * candidates)
         good = np.flatnonzero(groups[m] == 1)
         draw(dims, levels, points, good, fitted[m], joint, rng, (at_levels[:, part], at_points[:, part]))
+    kept = contenders(levels, points, evaluated, barred_at, at_levels, at_points)
+    at_levels, at_points = at_levels[:, kept], at_points[:, kept]
     scores = _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
     best = np.argmax(scores)
     return at_levels[:, best].copy(), at_points[:, best].copy()
 
 
 @njit(cache=True)
+def contenders(
+    levels: Array, points: Array, evaluated: Array, barred_at: int, at_levels: Array, at_points: Array
+) -> Array:
+    """Indices of the candidates worth scoring, ascending: no duplicates, and none evaluated `barred_at` times or more.
+
+    If all candidates are barred, none is. Dropping duplicates changes no result: the first of equal scores wins.
+
+    Args:
+        evaluated: whether each observation is an evaluation, shape (N,).
+        barred_at: how many evaluations bar a candidate; 0: none ever is.
+    """
+    known, drawn = fingerprints(levels[:, : len(evaluated)], points), fingerprints(at_levels, at_points)
+    first, allowed = np.zeros(len(drawn), np.bool_), np.zeros(len(drawn), np.bool_)
+    for s in range(len(drawn)):
+        duplicate, times = False, 0
+        for t in range(s):
+            duplicate |= drawn[t] == drawn[s]
+        if duplicate:
+            continue
+        for j in range(len(known)):
+            times += evaluated[j] & (known[j] == drawn[s])
+        first[s], allowed[s] = True, barred_at == 0 or times < barred_at
+    return np.flatnonzero(allowed if allowed.any() else first)
+
+
+@njit(cache=True)
+def fingerprints(levels: Array, points: Array) -> Array:
+    """64-bit hashes of the columns of coordinates: equal columns have equal hashes, others differ but for chance."""
+    marks = np.full(levels.shape[1], np.uint64(14695981039346656037))
+    for d in range(len(levels)):
+        bits = points[d].copy().view(np.uint64)
+        for j in range(len(marks)):
+            mixed = (marks[j] ^ np.uint64(levels[d, j])) * np.uint64(1099511628211)
+            mixed = (mixed ^ bits[j]) * np.uint64(0xFF51AFD7ED558CCD)
+            marks[j] = mixed ^ (mixed >> np.uint64(33))
+    return marks
+
+
+@njit(cache=True)
 def acquisition(
     dims: Array, levels: Array, points: Array, groups: Array, relative: bool, at_levels: Array, at_points: Array
 ) -> Array:
-    """The logarithm of the acquisition at candidates (levels (D, S), points (D, S)), shape (S,)."""
+    """Logarithm of the acquisition at candidates (levels (D, S), points (D, S)), shape (S,)."""
     fitted = [fit(dims, levels, points, np.flatnonzero(group == 1)) for group in groups]
     return _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
 
@@ -346,7 +408,7 @@ def _scores(
     at_levels: Array,
     at_points: Array,
 ) -> Array:
-    """Sum over metrics of the log density ratios, relative ones or plain, shape (S,)."""
+    """Sums the log density ratios over metrics, relative ones or plain, shape (S,)."""
     scores = np.zeros(at_levels.shape[1])
     for m in range(len(groups)):
         good, bad = np.flatnonzero(groups[m] == 1), np.flatnonzero(groups[m] == 0)

@@ -1,4 +1,4 @@
-"""A flat space as TPE sees it: discrete hyper-parameters with their kernels, continuous ones with their range."""
+"""A flat space as TPE sees it: discrete hyper-parameters with their kernels, continuous ones with their ranges."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]
 
-_TOP = 0.8  # of the Aitchison-Aitken kernel: the mass on the observed choice (authors' scripts)
+_TOP = 0.8  # mass of the Aitchison-Aitken kernel on the observed choice (authors' scripts)
 _MOST_LEVELS = 32  # an ordinal or integer with more is treated as continuous: tables grow with the square
 
 
 class Dimensions:
-    """Packed arrays for the compiled code, and the way from coordinates to levels and points and back.
+    """Packs a space into arrays for the compiled code, and translates coordinates to levels and points and back.
 
     Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal or integer of up to 32 values: the masses
     of a truncated Gaussian on the cells around the levels (borders half-way between neighbours, the outer cells as wide
-    as their inner half), on a log scale where the hyper-parameter has one. Float, and what has more values: a truncated
-    Gaussian density, on a log scale likewise; it moves to a value when it is proposed. Where a candidate has a
-    hyper-parameter that an observation lacks, the observation's kernel is the prior there; where the candidate lacks
-    it, it does not count: so a density integrates to one over conditional spaces too.
+    outwards as inwards, so that the range is padded), on a log scale where the hyper-parameter has one. Float, and
+    what has more values: a truncated Gaussian density, on a log scale likewise; it moves to a value when it is
+    proposed. Where a candidate has a hyper-parameter that an observation lacks, the observation's kernel is the prior
+    there; where the candidate lacks it, it does not count: so a density integrates to one over conditional spaces too.
 
     Args:
-        continuous_log: the authors' scripts: ordinals and integers on a log scale have densities between their levels,
-            and a candidate is moved to the nearest level only after it has been scored.
+        continuous_log: whether ordinals and integers on a log scale have densities between their levels, and a
+            candidate is moved to the nearest level only after it has been scored (the c-TPE authors' scripts).
+        vanishing: whether the smoothing of a categorical kernel vanishes as its group grows (Optuna): with n
+            observations and K choices, (1 + 1/(n+1)) / (1 + K/(n+1)) on the observed choice instead of 0.8.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Dimensions:
         hyperparameters: Sequence[Hyperparameter],
         conditions: Sequence[Condition | None],
         continuous_log: bool = False,
+        vanishing: bool = False,
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
         # A parent stays discrete, or its children could not tell whether they are present.
@@ -76,20 +79,25 @@ class Dimensions:
             starts,
             np.concatenate([np.zeros(0), *(z for z in self._levels if z is not None)]),
             np.concatenate([np.zeros(0), *(_padded(e) for e in borders)]),
-            np.array([_narrowest(h, k) for h, k in zip(hyperparameters, sizes, strict=True)]),
+            np.array([_narrowest(h) for h in hyperparameters]),
             lower,
             upper,
             tables,
             prior,
             (parents, allowed, allowed_at),
             _blocks(sizes.tolist()),
+            vanishing,
         )
 
     def __len__(self) -> int:
         return len(self._hyperparameters)
 
     def pack(self, coordinates: Sequence[Coordinate]) -> tuple[NDArray[np.int32], Array]:
-        """Levels (one beyond the last if absent, or continuous) and points (NaN if absent, or discrete), shape (D,)."""
+        """Packs coordinates into levels and points, each of shape (D,).
+
+        A level is one beyond the last where the hyper-parameter is absent, 0 where it is continuous; a point is NaN
+        where it is absent or discrete.
+        """
         levels, points = np.zeros(len(self), np.int32), np.full(len(self), np.nan)
         for d, (h, z, x) in enumerate(zip(self._hyperparameters, self._levels, coordinates, strict=True)):
             if z is not None:
@@ -100,7 +108,7 @@ class Dimensions:
         return levels, points
 
     def unpack(self, levels: NDArray[np.int32], points: Array) -> list[Coordinate]:
-        """The inverse of `pack`; a point between levels moves to the nearest (the lower, if two are)."""
+        """Inverts `pack`; a point between levels moves to the nearest one, to the lower of two."""
         found: list[Coordinate] = []
         places = zip(self._hyperparameters, self._levels, self._ranges, levels.tolist(), points.tolist(), strict=True)
         for h, z, (low, high), level, point in places:
@@ -120,7 +128,7 @@ class Dimensions:
 
 
 def _blocks(sizes: list[int]) -> NDArray[np.int64]:
-    """Where blocks of neighbouring hyper-parameters with few combinations begin, and the end: shape (blocks + 1,)."""
+    """Beginnings of the blocks of neighbouring hyper-parameters with few combinations, and the end: (blocks + 1,)."""
     starts, combinations = [0], 1
     for d, size in enumerate(sizes):
         if combinations * (size + 1) > MOST_COMBINATIONS and d > starts[-1]:
@@ -131,7 +139,7 @@ def _blocks(sizes: list[int]) -> NDArray[np.int64]:
 
 
 def _levels(h: Hyperparameter, continuous_log: bool) -> Array | None:
-    """Where the levels of a discrete hyper-parameter stand; None for one that is treated as continuous."""
+    """Places of the levels of a discrete hyper-parameter; None for one that is treated as continuous."""
     if isinstance(h, Categorical):
         return np.arange(len(h.values), dtype=float)
     if isinstance(h, Float):
@@ -148,7 +156,7 @@ def _scale(h: Hyperparameter, value: float) -> float:
 
 
 def _borders(z: Array | None) -> Array:
-    """The borders of the cells around levels, shape (levels + 1,)."""
+    """Borders of the cells around the levels, shape (levels + 1,)."""
     if z is None:
         return np.zeros(0)
     if len(z) == 1:
@@ -167,13 +175,13 @@ def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
     return _scale(h, h.low - half), _scale(h, h.high + half)
 
 
-def _narrowest(h: Hyperparameter, levels: int) -> float:
-    """The smallest bandwidth as a share of the range: a level's, or 1 % (authors' scripts)."""
+def _narrowest(h: Hyperparameter) -> float:
+    """Smallest bandwidth as a share of the range: one level's share, or 1 % (authors' scripts)."""
     return 1.0 / len(h.values) if isinstance(h, Ordinal) else 0.01
 
 
 def _aitchison_aitken(k: int) -> Array:
-    """Masses [c, x] of choice c around the observed x, the prior's in the column of an absent x: shape (k, k + 1)."""
+    """Masses [c, x] of choice c around the observed x, shape (k, k + 1); column k holds the prior's, for an absent x."""
     masses = np.full((k, k + 1), (1 - _TOP) / (k - 1) if k > 1 else 1.0)
     np.fill_diagonal(masses, _TOP if k > 1 else 1.0)
     masses[:, k] = 1.0 / k
@@ -181,14 +189,14 @@ def _aitchison_aitken(k: int) -> Array:
 
 
 def _padded(borders: Array) -> Array:
-    """Borders with one place even where there are none, so that those of d stand at start_d + d."""
+    """Pads missing borders to one place, so that those of hyper-parameter d begin at start_d + d."""
     return borders if len(borders) else np.zeros(1)
 
 
 def _pack_conditions(
     conditions: Sequence[Condition | None],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """For each hyper-parameter its parent (-1: none), and where its levels' permissions stand."""
+    """Packs conditions: each hyper-parameter's parent (-1: none), all permissions, and where each one's begin."""
     parents = np.array([condition.parent if condition else -1 for condition in conditions], np.int64)
     # A parent that is itself absent has one level beyond its last: never permitted.
     permissions = [np.array([*c.permitted, False]) if c else np.zeros(0, np.bool_) for c in conditions]

@@ -1,4 +1,4 @@
-"""Which observations are good and which bad, for the objective and for each constraint (c-TPE, appendix B)."""
+"""Splits of the observations into good and bad ones, for the objective and each constraint (c-TPE, appendix B)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ GOOD, BAD, OUT = 1, 0, -1
 
 @njit(cache=True)
 def split_objective(values: Array, feasible: Array, needed: int) -> Array:
-    """Good: everything up to the needed-th best feasible observation, infeasible ones before it included.
+    """Splits by the objective: good is all up to the needed-th best feasible observation, infeasible ones included.
 
-    Where fewer are feasible, all are good: γ̂ = 1, and the objective has no say until then. Ties rank by age.
+    While fewer are feasible, all are good: γ̂ = 1, and the objective does not count until then. Ties rank by age.
 
     Args:
-        values: the objective of every observation, shape (N,); NaN where there is none: such a one is out.
-        feasible: whether each satisfies all constraints, shape (N,).
-        needed: how many feasible ones are to be good, at least 1.
+        values: objective of every observation, shape (N,); one without a value (NaN) is out.
+        feasible: whether each observation satisfies all constraints, shape (N,).
+        needed: number of feasible observations that are good, at least 1.
     """
     groups = np.full(len(values), GOOD, np.int8)
     best = np.full(needed, math.inf)
@@ -54,16 +54,14 @@ def split_objective(values: Array, feasible: Array, needed: int) -> Array:
 
 
 @njit(cache=True)
-def split_constraint(values: Array, limit: float, present: Array, repeated: Array, oldest_only: bool) -> Array:
-    """Good: what satisfies value <= limit; where nothing does, what has the smallest value, so that it matters most.
+def split_constraint(values: Array, limit: float, present: Array, oldest_only: bool) -> Array:
+    """Splits by a constraint: good is what satisfies value <= limit or, where nothing does, the smallest value.
 
     Args:
-        values: of the constraint's metric, shape (N,); NaN violates it.
-        present: whether each is an observation of this constraint, shape (N,).
-        repeated: whether each is of a configuration whose value was observed before, shape (N,). Where nothing
-            satisfies the constraint, a repetition is bad: were it good too, the search would propose that configuration
-            for ever.
-        oldest_only: of several smallest values only the oldest is good (the authors' scripts); else all (the paper).
+        values: values of the constraint's metric, shape (N,); NaN violates it.
+        present: whether each is an observation of this constraint, shape (N,); others are out.
+        oldest_only: whether only the oldest of several smallest values is good (the authors' scripts), or all of them
+            (the paper).
     """
     groups = np.full(len(values), OUT, np.int8)
     satisfied, smallest = 0, -1
@@ -76,6 +74,6 @@ def split_constraint(values: Array, limit: float, present: Array, repeated: Arra
             smallest = j
     if satisfied == 0 and smallest >= 0:
         for j in range(len(values)):
-            if present[j] and values[j] == values[smallest] and (j == smallest or not (oldest_only or repeated[j])):
+            if present[j] and values[j] == values[smallest] and (j == smallest or not oldest_only):
                 groups[j] = GOOD
     return groups

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nasbench.methods.tpe import compiled
-from nasbench.methods.tpe.methods import good_by_share, good_by_square_root
+from nasbench.methods.tpe.methods import evaluations_that_bar, good_by_share, good_by_square_root
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
 
 positive = st.floats(1e-6, 1e6)
@@ -125,10 +125,8 @@ def test_the_split_equals_a_plain_walk(observations: list[tuple[int, bool]], nee
     assert groups(list(map(float, values)), list(feasible), needed) == expected
 
 
-def constraint(values: list[float], limit: float, repeated: list[int] | None = None, oldest: bool = False) -> list[int]:
-    again = np.zeros(len(values), bool)
-    again[repeated or []] = True
-    return split_constraint(np.array(values), limit, np.ones(len(values), bool), again, oldest).tolist()
+def constraint(values: list[float], limit: float, oldest: bool = False) -> list[int]:
+    return split_constraint(np.array(values), limit, np.ones(len(values), bool), oldest).tolist()
 
 
 def test_a_constraint_splits_by_its_own_values() -> None:
@@ -139,7 +137,6 @@ def test_a_constraint_splits_by_its_own_values() -> None:
 def test_where_nothing_satisfies_it_the_smallest_are_good() -> None:
     assert constraint([3.0, 1.5, 2.0, 1.5], 1.0) == [BAD, GOOD, BAD, GOOD]  # the paper: ties of the minimum all in
     assert constraint([3.0, 1.5, 2.0, 1.5], 1.0, oldest=True) == [BAD, GOOD, BAD, BAD]  # the scripts
-    assert constraint([3.0, 1.5, 2.0, 1.5], 1.0, repeated=[3]) == [BAD, GOOD, BAD, BAD]
     assert constraint([math.nan, math.nan], 1.0) == [BAD, BAD]
 
 
@@ -184,6 +181,10 @@ def test_where_something_satisfies_it_repetitions_count() -> None:
 def test_the_rules_for_how_many_are_good() -> None:
     assert [good_by_square_root(n) for n in (1, 16, 17, 64, 65, 144, 145, 200)] == [1, 1, 2, 2, 3, 3, 4, 4]
     assert [good_by_share(n) for n in (1, 10, 11, 249, 251, 10_000)] == [1, 1, 2, 25, 25, 25]
+
+
+def test_the_rule_for_how_many_evaluations_bar_a_configuration() -> None:
+    assert [evaluations_that_bar(n) for n in (0, 1, 64, 65, 144, 145, 256, 257)] == [1, 1, 1, 2, 2, 3, 3, 4]
 
 
 # Bandwidth
