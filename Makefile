@@ -12,11 +12,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 setup: .venv/core
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 
-# The core alone: enough for `nasbench` on the embedded tables.
-.venv/core: pyproject.toml constraints.txt
+# The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables.
+.venv/core: pyproject.toml constraints.txt requirements.lock
 	$(PYTHON) -m venv .venv
-	$(PIP) setuptools wheel
-	$(PIP) --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(PIP) --no-build-isolation --no-deps -e .
 	$(BIN)/python -m nasbench.methods.tpe.sampler
 	touch $@
 

@@ -12,7 +12,7 @@ from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.results import Store, StoreError
 from nasbench.results.store.fragment import RunRecord
-from nasbench.results.store.journal import drop_failed
+from nasbench.results.store.journal import drop_failed, forget
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def begin(
     if retry_failed:
         _forget_failed(store, planned)
     store.save_plan(command, [(p.cell, list(p.seeds)) for p in planned], suite.wishes)
+    _forget_finished(store)
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.cell.id, {})]) for p in planned]
     return Session(store, planned, missing)
@@ -90,6 +91,16 @@ def _make_ready(planned: list[PlannedCell], folder: Path, retry_failed: bool) ->
     missing = (p for p in live if retry_failed or set(p.seeds) - known.get(p.cell.id, {}).keys())
     for name in dict.fromkeys(p.cell.bench for p in missing):
         open_benchmark(name).make_ready()
+
+
+def _forget_finished(store: Store) -> None:
+    """Deletes the journals of stored runs: a command may have been interrupted between storing and deleting."""
+    left = {path.stem: path for path in store.journals.glob("*.jsonl")}
+    for f in store.fragments() if left else ():
+        for run in f.runs:
+            path = left.get(f.cell.run_id(run.seed))
+            if path is not None and not run.failed:
+                forget(path)
 
 
 def _forget_failed(store: Store, planned: list[PlannedCell]) -> None:

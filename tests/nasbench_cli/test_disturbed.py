@@ -1,0 +1,181 @@
+"""Whole commands on disks that fail, in processes that are killed, and many at a time on one store."""
+
+from __future__ import annotations
+
+import errno
+import io
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from time import monotonic
+
+import pandas as pd
+import pytest
+
+from nasbench.benchmarks import BENCHMARKS
+from nasbench.cli import main
+from nasbench.methods import METHODS
+from nasbench.results import Store
+from nasbench.results.store import content_hash, disk
+from tests.conftest import Printed
+from tests.nasbench_cli import toys
+from tests.results.faults import SHORT, Counting, Failing, Killing
+
+TABLE = ["run", "--method", "random", "--method", "careful", "--bench", "toy", "--seeds", "2", "--evals", "5"]
+LIVE = ["run", "--method", "careful", "--bench", "toy-live", "--seeds", "1", "--evals", "6", "--workers", "1"]
+MEASURED = ["started", "finished", "thinking"]
+SLOW = pytest.mark.slow
+
+
+class Quick(toys.Live):
+    """Live, but at once."""
+
+    def evaluate(self, configuration: toys.Configuration, seed: int) -> toys.Evaluation:
+        return toys.Toy.evaluate(self, configuration, seed)
+
+
+def register() -> None:
+    METHODS.names(), BENCHMARKS.names()  # everything is loaded
+    METHODS._items["careful"] = toys.Careful
+    BENCHMARKS._items |= {"toy": toys.Toy, "toy-live": Quick}
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    register()
+    yield
+    METHODS._items.pop("careful")
+    for name in ("toy", "toy-live"):
+        BENCHMARKS._items.pop(name)
+
+
+def contents(folder: Path) -> pd.DataFrame:
+    frame = pd.read_parquet(folder).drop(columns=MEASURED)
+    return frame.sort_values(["run", "evaluation"], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        pytest.param(TABLE, errno.EIO, marks=SLOW),
+        pytest.param(TABLE, errno.ENOSPC, marks=SLOW),
+        pytest.param(LIVE, errno.ENOSPC, marks=SLOW),
+        (LIVE, errno.EIO),
+        (LIVE, SHORT),
+    ],
+)
+def test_whichever_operation_of_a_command_fails_it_says_so_and_the_same_command_finishes(
+    asked: list[str],
+    code: int,
+    in_memory: Path,
+    nasbench: Callable[..., Printed],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disk, "system", counting := Counting())
+    assert nasbench(*asked, "--store", in_memory / "whole").code == 0
+    total, expected = counting.count, contents(in_memory / "whole")
+    assert total > 40
+    for nth in range(total):
+        store = in_memory / f"store{nth}"
+        monkeypatch.setattr(disk, "system", failing := Failing(nth, code))
+        done = nasbench(*asked, "--store", store)
+        assert done.code in (0, 1), (nth, failing.hit, done.err)
+        assert "defect" not in done.err, (nth, failing.hit, done.err)
+        assert done.code == 0 or done.err, (nth, failing.hit)
+        monkeypatch.setattr(disk, "system", Counting())
+        again = nasbench(*asked, "--store", store)
+        assert again.code == 0, (nth, failing.hit, again.err)
+        pd.testing.assert_frame_equal(contents(store), expected)
+        assert not list((store / "_journals").glob("*.jsonl"))
+        shutil.rmtree(store)
+
+
+def command(arguments: list[str], nth: int | None) -> None:
+    """Runs a command in this process, which is killed at its Nth operation on the disk; exits with its code."""
+    register()
+    sys.argv = ["nasbench", *arguments]
+    disk.system = Counting() if nth is None else Killing(nth)
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        code = main.run_command(arguments)
+    os._exit(code)
+
+
+def ended(arguments: list[str], nth: int | None) -> int | None:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["nasbench.cli.commands.run", "tests.nasbench_cli.test_disturbed"])
+    process = context.Process(target=command, args=(arguments, nth))
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+@pytest.mark.parametrize(
+    ("asked", "step"), [pytest.param(TABLE, 1, marks=SLOW), pytest.param(LIVE, 1, marks=SLOW), (LIVE, 9)]
+)
+def test_killed_at_every_operation_the_same_command_finishes(asked: list[str], step: int, in_memory: Path) -> None:
+    assert ended([*asked, "--store", str(in_memory / "whole")], None) == 0
+    expected = contents(in_memory / "whole")
+    nth, code = 0, -signal.SIGKILL
+    while code == -signal.SIGKILL:
+        store = in_memory / f"store{nth}"
+        code = ended([*asked, "--store", str(store)], nth)
+        assert ended([*asked, "--store", str(store)], None) == 0, nth
+        pd.testing.assert_frame_equal(contents(store), expected)
+        assert not [p for p in store.rglob("*") if p.name.endswith((".tmp", ".jsonl"))]
+        shutil.rmtree(store)
+        nth += step
+    assert code == 0
+    assert nth > 40
+
+
+def begun(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_many_commands_on_one_store_disturb_nobody(tmp_path: Path) -> None:
+    """Four that run, two that report, two that tell the status, one that makes runs stale: for a minute."""
+    asked = ["--method", "random", "--method", "evolution:population=5", "--bench", "hpolib-naval", "--evals", "20"]
+    seeds, store = "40", str(tmp_path / "store")
+
+    def start(*words: str) -> subprocess.Popen[str]:
+        return begun([sys.executable, "-m", "nasbench", *words])
+
+    whole = start("run", *asked, "--seeds", seeds, "--store", str(tmp_path / "whole"))
+    assert whole.communicate()[1] == ""
+    first = start("run", *asked, "--seeds", "1", "--store", store)
+    assert first.wait() == 0
+    stale = (
+        "from pathlib import Path; from dataclasses import replace; from nasbench.results import Store\n"
+        f"store = Store.open(Path({store!r}))\n"
+        "[store.forget(f.cell, {f.seeds[-1]}) for f in store.fragments()]\n"
+        "print(*store.notices)"
+    )
+    begin, said, rounds = monotonic(), [], 0
+    while monotonic() - begin < 60:
+        part = [["run", *asked, "--seeds", f"{i * 7 % 30}:{seeds}", "--store", store] for i in range(4)]
+        part += [["report", store, "--out", str(tmp_path / f"report{i}"), "--format", "csv"] for i in range(2)]
+        part += [["status", store]] * 2
+        running = [start(*words) for words in part]
+        running.append(
+            subprocess.Popen([sys.executable, "-c", stale], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        )
+        for process in running:
+            out, err = process.communicate()
+            said += [line for line in err.splitlines() if "are still missing" not in line]
+            assert process.returncode in (0, 1), (process.args, err)
+            assert "aside" not in out
+        rounds += 1
+    assert said == []
+    assert rounds > 1
+    final = start("run", *asked, "--seeds", seeds, "--store", store)
+    assert final.communicate()[1] == ""
+    assert content_hash(Store.open(Path(store))) == content_hash(Store.open(tmp_path / "whole"))
+    with suppress(FileNotFoundError):
+        assert not list((tmp_path / "store").glob(".*.tmp"))
