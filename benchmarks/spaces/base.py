@@ -29,6 +29,9 @@ class Space(Blockwise, ABC):
     Some spaces also have views, which some methods need: see `spaces.views`.
     """
 
+    table_kind: str = ""
+    """Where a table of this space's configurations is more than a plain grid, the kind of its grid (`GRIDS`)."""
+
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
         """A configuration drawn uniformly."""

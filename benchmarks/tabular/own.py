@@ -20,9 +20,9 @@ from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular import embedded
 from nasbench.benchmarks.tabular.imported import NAME, Table
-from nasbench.benchmarks.tabular.spaces import grid
 from nasbench.benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
@@ -37,6 +37,7 @@ _TOP = {
     "cost": (str, int, float),
     "repetition": str,
     "missing": str,
+    "space": str,
     "extract": dict,
     "hyperparameter": list,
     "metric": list,
@@ -70,7 +71,10 @@ def read_table(data: Path, spec: Path) -> Table:
     wanted = _columns(facts)
     frame = _read_frame(data, wanted, facts.get("extract", {}), texts & wanted.keys(), spec)
     hyperparameters = [_hyperparameter(h, frame, spec) for h in facts["hyperparameter"]]
-    space = grid(hyperparameters)
+    try:
+        space = grid(facts.get("space", ""), hyperparameters)
+    except UsageError as error:
+        raise UsageError(f"{spec}: {error}") from None
     if space.size > MOST_ABSENT * len(frame):
         raise UsageError(
             f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {len(frame):,} rows: "

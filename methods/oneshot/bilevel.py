@@ -185,13 +185,8 @@ class Darts(Rule):
 class Milenas(Rule):
     """MiLeNAS (He et al., CVPR 2020): after the weights' step, first-order gradients of both losses (mixed level).
 
-    Args:
-        share: of the validation loss (λ of that paper).
+    Both losses count equally (λ = 1 of that paper).
     """
-
-    def __init__(self, weights: Weights, loss: Loss, val_loss: Loss, share: float = 1.0) -> None:
-        super().__init__(weights, loss, val_loss)
-        self._share = share
 
     def step(
         self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
@@ -201,11 +196,11 @@ class Milenas(Rule):
         return None
 
     def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
-        """∇α L_train + λ ∇α L_val."""
+        """∇α L_train + ∇α L_val, a part for each of the logits."""
         network, parts = self.weights.network, logits.present()
         one = gradients(self.loss(network, logits, train), parts)
         two = gradients(self.val_loss(network, logits, val), parts)
-        return [a + self._share * b for a, b in zip(one, two, strict=True)]
+        return [a + b for a, b in zip(one, two, strict=True)]
 
 
 class ZerothOrder(Rule):

@@ -83,10 +83,6 @@ class Logits(NamedTuple):
         moved = [(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)]
         return Logits(*moved)
 
-    def detached(self) -> Logits:
-        """The same values, of which no gradient is asked."""
-        return Logits(*(part.detach() for part in self.present()))
-
     def probabilities(self, normalise: Normaliser) -> Probabilities:
         """The distributions."""
         operations, *others = map(normalise, self.present())

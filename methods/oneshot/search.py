@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
-from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
@@ -95,7 +94,14 @@ class Search:
         s, space = self.settings, self.space
         with torch.device("meta"):
             network = Supernet(
-                space.filters, space.shape[0], space.classes, DEPTH, s.kernels[0], s.exact_skip, s.shared
+                space.filters,
+                space.shape[0],
+                space.classes,
+                DEPTH,
+                s.kernels[0],
+                s.exact_skip,
+                s.shared,
+                space.operations,
             )
         network = network.to_empty(device=self.data.device)
         self._generator = torch.Generator().manual_seed(self.seed)
@@ -103,7 +109,7 @@ class Search:
         training.channels_last(network)
         self.network = network
         self.weights = Weights(self.network, _RECIPE)
-        self.logits = Logits(self._drawn(18 if s.flexible else 6, len(OPERATIONS)))
+        self.logits = Logits(self._drawn(18 if s.flexible else 6, len(self.space.operations)))
         self._adam = self._new_adam()
         self.rule = self._rule()
         self._losses: tuple[list[Tensor], list[Tensor]] = [], []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, Stage, pruned
+from nasbench.benchmarks.spaces.cells.operations import named
+from nasbench.benchmarks.spaces.cells.stages import Stage, pruned
 
 
 class Size(NamedTuple):
@@ -39,10 +40,9 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
             convolution(3, c // 2, c, height * width)
             convolution(3, c, c, height * width)
             convolution(1, c // 2, c, height * width, norm=False)
-        for operation in pruned(stage.operations):
-            if operation in CONVOLUTIONS:
-                for _ in range(stage.depth):
-                    convolution(CONVOLUTIONS[operation], c, c, height * width)
+        for operation in map(named, pruned(stage.operations)):
+            parameters += stage.depth * operation.parameters(c)
+            multiplications += stage.depth * operation.multiplications(c) * height * width
     last = filters << (len(stages) - 1)
     return Size(parameters + 2 * last + (last + 1) * classes, 2 * (multiplications + last * classes))
 
@@ -60,6 +60,5 @@ def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int
     cells = 0
     for number, stage in enumerate(stages):
         c = filters << number
-        kernels = [CONVOLUTIONS[o] for o in pruned(stage.operations) if o in CONVOLUTIONS]
-        cells += stage.depth * sum((k**2 * c + 1) * c for k in kernels)
+        cells += stage.depth * sum(named(o).counted(c, paper=True) for o in pruned(stage.operations))
     return fixed + cells
