@@ -30,7 +30,7 @@ class Space(Blockwise, ABC):
     """
 
     table_kind: str = ""
-    """Where a table of this space's configurations is more than a plain grid, the kind of its grid (`GRIDS`)."""
+    """Kind of grid (see `network_grids.GRIDS`) of a table of this space's configurations; empty for a plain one."""
 
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
@@ -65,4 +65,4 @@ class Space(Blockwise, ABC):
 
     @abstractmethod
     def describe(self) -> list[tuple[str, str, str]]:
-        """A line a hyper-parameter for people: name, kind, values."""
+        """One line per hyper-parameter, for people: name, kind, values."""

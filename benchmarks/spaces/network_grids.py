@@ -37,16 +37,16 @@ class CellGrid(GridSpace, blockwise=True):
 
 
 class PerceptronGrid(GridSpace):
-    """A perceptron's layers and how it is trained, side by side: a chain of layers, and scalars beside it."""
+    """Perceptrons with the settings they are trained with: the layers are a chain, the settings scalars beside it."""
 
     kind: str
-    """mlp-reg or mlp-class."""
+    """Kind of the networks: mlp-reg (regression) or mlp-class (classification)."""
     architecture: tuple[str, ...]
-    """The hyper-parameters that the graph shows."""
+    """Names of the hyper-parameters that the graph shows."""
 
     @abstractmethod
     def layers(self, values: Values) -> Sequence[tuple[str, int]]:
-        """Activation and units of each hidden layer."""
+        """Activation and number of units of each hidden layer."""
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The layers as a chain."""
@@ -56,7 +56,7 @@ class PerceptronGrid(GridSpace):
         return LayerGraph(labels, units, frozenset(pairwise(range(len(labels)))), kind=self.kind)
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
-        """All that the graph does not show, each by its place among its values, in [0, 1]."""
+        """Every hyper-parameter that the graph does not show: the place of its value among all, scaled to [0, 1]."""
         own = zip(self.hyperparameters, configuration, self.sizes, strict=True)
         return tuple(choice / max(size - 1, 1) for h, choice, size in own if h.name not in self.architecture)
 

@@ -276,4 +276,4 @@ def _package_folder() -> Path:
 
 
 NAMES = tuple(_TABLES)
-"""Of all embedded tables."""
+"""Names of all embedded tables."""

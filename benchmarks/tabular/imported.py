@@ -28,7 +28,7 @@ from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 NAME = r"[a-z][a-z0-9+_-]{0,59}"
-"""Of an imported table."""
+"""Pattern of the names that an imported table may have."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             self.fidelities = tuple(range(1, facts["epoch_count"] + 1))
 
     def at(self, epochs: int) -> Benchmark:
-        """The table after so many epochs, at the share of the cost that they take; raises UsageError for others.
+        """The table after `epochs` epochs, at the share of the cost that they take; raises UsageError for others.
 
         A metric that is recorded after every epoch is renamed; one that is measured on data, but known after the last
         epoch only, is left out.

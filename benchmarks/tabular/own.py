@@ -26,7 +26,7 @@ from nasbench.benchmarks.tabular.imported import NAME, Table
 from nasbench.benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
-"""Times as many configurations as rows a grid may have; in one that has more, some column is no hyper-parameter."""
+"""Most configurations of a grid per row of the file: in a larger grid some column is no hyper-parameter."""
 _MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
 _MOST_REPETITIONS = 255
 _TOP = {
@@ -186,7 +186,7 @@ def _columns(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _conversions(wanted: dict[str, str], texts: set[str]) -> pc.ConvertOptions:
-    """Of CSV columns: those in `texts` stay text ("01" is not 1); an empty cell has no value in any."""
+    """How CSV columns are read: those in `texts` stay text ("01" is not 1), and an empty cell has no value."""
     types = dict.fromkeys(texts, pa.string())
     return pc.ConvertOptions(include_columns=list(wanted), column_types=types, strings_can_be_null=True)
 

@@ -110,7 +110,7 @@ class OneShot(Method):
         return stages(shares, kernels, DEPTH, rng, not self._settings.flexible, self._space.operations)
 
     def _has_size(self, drawn: Sequence[Stage]) -> bool:
-        """Whether the number of parameters lies between the bounds that the search had, if any."""
+        """Whether the number of parameters lies within the search's bounds; True if it had none."""
         bounds = self._settings.bounds
         return bounds is None or bounds[0] <= self._parameters(drawn) <= bounds[1]
 
@@ -122,7 +122,7 @@ class OneShot(Method):
                 yield bound, partial(known, bound.column)
 
     def _parameters(self, drawn: Sequence[Stage]) -> int:
-        """In the count that the bounds are in."""
+        """The number of parameters, counted in the way that the bounds are meant."""
         space = self._space
         if self._settings.counts_as_paper:
             return parameters_paper(drawn, space.filters, space.classes)
@@ -140,7 +140,7 @@ class OneShot(Method):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
     def _check_bounds(self) -> None:
-        """That some network of this method may lie between all bounds on its size. Raises UsageError."""
+        """Raises UsageError if no network of this method can lie within all bounds on its size."""
         names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
         most = max(names, key=lambda name: named(name).parameters(self._space.filters))
         smallest = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
@@ -174,7 +174,7 @@ class OneShot(Method):
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, epoch: Epoch) -> None:
-        """A line now and then: how far the search is, and what it looks like."""
+        """Logs now and then how far the search is, and its losses."""
         stop = self._settings.stop
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
@@ -211,7 +211,7 @@ def _flops(space: Searchable, kernels: Sequence[int]) -> float:
 
 
 def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
-    """Between which values the constraints want a metric; None if they do not say."""
+    """The least and the largest value that the constraints allow a metric; None if none is about it."""
     own = [bound for bound in problem.constraints if bound.metric.name == metric]
     if not own:
         return None
@@ -220,7 +220,7 @@ def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
 
 
 def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterator[Logged]:
-    """What an epoch left behind, a number a row."""
+    """The record of an epoch, one number per row."""
     number = epoch.epoch + 1
     yield Logged(number, "temperature", epoch.temperature)
     yield Logged(number, "train_loss", epoch.train_loss)

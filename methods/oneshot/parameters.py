@@ -1,4 +1,4 @@
-"""How many parameters a network drawn from distributions is expected to have, so that the search can be pulled."""
+"""The expected number of parameters of a network drawn from distributions, which a search can pull between bounds."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class MixedCell(nn.Module):
         return new
 
     def share(self, kernels: Sequence[int]) -> None:
-        """From now on the mixture of sizes is one convolution, whose outer weights count as often as they are there."""
+        """Makes the mixture of kernel sizes one convolution; its outer weights count only in sizes that have them."""
         largest = self._spatial[0][0].weight
         side = torch.arange(largest.shape[-1], device=largest.device)
         centre = (side - largest.shape[-1] // 2).abs()
@@ -210,7 +210,7 @@ class MixedCell(nn.Module):
         return nn.Conv2d(width, width * len(_LEAVING[node]), kernel, padding=kernel // 2, bias=False)
 
     def _weight(self, node: int, convolution: nn.Conv2d, edges: list[int], mixed: MixedEdges | None) -> Tensor:
-        """Of a convolution for some of the edges that leave a node; masked where kernel sizes share one tensor."""
+        """The convolution's weight for some of the edges that leave a node; masked if sizes share one tensor."""
         if edges == _LEAVING[node] and mixed is None:
             return convolution.weight
         parts = convolution.weight.chunk(len(_LEAVING[node]))

@@ -113,7 +113,7 @@ class Alike(nn.Module):
 
 
 class Reduction(nn.Module):
-    """Half the size, twice the channels: two convolutions, beside a pooling and a pointwise one."""
+    """Halves the image and doubles the channels: two convolutions, added to a pooling and a pointwise convolution."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()

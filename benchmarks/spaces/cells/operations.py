@@ -28,7 +28,7 @@ ZERO = "none"
 IDENTITY = "skip_connect"
 """Name of the operation that passes on what it gets."""
 SPATIAL = "nor_conv"
-"""Where a space chooses the kernel size too, this stands for the convolution of whatever size is chosen."""
+"""Name of the convolution in spaces that choose its kernel size as well; see `sized`."""
 
 
 @dataclass(frozen=True)

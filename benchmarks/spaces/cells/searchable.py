@@ -36,7 +36,7 @@ class TrainingImages(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """Where the images are."""
+        """The device that holds the images."""
 
     @property
     def labels(self) -> Mapping[str, Tensor]:

@@ -1,4 +1,4 @@
-"""How large a network of cells is, known from its stages alone."""
+"""The size of a network of cells, computed from its stages alone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from nasbench.benchmarks.spaces.cells.stages import Stage, pruned
 
 
 class Size(NamedTuple):
-    """What a network needs, known before training."""
+    """The size of a network, known before training."""
 
     parameters: int
+    """Number of parameters."""
     flops: int
-    """Of convolutions and linear layers, for one image; a multiplication with its addition counts as two."""
+    """Operations of convolutions and linear layers for one image; a multiplication with its addition counts as two."""
 
 
 def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], classes: int) -> Size:
@@ -22,7 +23,8 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
 
     Args:
         filters: channels of the first stage; they double, and the sides of the image halve, from stage to stage.
-        shape: of an image: channels, height, width.
+        shape: shape of an image: channels, height and width in pixels.
+        classes: number of scores that the network gives.
     """
     parameters, multiplications = 0, 0
 
@@ -48,9 +50,9 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
 
 
 def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int:
-    """What the authors' scripts count: convolutions in cells have a bias and no other parameters, images one channel.
+    """Parameters of the pruned network as the authors' scripts count them (ZO-DARTS++, equation 17 and table IV).
 
-    Of the pruned network (ZO-DARTS++, equation 17 and table IV).
+    There convolutions in cells have a bias and no normalisation, and images have one channel.
     """
     c = filters
     fixed = 9 * c + 2 * c + 8 * c + 4 * c * classes + classes

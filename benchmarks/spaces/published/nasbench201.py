@@ -64,7 +64,7 @@ def _edge(filters: int, which: AnyHyperparameter) -> Part:
 
 
 def _reduction(filters: int) -> Part:
-    """Half the size, twice the channels: two convolutions, beside a pooling and a pointwise one."""
+    """Halves the image and doubles the channels: two convolutions, added to a pooling and a pointwise convolution."""
     return siso_residual(
         lambda: siso_sequential([layers.relu(), conv_norm(filters, 3, stride=2), layers.relu(), conv_norm(filters, 3)]),
         lambda: siso_sequential([layers.avg_pool(2, 2), layers.conv2d(filters, 1, bias=False)]),
