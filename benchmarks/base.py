@@ -23,25 +23,29 @@ Status: TypeAlias = Literal["ok", "failed", "infeasible"]
 
 
 class Evaluation(NamedTuple):
-    """What a benchmark answers for one configuration."""
+    """What a benchmark returns for one configuration."""
 
     metrics: tuple[float, ...]
-    """One value a metric, in the order of `Benchmark.metrics`: the objective first. NaN unless status is ok."""
+    """One value per metric, in the order of `Benchmark.metrics`, so the objective is first. NaN unless status is ok."""
     cost: float
-    """Seconds the evaluation takes: recorded training time on a table, measured time on a live benchmark."""
+    """Duration of the evaluation in seconds: recorded training time on a table, measured time on a live benchmark."""
     status: Status = "ok"
+    """Whether it succeeded."""
     reason: str = ""
+    """Why it failed or was refused, in one line; empty if it is ok, or for a remark on how it ended."""
 
 
 class Oracle(NamedTuple):
-    """The extremes of the objective over everything feasible in a table (each stored repetition judged on its own)."""
+    """What a table knows of the objective under constraints. Each stored repetition is judged on its own."""
 
     best: float
+    """Smallest objective of all feasible repetitions."""
     worst: float
+    """Largest objective of all feasible repetitions."""
     feasible_share: float
     """Share of the table's (configuration, repetition) rows that satisfy the constraints, in [0, 1]."""
     median: float
-    """Half of everything feasible is better: what one random feasible draw gives."""
+    """Median objective of all feasible repetitions: what one random feasible evaluation typically gives."""
     best_mean: float
     """Best objective of the configurations that satisfy the constraints, both by the mean over repetitions; NaN where
     none does."""
@@ -55,39 +59,45 @@ class Oracle(NamedTuple):
 class Benchmark(Blockwise, ABC):
     """A search space and what its configurations score.
 
-    Set `name`, `family`, `space`, `metrics` (the first is the objective, and is minimised), `source`, `licence` and
-    `checksum` (of the data, or of whatever else determines the scores: it is part of a run's identity).
+    A subclass sets the attributes without a default, and implements `evaluate`.
     """
 
     name: str
+    """What the user writes after `--bench`."""
     family: str
-    """Benchmarks of one family share their space and are not independent tasks."""
+    """Name of a group of benchmarks that share their space. They do not count as independent tasks in statistics."""
     space: Space
+    """The configurations that can be evaluated."""
     metrics: tuple[Metric, ...]
+    """What an evaluation measures. The first metric is the objective, and is minimised."""
     source: str
+    """Where the data comes from, for people: a paper, a file."""
     licence: str
+    """Licence of the data."""
     checksum: str
+    """Checksum of the data, or of whatever else determines the scores. It is part of a run's identity."""
     fidelities: tuple[int, ...] = ()
-    """The numbers of training epochs at which it can be had (`at`); empty where there is no choice."""
+    """The numbers of training epochs that `at` accepts; empty where there is no choice."""
     variants: tuple[str, ...] = ()
-    """What may follow its name after a slash (`variant`); empty where there is no choice."""
+    """The names that may follow the benchmark's own after a slash (`variant`); empty where there is no choice."""
     procedure: str = ""
-    """How a configuration is evaluated, in a line, where there is more to say than looking it up."""
+    """How a configuration is evaluated, in one line; empty where it is only looked up."""
     reference: bool = False
-    """A single network, for orientation: reports list its runs apart from the searches."""
+    """True for a single network, shown for orientation: reports list its runs apart from the searches."""
     gpus: float = 0.0
-    """The share of a GPU that an evaluation takes, where there is one."""
+    """Share of one GPU that an evaluation needs on a machine that has one; 0 for none."""
     live: bool = False
-    """True: an evaluation computes now, the clock is the wall clock, and each is journaled.
-    False: costs are recorded, the clock is simulated."""
+    """True: an evaluation computes now, the clock is the wall clock, and every evaluation is journaled.
+    False: costs are recorded, and the clock is simulated."""
 
     @property
     def seconds(self) -> float:
-        """Of one evaluation on one CPU core, roughly: a suite's time is estimated from it. 0 where it is not known."""
+        """Rough duration of one evaluation on one CPU core, in seconds, to estimate a suite's time; 0 if unknown."""
         return 0.0
 
     @property
     def objective(self) -> Metric:
+        """The metric to minimise: the first one."""
         return self.metrics[0]
 
     @abstractmethod
@@ -96,31 +106,32 @@ class Benchmark(Blockwise, ABC):
 
         Args:
             configuration: a member of `space`.
-            seed: in [0, 2**63), all the randomness of this evaluation: the repetition drawn, or the training seed.
+            seed: an integer in [0, 2**63) that decides everything random in this evaluation: which repetition is drawn,
+                or how training goes.
 
         An exception is recorded as a failed evaluation with its text as the reason. A live benchmark is called from
         as many threads at a time as the run has workers.
         """
 
     def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
-        """As `evaluate`, for evaluations that take long: what they have done so far is kept in the file `state`.
+        """Evaluates one configuration, and keeps its progress in the file `state`; by default the same as `evaluate`.
 
-        What an interrupted call left there is continued, and the cost includes it. The caller owns the file: it is
-        this evaluation's alone, and deleted afterwards.
+        An evaluation that was interrupted continues from that file, and its cost includes the earlier part. The file
+        belongs to this evaluation alone; the caller deletes it afterwards.
         """
         return self.evaluate(configuration, seed)
 
     def at(self, epochs: int) -> Benchmark:
-        """The benchmark `name@epochs`: the same, trained for so many epochs. Raises UsageError for other fidelities."""
+        """The benchmark `name@epochs`: trained for `epochs` epochs. Raises UsageError for other fidelities."""
         allowed = f"allowed: {_spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"
         raise UsageError(f"{self.name} is not recorded at {epochs} epochs; {allowed}")
 
     def variant(self, name: str) -> Benchmark:
-        """The benchmark `NAME/name`: the same data over another space, say. Raises UsageError for other names."""
+        """The benchmark `NAME/name`, such as the same data with another space. Raises UsageError for other names."""
         raise unknown(f"variant of {self.name}", name, self.variants)
 
     def make_ready(self) -> None:
-        """Called before the first evaluation, off the clock. Raises UsageError where none can be: data is missing."""
+        """Loads what evaluations need, before the first one and off the clock. Raises UsageError if data is missing."""
 
     def known(self, column: int, configuration: Configuration) -> float:
         """The value of a cheap metric, without an evaluation; NaN for what is infeasible before training."""
@@ -137,8 +148,8 @@ class Benchmark(Blockwise, ABC):
         """The metrics that `evaluate` gives for many configurations, shape (configurations, metrics).
 
         Args:
-            block: of the space, see `Space.sample_block`.
-            seeds: one an evaluation.
+            block: the configurations, as `Space.sample_block` returns them.
+            seeds: one seed per configuration, shape (configurations,).
 
         None, the default, where they must be evaluated one by one. Used only where the class declares
         `blockwise=True`.
@@ -153,7 +164,9 @@ class Benchmark(Blockwise, ABC):
         return names.index(metric)
 
     def bounds(self, constraints: Sequence[Constraint]) -> tuple[Bound, ...]:
-        """What constraints mean here, in their order. Raises UsageError for a metric or quantile there is not.
+        """The bounds that constraints mean on this benchmark, in their order.
+
+        Raises UsageError for a metric that there is not, or where its quantiles are not known.
 
         `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
         (1 - q)-quantile: either way the better q of the configurations is kept. A size class bounds from both sides.
@@ -186,7 +199,7 @@ class Benchmark(Blockwise, ABC):
         raise UsageError(f"{self.name} has no table of {self.metrics[column].name}: give an absolute bound")
 
     def oracle(self, bounds: Sequence[Bound]) -> Oracle | None:
-        """Best and worst objective under constraints, None where they cannot be known.
+        """Best and worst objective under constraints; None where they cannot be known.
 
         Raises UsageError, naming the smallest reachable value, if no configuration satisfies the constraints.
         """
@@ -194,12 +207,12 @@ class Benchmark(Blockwise, ABC):
 
 
 BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "nasbench.benchmarks", "nasbench.benchmarks")
-"""Every benchmark by name: a callable that opens it."""
+"""Every benchmark by name, as a callable that opens it."""
 
 ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
     "kind of benchmark before a colon", "nasbench.benchmarks", "nasbench.benchmarks_on_files"
 )
-"""Kinds of benchmarks on a file of the user's: a callable of the file's path and the column to predict."""
+"""Kinds of benchmarks on a user's file, as callables (path of the file, column to predict) → benchmark."""
 
 
 def _spans(numbers: Sequence[int]) -> str:

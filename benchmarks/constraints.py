@@ -20,7 +20,7 @@ _JOIN = re.compile(r"(?<![0-9.][eE])\+")  # "+" joins constraints, but not insid
 _FORMS = "allowed: METRIC<=VALUE, METRIC>=VALUE, METRIC@QUANTILE, METRIC@S, METRIC@M, METRIC@L"
 
 SIZE_CLASSES = {"S": (0.0, 0.2), "M": (0.4, 0.6), "L": (0.8, 0.95)}
-"""Between which quantiles a metric must lie (ZO-DARTS++, section IV-C: small, medium and large networks)."""
+"""Size class → the two quantiles between which a metric must lie (ZO-DARTS++, section IV-C)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -28,9 +28,11 @@ class Constraint:
     """One inequality as the user writes it."""
 
     metric: str
+    """Name of the constrained metric."""
     relation: Literal["<=", ">=", "@"]
+    """How the metric compares with the number; @ stands for a quantile."""
     number: float
-    """A value, or after @ a quantile: of a size class the upper one."""
+    """The bound in the metric's unit; after @ a quantile in (0, 1], for a size class its upper one."""
     size: str = ""
     """A key of SIZE_CLASSES; empty for a value or a plain quantile."""
 
@@ -68,6 +70,7 @@ class Bound:
     """One inequality on one metric of one benchmark."""
 
     metric: Metric
+    """The constrained metric."""
     column: int
     """Position of the metric in `Evaluation.metrics`."""
     limit: float

@@ -1,4 +1,4 @@
-"""Where this project keeps files on the user's machine."""
+"""The folders in which this project keeps files on the user's machine."""
 
 from __future__ import annotations
 

@@ -10,16 +10,19 @@ class Metric:
     """A number that an evaluation reports, with its meaning."""
 
     name: str
-    """Measured on data: `split-quantity@epoch` (x-valid-error@200); a property of the network: its plain name."""
+    """`split-quantity@epoch` for what is measured on data (x-valid-error@200), a plain word for any other metric."""
     unit: str
+    """Unit of the values, for example s or %; empty for a number without one."""
     minimize: bool = True
+    """True if smaller is better."""
     description: str = ""
+    """What is measured, in one line."""
     split: str | None = None
     """The data split it was measured on; None for costs and properties of the network."""
     epoch: int | None = None
     """The training epoch it was measured at; None for costs and properties of the network."""
     cheap: bool = False
-    """Known from the configuration before training (model size)."""
+    """True if the value is known from the configuration before training, as model size is."""
 
     @property
     def held_out(self) -> bool:
@@ -28,6 +31,7 @@ class Metric:
 
     @property
     def direction(self) -> str:
+        """`minimise` or `maximise`, for people and files."""
         return "minimise" if self.minimize else "maximise"
 
 

@@ -1,4 +1,4 @@
-"""Free networks whose score is a formula: what searches over graphs can be compared on in seconds (NASBOT)."""
+"""Free networks scored by a formula, so that searches over graphs can be compared in seconds (NASBOT)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SyntheticBenchmark(Benchmark):
 
 
 def properties(graph: LayerGraph, is_counted: Callable[[str], bool]) -> list[tuple[float, float, float]]:
-    """Of a network: what is measured, its best value, and the scale on which it matters."""
+    """For each measured property of a network: its value, its best value, and the scale on which it matters."""
     longest = [0] * len(graph.labels)
     for v, parents in enumerate(graph.parents):
         longest[v] = max((longest[p] + 1 for p in parents), default=0)

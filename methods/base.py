@@ -26,13 +26,17 @@ class Problem:
     """What a method may know: where to search, what to minimise, under which constraints."""
 
     space: Space
+    """The configurations that the method may propose."""
     objective: Metric
+    """The metric to minimise; its values are the first of an evaluation's metrics."""
     constraints: tuple[Bound, ...] = ()
+    """The bounds that a configuration must satisfy to be feasible; empty where there is no constraint."""
     known: Callable[[int, Configuration], float] | None = None
-    """(column, configuration) → the value of a cheap metric (`Metric.cheap`), without an evaluation."""
+    """(column, configuration) → value of a cheap metric (`Metric.cheap`), without an evaluation and off the clock; None
+    where nothing is known beforehand."""
     state: Path | None = None
-    """A file of the run's own, in which a method whose asks take minutes may keep what it has done; None where runs
-    leave nothing behind."""
+    """A file that belongs to this run alone. A method whose asks take minutes may keep its progress there, and continue
+    from it after an interruption. None where runs leave nothing behind."""
 
     @property
     def flat(self) -> Flat:
@@ -55,16 +59,18 @@ class Problem:
 
 
 Rank: TypeAlias = tuple[float, float]
-"""(total normalised violation, objective): compared in this order, the smaller the better."""
+"""(sum of the violations of all constraints, objective): compared in this order; smaller is better."""
 
 
 class Observation(NamedTuple):
-    """A configuration and what came of it."""
+    """A configuration that was proposed, with its evaluation."""
 
     configuration: Configuration
+    """The configuration, as `ask` returned it."""
     evaluation: Evaluation
+    """Its metrics and cost. Metrics that are measured on a test split are NaN: a method never sees them."""
     feasible: bool
-    """True iff the evaluation is ok and every constraint holds on its observed values."""
+    """True if the evaluation is ok and every constraint holds on the observed values."""
 
     @property
     def objective(self) -> float:
@@ -72,7 +78,7 @@ class Observation(NamedTuple):
         return self.evaluation.metrics[0]
 
     def rank(self, constraints: tuple[Bound, ...]) -> Rank:
-        """What compares observations: feasibility, then violation, then objective; a failed one is the worst."""
+        """A key that orders observations by violation (0 if feasible), then by objective; a failed one is worst."""
         if self.evaluation.status != "ok":
             return math.inf, math.inf
         metrics = self.evaluation.metrics
@@ -80,26 +86,28 @@ class Observation(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """A number that a method leaves behind about its search, beside the trajectory."""
+    """A number about a search that a method leaves behind. A field is None where the quantity has no such part."""
 
     epoch: int
-    """From 1."""
+    """The epoch of the search that the number belongs to, from 1."""
     quantity: str
+    """What is measured, for example `val_loss`."""
     value: float
+    """The number itself, in the unit of the quantity."""
     stage: int | None = None
-    """Of the network, from 1; this and the following where the quantity has them."""
+    """Number of the stage of the network, from 1."""
     edge: str | None = None
-    """Of a cell: `source-target`."""
+    """Edge of the cell, as `source-target`."""
     choice: str | None = None
-    """Of a probability."""
+    """The choice whose probability the value is."""
     step: int | None = None
-    """Inside the epoch, from 1."""
+    """Number of the step inside the epoch, from 1."""
 
 
 class Method(Blockwise, ABC):
     """A search method: proposes configurations, learns from their evaluations.
 
-    The harness builds one instance a run and then calls `ask` and `tell` from one thread, as follows.
+    The harness builds one instance per run and then calls `ask` and `tell` from one thread, as follows.
 
     * With w workers, up to w configurations are pending: `ask` comes before the `tell` of earlier asks, and tells come
       in the order in which evaluations finish, not in the order of asking. Every `tell` answers an earlier `ask`.
@@ -117,15 +125,15 @@ class Method(Blockwise, ABC):
     """Part of a run's identity: raise it when a change makes the method propose differently."""
 
     seconds: ClassVar[float] = 0.0
-    """CPU seconds of one ask and tell, measured over runs of 200 evaluations: a suite's cost is estimated from it."""
+    """CPU seconds of one ask with its tell, averaged over a run of 200 evaluations, to estimate a suite's cost."""
 
     initial_option: ClassVar[str] = "initial"
     """Name of the option that says how many configurations are drawn at random before the method uses what it is told:
     with a smaller budget it is random search, and users are told so."""
 
     unpaid: float = 0.0
-    """Seconds of work that the last ask has taken over from an interrupted attempt (`Problem.state`): the harness puts
-    them on the clock."""
+    """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
+    to the run's clock and sets this to 0."""
 
     needs: ClassVar[tuple[type, ...]] = ()
     """Views of the space that the method calls, as protocols (`AsFlat`, `AsGraph`, …: `spaces.views`). The method fits
@@ -144,29 +152,29 @@ class Method(Blockwise, ABC):
 
     @property
     def beginning(self) -> float:
-        """CPU seconds that the first ask is expected to take beyond `seconds`, where that is worth an estimate."""
+        """CPU seconds that the first ask is expected to take beyond `seconds`; 0 unless it is a long one."""
         return 0.0
 
     @property
     def log(self) -> Sequence[Logged]:
-        """What the method has to say of its search when the run is over: stored with the run."""
+        """Numbers about the search, asked for when the run is over and stored with it; empty by default."""
         return ()
 
     def ask_block(self, n: int) -> Block | None:
-        """The next n asks at once, where they depend on no tell: then the harness may evaluate them in one go.
+        """The next n configurations at once, for methods whose proposals depend on no observation.
 
-        Must equal n calls of `ask`. None, the default, where a method learns. Used only where the class declares
-        `blockwise=True`.
+        They must equal what n calls of `ask` return; the harness then evaluates them together. None, the default, where
+        a method learns. Used only where the class declares `blockwise=True`.
         """
         return None
 
     @classmethod
     def make_ready(cls) -> None:
-        """Called before a live run, off its clock: the place to load or compile what would otherwise be paid there."""
+        """Loads and compiles what the method needs. Called before a live run, so that this time is not on its clock."""
 
     @classmethod
     def misfit(cls, space: Space) -> str:
-        """Why this method cannot search `space`, as the end of a sentence; empty if it can."""
+        """The reason why this method cannot search `space`, as the end of the sentence "it …"; empty if it can."""
         names = missing(space, cls.needs)
         return f"needs a space with {' and '.join(names)}" if names else ""
 

@@ -22,7 +22,7 @@ _PARSERS: dict[type, Callable[[str], int | float | bool | str]] = {
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """The name of a method and the options that differ from its defaults, sorted."""
+    """The name of a method with the options that differ from their defaults, sorted by name."""
 
     name: str
     options: tuple[tuple[str, int | float | bool | str], ...] = ()
@@ -51,12 +51,12 @@ class MethodSpec:
 
     @property
     def label(self) -> str:
-        """The canonical text: default values left out, options sorted."""
+        """The canonical text of this specification: defaults left out, options sorted. `parse` reads it back."""
         options = ",".join(f"{option}={_text(value)}" for option, value in self.options)
         return f"{self.name}:{options}" if options else self.name
 
     def parameters(self) -> tuple[tuple[str, int | float | bool | str], ...]:
-        """All options with their values, defaults included, sorted."""
+        """All options with their values, defaults included, sorted by name."""
         defaults = {option: default for option, (_, default) in option_defaults(self.method).items()}
         return tuple(sorted((defaults | dict(self.options)).items()))
 
@@ -67,6 +67,7 @@ class MethodSpec:
 
     @property
     def method(self) -> type[Method]:
+        """The class of the method. Raises UsageError if the name is unknown."""
         return METHODS.get(self.name)
 
     def build(self, problem: Problem, rng: Generator) -> Method:

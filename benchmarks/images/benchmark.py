@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("nasbench")
 
 VERSION = 1
-"""Of training and measuring: raise it when a change gives other scores."""
+"""Version of training and measuring: raise it when a change gives other scores."""
 
 _FLOPS_A_SECOND = 7e10  # seen on one core of a server's CPU, for networks of 8 and of 16 filters
 _LOOKED_AT = 10  # architectures, for an estimate
@@ -78,7 +78,7 @@ class ImageBenchmark(Benchmark):
 
     @cached_property
     def checksum(self) -> str:  # type: ignore[override]
-        """Of the images, the training, and the space: of three of its networks, in case it is written anew."""
+        """Checksum of the images, the training and the space; three networks stand for the space."""
         rng = np.random.default_rng(0)
         samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3)]
         facts = [VERSION, self._dataset.checksum, self._space, samples]
@@ -169,14 +169,14 @@ class ImageBenchmark(Benchmark):
         return self._cheap(configuration)[self.metrics[column].name]
 
     def quantile(self, column: int, q: float) -> float:
-        """Of a cheap metric, over architectures that can be trained, drawn from the space as `sample` does."""
+        """The q-quantile of a cheap metric over architectures that can be trained, drawn as `sample` does."""
         if not self.metrics[column].cheap:
             return super().quantile(column, q)
         return float(np.quantile(self._pool[self.metrics[column].name], q))
 
     @cached_property
     def _pool(self) -> dict[str, NDArray[np.float64]]:
-        """The cheap metrics of so many architectures."""
+        """The cheap metrics of random architectures that can be trained, each of shape (`networks.pool`,)."""
         if not isinstance(self.networks, CellSpace):
             _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
@@ -210,7 +210,7 @@ class ImageBenchmark(Benchmark):
         return values
 
     def resident(self) -> Resident:
-        """Its images on the device. Raises UsageError where they are missing or damaged."""
+        """The images on the device. Raises UsageError if they are missing or damaged."""
         return _resident(self._dataset)
 
     def _left(self) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ class Split(NamedTuple):
     """Images with what they show."""
 
     images: NDArray[np.uint8]
-    """(images, height, width, channels)."""
+    """Pixels, shape (images, height, width, channels)."""
     labels: NDArray[np.int64]
-    """(images,), from 0."""
+    """Number of each image's class, from 0, shape (images,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,25 +34,31 @@ class Dataset:
     """
 
     name: str
+    """Name of the benchmark that trains on it."""
     side: int
-    """In pixels."""
+    """Height and width of an image in pixels."""
     channels: int
+    """Number of colour channels: 1 or 3."""
     classes: int
+    """Number of classes to tell apart."""
     counts: dict[str, int]
-    """Images by split."""
+    """Number of images of each split: train, val, test."""
     batch: dict[str, int]
-    """Images a training step, by recipe."""
+    """Images per training step, by name of the recipe."""
     recipe: str
-    """The one that the plain name stands for."""
+    """Name of the recipe that the plain name stands for."""
     flip: bool
     """Whether training mirrors images at random, as ZO-DARTS++ does even with left and right organs."""
     source: str
+    """Where the images come from, for people."""
     licence: str
+    """Licence of the images."""
     checksum: str
+    """Checksum of the images; part of a run's identity."""
     load: Callable[[], dict[str, Split]]
     """Opens the splits train, val and test, checked. Raises UsageError where one is missing or damaged."""
     place: str = "comes with its own package"
-    """Where the images are, for people; official files of MedMNIST are looked up instead."""
+    """How the images get here, for people, as the end of a sentence; files of MedMNIST are looked up instead."""
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """ZO-DARTS++'s S, M and L: bounds on `parameters_paper` of networks with 16 channels in the first stage."""
 

@@ -31,17 +31,20 @@ PACKAGE_CACHE = Path("~/.medmnist")
 
 @dataclass(frozen=True)
 class DataFile:
-    """An official file."""
+    """One of MedMNIST's official files."""
 
     name: str
-    """Of the benchmark that needs it."""
+    """Name of the benchmark that needs it."""
     file: str
+    """Name of the file."""
     url: str
+    """Address from which it is downloaded."""
     md5: str
+    """Official MD5 sum."""
 
 
 def located(data: DataFile) -> Path | None:
-    """Where a file lies: in the data folder, or where the `medmnist` package keeps it; None if it is not here."""
+    """Path of a file in the data folder, or where the `medmnist` package keeps it; None if it is not here."""
     places = [data_folder() / "medmnist", data_folder(), PACKAGE_CACHE.expanduser()]
     return next((place / data.file for place in places if (place / data.file).is_file()), None)
 

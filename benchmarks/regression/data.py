@@ -22,21 +22,23 @@ class Split(NamedTuple):
     """Rows of a table."""
 
     features: Array
-    """(rows, features)."""
+    """Standardised inputs, shape (rows, features)."""
     target: Array
-    """(rows,)."""
+    """Standardised values to predict, shape (rows,)."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Mean 0 and variance 1 in every column of the training split: a constant prediction has an error of about 1."""
+    """A file, split and standardised: on the training split each column has mean 0 and variance 1."""
 
     splits: dict[str, Split]
+    """The rows by split: train, val, test."""
     checksum: str
+    """Checksum of the file and the name of its target."""
 
     @property
     def features(self) -> int:
-        """How many there are."""
+        """Number of features."""
         return int(self.splits["train"].features.shape[1])
 
 

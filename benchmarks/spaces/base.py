@@ -29,6 +29,9 @@ class Space(Blockwise, ABC):
     Some spaces also have views, which some methods need: see `spaces.views`.
     """
 
+    table_kind: str = ""
+    """Kind of grid (see `network_grids.GRIDS`) of a table of this space's configurations; empty for a plain one."""
+
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
         """A configuration drawn uniformly."""
@@ -62,4 +65,4 @@ class Space(Blockwise, ABC):
 
     @abstractmethod
     def describe(self) -> list[tuple[str, str, str]]:
-        """A line a hyper-parameter for people: name, kind, values."""
+        """One line per hyper-parameter, for people: name, kind, values."""

@@ -9,20 +9,20 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
 
 Coordinate: TypeAlias = float | int | None
-"""Of a categorical or ordinal hyper-parameter the index of its value, of a float or integer the value itself; None
-where the configuration does not have the hyper-parameter."""
+"""Place of a configuration along one hyper-parameter: the index of the value if it is categorical or ordinal, the value
+itself if it is a float or integer; None where the configuration does not have the hyper-parameter."""
 
 
 class Condition(NamedTuple):
     """When a hyper-parameter is present: where its parent, a categorical or ordinal one, takes a permitted value."""
 
     parent: int
-    """Position of the parent, which comes first."""
+    """Position of the parent in the list of hyper-parameters; parents stand before their children."""
     permitted: tuple[bool, ...]
-    """One a value of the parent."""
+    """For each value of the parent, whether the hyper-parameter is present then."""
 
     def holds(self, coordinates: Sequence[Coordinate]) -> bool:
-        """Whether it is present where the ones before it have these coordinates."""
+        """Whether the hyper-parameter is present, given the coordinates of those before it."""
         parent = coordinates[self.parent]
         return parent is not None and self.permitted[int(parent)]
 
@@ -32,14 +32,14 @@ class Flat(Protocol):
 
     @property
     def hyperparameters(self) -> tuple[Hyperparameter, ...]:
-        """All that can be present, parents before their children."""
+        """All hyper-parameters that a configuration can have, parents before their children."""
 
     @property
     def conditions(self) -> tuple[Condition | None, ...]:
-        """One a hyper-parameter; None where it is always present."""
+        """The condition of each hyper-parameter, in the same order; None where it is always present."""
 
     def coordinates(self, configuration: Configuration) -> Sequence[Coordinate]:
-        """A configuration as coordinates, one a hyper-parameter."""
+        """A configuration as coordinates, one per hyper-parameter."""
 
     def at(self, coordinates: Sequence[Coordinate]) -> Configuration:
-        """The inverse of `coordinates`."""
+        """The configuration at these coordinates: the inverse of `coordinates`."""

@@ -120,7 +120,7 @@ class GridSpace(Space, blockwise=True):
         )
 
     def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
-        """`to_json` of many rows, each made once: array of str, same shape."""
+        """`to_json` of many rows, each text made once; an array of str of the same shape."""
         texts: NDArray[np.object_] = self._row_json[rows]
         for row in set(rows[texts == ""].tolist()):
             self._row_json[row] = self.to_json(self.configuration(row))
@@ -156,13 +156,13 @@ class GridSpace(Space, blockwise=True):
 
 
 class GridWalk:
-    """A grid, partly decided (see `spaces.sequence.Walk`)."""
+    """A configuration of a grid that is partly chosen (see `spaces.sequence.Walk`)."""
 
     def __init__(self, sizes: tuple[int, ...], choices: Choices) -> None:
         self._sizes, self.configuration = sizes, choices
         self.options = sizes[len(choices)] if len(choices) < len(sizes) else 0
-        """How many values the next choice has; 0 where all is decided."""
+        """Number of values of the next choice; 0 if no choice is left."""
 
     def take(self, option: int) -> GridWalk:
-        """One choice further."""
+        """This walk with one more choice: value number `option` of the next hyper-parameter."""
         return GridWalk(self._sizes, (*self.configuration, option))

@@ -8,15 +8,15 @@ from nasbench.benchmarks.spaces.base import Configuration
 
 
 class Walk(Protocol):
-    """A space, partly decided: what `Space.as_sequence()` begins with. Immutable."""
+    """A configuration that is partly chosen; `as_sequence()` returns one without any choice. Immutable."""
 
     @property
     def options(self) -> int:
-        """How many values the next choice has; 0 where all is decided."""
+        """Number of values of the next choice; 0 if no choice is left."""
 
     @property
     def configuration(self) -> Configuration:
-        """Where all is decided: the configuration."""
+        """The configuration, once no choice is left."""
 
     def take(self, option: int) -> Walk:
-        """One choice further: the next hyper-parameter takes its value number `option`."""
+        """This walk with one more choice: the next hyper-parameter takes its value number `option`, from 0."""

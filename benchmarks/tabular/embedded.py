@@ -19,8 +19,9 @@ import numpy as np
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.network_grids import CellGrid, EvenGrid, TwoLayerGrid
+from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
 from nasbench.benchmarks.tabular import cache
-from nasbench.benchmarks.tabular.spaces import EvenGrid, TwoLayerGrid, grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 _LAYOUT = 1  # of the converted array; a new number makes every cache convert again
@@ -56,12 +57,7 @@ def _error_of_share(accuracy: Array) -> Array:
 NAS_BENCH_201 = _Family(
     name="nas-bench-201",
     folder="nasbench201",
-    space=grid(
-        [
-            Categorical(f"Op{edge}", ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"))
-            for edge in range(6)
-        ]
-    ),
+    space=CellGrid([Categorical(f"Op{edge}", OPERATIONS) for edge in range(6)]),
     metrics=(
         Metric("x-valid-error@200", "%", description="100 - validation accuracy", split="x-valid", epoch=200),
         Metric("train_time", "s", description="training time of all 200 epochs"),
@@ -280,4 +276,4 @@ def _package_folder() -> Path:
 
 
 NAMES = tuple(_TABLES)
-"""Of all embedded tables."""
+"""Names of all embedded tables."""

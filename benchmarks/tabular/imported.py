@@ -24,11 +24,11 @@ from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.tabular.spaces import grid
+from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 NAME = r"[a-z][a-z0-9+_-]{0,59}"
-"""Of an imported table."""
+"""Pattern of the names that an imported table may have."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         super().__init__(
             facts["name"],
             facts["family"],
-            grid([_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]),
+            grid(facts.get("kind", ""), [_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]),
             metrics,
             partial(_load, folder, facts["values"]),
             cost=facts["cost"],
@@ -75,7 +75,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             self.fidelities = tuple(range(1, facts["epoch_count"] + 1))
 
     def at(self, epochs: int) -> Benchmark:
-        """The table after so many epochs, at the share of the cost that they take; raises UsageError for others.
+        """The table after `epochs` epochs, at the share of the cost that they take; raises UsageError for others.
 
         A metric that is recorded after every epoch is renamed; one that is measured on data, but known after the last
         epoch only, is left out.
@@ -140,6 +140,8 @@ def save(table: Table) -> Path:
         "absent": table.absent,
         "epoch_count": 0 if table.epochs is None else table.epochs.shape[2],
     }
+    if table.space.table_kind:
+        facts["kind"] = table.space.table_kind
     json.dumps(facts)  # what is no plain data fails here, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     facts["values"] = _write(folder, table.values)

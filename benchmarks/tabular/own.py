@@ -20,13 +20,13 @@ from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular import embedded
 from nasbench.benchmarks.tabular.imported import NAME, Table
-from nasbench.benchmarks.tabular.spaces import grid
 from nasbench.benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
-"""Times as many configurations as rows a grid may have; in one that has more, some column is no hyper-parameter."""
+"""Most configurations of a grid per row of the file: in a larger grid some column is no hyper-parameter."""
 _MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
 _MOST_REPETITIONS = 255
 _TOP = {
@@ -37,6 +37,7 @@ _TOP = {
     "cost": (str, int, float),
     "repetition": str,
     "missing": str,
+    "space": str,
     "extract": dict,
     "hyperparameter": list,
     "metric": list,
@@ -70,7 +71,10 @@ def read_table(data: Path, spec: Path) -> Table:
     wanted = _columns(facts)
     frame = _read_frame(data, wanted, facts.get("extract", {}), texts & wanted.keys(), spec)
     hyperparameters = [_hyperparameter(h, frame, spec) for h in facts["hyperparameter"]]
-    space = grid(hyperparameters)
+    try:
+        space = grid(facts.get("space", ""), hyperparameters)
+    except UsageError as error:
+        raise UsageError(f"{spec}: {error}") from None
     if space.size > MOST_ABSENT * len(frame):
         raise UsageError(
             f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {len(frame):,} rows: "
@@ -182,7 +186,7 @@ def _columns(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _conversions(wanted: dict[str, str], texts: set[str]) -> pc.ConvertOptions:
-    """Of CSV columns: those in `texts` stay text ("01" is not 1); an empty cell has no value in any."""
+    """How CSV columns are read: those in `texts` stay text ("01" is not 1), and an empty cell has no value."""
     types = dict.fromkeys(texts, pa.string())
     return pc.ConvertOptions(include_columns=list(wanted), column_types=types, strings_can_be_null=True)
 

@@ -63,7 +63,7 @@ class TabularBenchmark(Benchmark, blockwise=True):
 
     @cached_property
     def repetition_counts(self) -> bytes:
-        """How many repetitions each configuration has: a byte each (bytes hand out ints faster than arrays do)."""
+        """Number of repetitions of each configuration, one byte each (bytes give ints faster than arrays do)."""
         counts: NDArray[np.uint8] = np.isfinite(self.values[:, :, 0]).sum(axis=1).astype(np.uint8)
         return counts.tobytes()
 

@@ -24,14 +24,16 @@ class Batch(NamedTuple):
     others: Tensor | None = None
     """Labels of what was mixed in."""
     share: float = 1.0
-    """Of `labels`; the rest is of `others`."""
+    """Share of `labels` in the loss, in [0, 1]; the rest belongs to `others`."""
 
 
 class Resident:
     """The splits of a data set on a device.
 
     Args:
-        flip: whether images may be mirrored.
+        splits: the images by split: train, val, test.
+        flip: whether training images may be mirrored.
+        device: where the images are kept.
     """
 
     def __init__(self, splits: dict[str, Split], flip: bool, device: torch.device) -> None:

@@ -1,4 +1,4 @@
-"""How networks are trained: everything that decides what a live benchmark scores, data and network aside."""
+"""Recipes: everything beside data and network that decides how a live benchmark scores a network."""
 
 from __future__ import annotations
 
@@ -13,33 +13,42 @@ class Recipe:
     """SGD with momentum, the learning rate decayed by a half cosine from epoch to epoch."""
 
     name: str
+    """What the user writes: `NAME/RECIPE`."""
     summary: str
+    """The recipe in one line, for people."""
     epochs: int
-    """Unless the benchmark's name says otherwise (`NAME@EPOCHS`)."""
+    """Number of epochs, unless the benchmark's name says otherwise (`NAME@EPOCHS`)."""
     filters: int
-    """Channels of a network's first stage."""
+    """Number of channels of a network's first stage."""
     batch: int | None
-    """Images a step; None: the data set's own (table I of ZO-DARTS++)."""
+    """Images per step; None for the data set's own number (table I of ZO-DARTS++)."""
     learning_rate: float = 0.1
+    """Learning rate at its highest."""
     final_learning_rate: float = 0.001
+    """Learning rate that the decay ends with."""
     warmup: int = 0
-    """Epochs in which the rate rises linearly to `learning_rate`, at most half of all."""
+    """Number of epochs in which the rate rises linearly to `learning_rate`; at most half of all epochs."""
     warmup_rate: float = 0.001
+    """Learning rate that the warm-up begins with."""
     momentum: float = 0.9
+    """Momentum of the optimiser."""
     nesterov: bool = True
+    """Whether the momentum is Nesterov's."""
     weight_decay: float = 3e-4
+    """Weight decay of the optimiser."""
     clip: float | None = 5.0
-    """Largest norm of the gradient."""
+    """Largest norm of the gradient; None for no bound."""
     label_smoothing: float = 0.0
+    """Share of the label that is spread over all classes, in [0, 1)."""
     mix: float | None = None
-    """Each batch is mixed by MixUp or CutMix, a coin decides, with a share drawn from Beta(mix, mix)."""
+    """Parameter of Beta(mix, mix), which draws the share of MixUp or CutMix, at random; None for neither."""
     discard: int | None = None
     """The epoch after which a hopeless network is given up (`Recipe.hopeless`)."""
     optimistic: bool = False
     """Whether the smallest test error over all epochs is recorded too, as ZO-DARTS++'s table II reports it."""
 
     def rate(self, epoch: int, epochs: int) -> float:
-        """The learning rate in an epoch, from 0, of so many."""
+        """The learning rate in epoch number `epoch`, from 0, of `epochs`."""
         warmup = min(self.warmup, epochs // 2)
         if epoch < warmup:
             return self.warmup_rate + (self.learning_rate - self.warmup_rate) * epoch / warmup

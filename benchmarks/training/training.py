@@ -42,26 +42,28 @@ class Scores(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What training gave."""
+    """The result of training a network."""
 
     network: nn.Module
-    """With the parameters of the chosen epoch, in eval mode."""
+    """The network with the parameters of the chosen epoch, in eval mode."""
     val: Scores
+    """Scores on the validation split at the chosen epoch."""
     test: Scores
+    """Scores on the test split at the same epoch."""
     optimistic: float
     """The smallest test error of all epochs, in percent; NaN unless the recipe asks for it."""
     seconds: float
-    """Of training alone."""
+    """Seconds of training alone, without validation."""
     memory: float
     """MiB of parameters, gradients, momentum, and what the first step kept for its backward pass."""
     earlier: float
-    """Seconds of earlier attempts, which this one continued."""
+    """Seconds that earlier, interrupted attempts had spent; this one continued them."""
     given_up: str
     """Why the recipe ended the training early; empty if it did not."""
 
 
 def device() -> torch.device:
-    """Where networks are trained: the GPU if there is one."""
+    """The device on which networks are trained: the GPU if there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -93,8 +95,12 @@ def train(
 
     Args:
         make: makes the network; its parameters are drawn here.
-        seed: in [0, 2**63): of the parameters, the order and the augmentation of the images.
-        state: the file where the state is kept meanwhile; what an interrupted training left there is continued.
+        data: the images.
+        recipe: how to train.
+        epochs: number of epochs.
+        batch: images per step.
+        seed: in [0, 2**63); decides the parameters, and the order and augmentation of the images.
+        state: file in which progress is kept; a training that was interrupted continues from it.
 
     Raises TrainingFailed if a loss is no longer a number.
     """

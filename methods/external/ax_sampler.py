@@ -107,7 +107,7 @@ def _number(value: object) -> float | int:
 
 
 def _any_value(h: Hyperparameter) -> float | int:
-    """Of a hyper-parameter that a configuration does not have."""
+    """A value for a hyper-parameter that a configuration does not have."""
     return h.low if isinstance(h, Float | Integer) else 0
 
 

@@ -15,10 +15,9 @@ from numpy.random import Generator
 from nasbench.benchmarks import Bound
 from nasbench.benchmarks.spaces import AsSupernet, Configuration, Space
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
+from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.published.cells import OPERATIONS
-from nasbench.benchmarks.spaces.published.nasbench201 import EDGES
 from nasbench.methods.base import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import DEPTH, Settings
@@ -83,8 +82,7 @@ class OneShot(Method):
     def beginning(self) -> float:
         s, space = self._settings, self._space
         passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": 2 + 1 / s.window}[s.rule]
-        before = _flops(space, (1, s.kernels[0]))
-        after = _flops(space, (1, *s.kernels))
+        before, after = _flops(space, s.kernels[:1]), _flops(space, s.kernels)
         grown = s.stop - s.theta if s.flexible else 0
         images = space.training_images / 2 * passes
         return 3 * images * (before * (s.stop - grown) + after * grown) / space.flops_a_second
@@ -92,7 +90,10 @@ class OneShot(Method):
     @property
     def log(self) -> Sequence[Logged]:
         """The search, epoch by epoch, and the sizes of architectures drawn from it without regard to constraints."""
-        return [*(row for epoch in self._epochs for row in _rows(epoch, self._settings.kernels)), *self._sizes()]
+        return [
+            *(row for epoch in self._epochs for row in _rows(epoch, self._space.operations, self._settings.kernels)),
+            *self._sizes(),
+        ]
 
     def _search(self) -> None:
         from nasbench.methods.oneshot.search import Search
@@ -106,10 +107,10 @@ class OneShot(Method):
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
         shares = self._epochs[-1].probabilities
         kernels = self._settings.kernels if len(shares) > 1 else self._settings.kernels[:1]
-        return stages(shares, kernels, DEPTH, rng, same=not self._settings.flexible)
+        return stages(shares, kernels, DEPTH, rng, not self._settings.flexible, self._space.operations)
 
     def _has_size(self, drawn: Sequence[Stage]) -> bool:
-        """Whether the number of parameters lies between the bounds that the search had, if any."""
+        """Whether the number of parameters lies within the search's bounds; True if it had none."""
         bounds = self._settings.bounds
         return bounds is None or bounds[0] <= self._parameters(drawn) <= bounds[1]
 
@@ -121,7 +122,7 @@ class OneShot(Method):
                 yield bound, partial(known, bound.column)
 
     def _parameters(self, drawn: Sequence[Stage]) -> int:
-        """In the count that the bounds are in."""
+        """The number of parameters, counted in the way that the bounds are meant."""
         space = self._space
         if self._settings.counts_as_paper:
             return parameters_paper(drawn, space.filters, space.classes)
@@ -139,10 +140,11 @@ class OneShot(Method):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
     def _check_bounds(self) -> None:
-        """That some network of this method may lie between all bounds on its size. Raises UsageError."""
-        kernel = max(self._settings.kernels)
-        smallest = [Stage(("skip_connect",) * len(EDGES), 1)] * 3
-        largest = [Stage((f"nor_conv_{kernel}x{kernel}",) * len(EDGES), DEPTH)] * 3
+        """Raises UsageError if no network of this method can lie within all bounds on its size."""
+        names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
+        most = max(names, key=lambda name: named(name).parameters(self._space.filters))
+        smallest = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
+        largest = [Stage((most,) * len(EDGES), DEPTH)] * 3
         if self._settings.bounds is not None:
             self._refuse_outside("parameters", *self._settings.bounds, *map(self._parameters, (smallest, largest)))
         ends = [self._space.configuration(stages) for stages in (smallest, largest)]
@@ -172,7 +174,7 @@ class OneShot(Method):
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, epoch: Epoch) -> None:
-        """A line now and then: how far the search is, and what it looks like."""
+        """Logs now and then how far the search is, and its losses."""
         stop = self._settings.stop
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
@@ -198,17 +200,18 @@ def supernet_of(problem: Problem) -> Searchable:
 
 
 def _flops(space: Searchable, kernels: Sequence[int]) -> float:
-    """Of all convolutions of these sizes on every edge, and what is around the cells, for one image."""
+    """Operations per image of a supernet with spatial convolutions of these sizes, and of what is around its cells."""
 
     def of(operation: str) -> int:
         return size([Stage((operation,) * len(EDGES), DEPTH)] * 3, space.filters, space.shape, space.classes).flops
 
-    around = of("skip_connect")
-    return around + sum(of(f"nor_conv_{kernel}x{kernel}") - around for kernel in kernels)
+    around = of(IDENTITY)
+    names = dict.fromkeys(sized(name, kernel) for name in space.operations for kernel in kernels)
+    return around + sum(of(name) - around for name in names if name != ZERO)
 
 
 def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
-    """Between which values the constraints want a metric; None if they do not say."""
+    """The least and the largest value that the constraints allow a metric; None if none is about it."""
     own = [bound for bound in problem.constraints if bound.metric.name == metric]
     if not own:
         return None
@@ -216,8 +219,8 @@ def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
     return max(0.0, *lows), min(highs)
 
 
-def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:
-    """What an epoch left behind, a number a row."""
+def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterator[Logged]:
+    """The record of an epoch, one number per row."""
     number = epoch.epoch + 1
     yield Logged(number, "temperature", epoch.temperature)
     yield Logged(number, "train_loss", epoch.train_loss)
@@ -231,7 +234,7 @@ def _rows(epoch: Epoch, kernels: Sequence[int]) -> Iterator[Logged]:
     edges = [f"{source}-{target}" for source, target in EDGES]
     rows = [(stage, edge) for stage in (1, 2, 3) for edge in edges]
     operations, *others = epoch.probabilities
-    searched = [("operation", operations, OPERATIONS), *(("kernel", shares, kernels) for shares in others[:1])]
+    searched = [("operation", operations, names), *(("kernel", shares, kernels) for shares in others[:1])]
     for name, shares, choices in searched:
         for (stage, edge), row in zip(rows, shares, strict=True):
             for choice, value in zip(choices, row, strict=True):

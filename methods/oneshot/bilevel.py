@@ -16,19 +16,20 @@ from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.methods.oneshot.distributions import Logits
 
 Loss = Callable[[nn.Module, Logits, LabelledImages], Tensor]
-"""Of a network's weights and the architecture's logits on a batch."""
+"""(network, architecture parameters, batch) → loss, a scalar."""
 
 
 class Update(NamedTuple):
     """One update of the architecture parameters by the zeroth-order estimate."""
 
     direct: float
-    """⟨∇α L_val, u⟩."""
+    """⟨∇α L_val, u⟩: the part of the estimate that the architecture has directly."""
     implicit: float
-    """⟨(w̃ - w) / μ, ∇w L_val⟩."""
+    """⟨(w̃ - w) / μ, ∇w L_val⟩: the part that goes through the trained weights."""
     spread: float
     """‖w̃ - w‖ / μ: how fast the trained weights move with the architecture."""
     mu: float
+    """μ: the length of the step aside."""
 
 
 class Weights:
@@ -113,8 +114,9 @@ class Rule(ABC):
     """Steps of weights and architecture on a pair of batches.
 
     Args:
-        loss: of training.
-        val_loss: of validation, penalties included.
+        weights: the weights with their optimiser.
+        loss: loss of training.
+        val_loss: loss of validation, penalties included.
     """
 
     def __init__(self, weights: Weights, loss: Loss, val_loss: Loss) -> None:
@@ -158,7 +160,7 @@ class Darts(Rule):
         return None
 
     def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
-        """Of the validation loss by the logits; weights and logits stay as they are."""
+        """The gradient of the validation loss by the logits; weights and logits stay as they are."""
         network, parts = self.weights.network, logits.present()
         if self._order == 1:
             return gradients(self.val_loss(network, logits, val), parts)
@@ -185,13 +187,8 @@ class Darts(Rule):
 class Milenas(Rule):
     """MiLeNAS (He et al., CVPR 2020): after the weights' step, first-order gradients of both losses (mixed level).
 
-    Args:
-        share: of the validation loss (λ of that paper).
+    Both losses count equally (λ = 1 of that paper).
     """
-
-    def __init__(self, weights: Weights, loss: Loss, val_loss: Loss, share: float = 1.0) -> None:
-        super().__init__(weights, loss, val_loss)
-        self._share = share
 
     def step(
         self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
@@ -201,11 +198,11 @@ class Milenas(Rule):
         return None
 
     def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
-        """∇α L_train + λ ∇α L_val."""
+        """∇α L_train + ∇α L_val, a part for each of the logits."""
         network, parts = self.weights.network, logits.present()
         one = gradients(self.loss(network, logits, train), parts)
         two = gradients(self.val_loss(network, logits, val), parts)
-        return [a + self._share * b for a, b in zip(one, two, strict=True)]
+        return [a + b for a, b in zip(one, two, strict=True)]
 
 
 class ZerothOrder(Rule):
@@ -289,7 +286,7 @@ class ZerothOrder(Rule):
         return [s * part for part in self._direction], update
 
     def _measured(self, logits: Logits) -> list[Tensor]:
-        """Whose norm μ is a share of."""
+        """The tensors of whose norm μ is a share."""
         return logits.present()
 
     def _clipped_with(self, logits: Logits) -> Sequence[Tensor]:

@@ -49,33 +49,33 @@ def sparsemax(logits: Tensor, temperature: float = 1.0) -> Tensor:
 
 
 def temperature(epoch: int, start: float = 1.5, factor: float = 0.75, every: int = 5) -> float:
-    """Of an epoch, from 0: start × factor^(epoch // every)."""
+    """The temperature in epoch number `epoch`, from 0: start × factor^(epoch // every)."""
     return start * factor ** (epoch // every)
 
 
 class Probabilities(NamedTuple):
-    """Of each choice of a network of three stages."""
+    """The distributions over the choices of a network of three stages; each row sums to 1."""
 
     operations: Tensor
-    """(3 stages × 6 edges, operations)."""
+    """Over operations, shape (3 stages × 6 edges, operations)."""
     kernels: Tensor | None = None
-    """(3 stages × 6 edges, kernel sizes); None where there is one size."""
+    """Over kernel sizes, shape (3 stages × 6 edges, kernel sizes); None where there is one size."""
     depths: Tensor | None = None
-    """(3 stages, depths); None where each stage has all its cells."""
+    """Over depths, shape (3 stages, depths); None where each stage has all its cells."""
 
 
 class Logits(NamedTuple):
-    """The architecture parameters α, β and γ; None where that is not searched, or not yet."""
+    """The architecture parameters α, β and γ; None for what is not searched, or not yet."""
 
     operations: Tensor
-    """(6 edges, operations), one cell for the whole network, or (3 stages × 6 edges, operations)."""
+    """α, shape (6 edges, operations) for one cell everywhere, or (3 stages × 6 edges, operations) for one per stage."""
     kernels: Tensor | None = None
-    """(3 stages × 6 edges, kernel sizes)."""
+    """β, shape (3 stages × 6 edges, kernel sizes)."""
     depths: Tensor | None = None
-    """(3 stages, depths)."""
+    """γ, shape (3 stages, depths)."""
 
     def present(self) -> list[Tensor]:
-        """Those that are searched."""
+        """The parameters that are searched, in the order α, β, γ."""
         return [part for part in self if part is not None]
 
     def moved(self, direction: list[Tensor], by: float) -> Logits:
@@ -83,12 +83,8 @@ class Logits(NamedTuple):
         moved = [(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)]
         return Logits(*moved)
 
-    def detached(self) -> Logits:
-        """The same values, of which no gradient is asked."""
-        return Logits(*(part.detach() for part in self.present()))
-
     def probabilities(self, normalise: Normaliser) -> Probabilities:
-        """The distributions."""
+        """The distributions that these parameters stand for."""
         operations, *others = map(normalise, self.present())
         if len(operations) == 6:
             operations = operations.repeat(3, 1)

@@ -13,7 +13,7 @@ from nasbench.methods.oneshot.base import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Settings
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
-"""Of the architecture's optimiser, as the authors' scripts have it."""
+"""Learning rates of the architecture's optimiser, as in the authors' scripts."""
 
 
 @METHODS.register("darts")
@@ -80,7 +80,7 @@ class ZODARTSPlus(OneShot):
     """ZO-DARTS+ (Xie et al.): ZO-DARTS with sparsemax instead of softmax, at a temperature that falls.
 
     epochs: over which the weights' learning rate falls; stop: how many of them are run; tau: the temperature at first,
-    multiplied by `anneal` after `every` so many epochs; the others as in zo-darts.
+    multiplied by `anneal` after every `every` epochs; the others as in zo-darts.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ def _is_matched(dynamics: str) -> bool:
 
 
 def _bounds(problem: Problem, size: str) -> tuple[tuple[float, float] | None, bool]:
-    """Between which numbers of parameters the network is to lie, and whether they are counted as the paper does."""
+    """The least and the largest number of parameters wanted, and whether they are counted as the paper does."""
     constrained = {name: bounds_on(problem, name) for name in ("parameters", "parameters_paper")}
     if size:
         if any(constrained.values()):

@@ -1,20 +1,19 @@
-"""How many parameters a network drawn from distributions is expected to have, so that the search can be pulled."""
+"""The expected number of parameters of a network drawn from distributions, which a search can pull between bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import torch
 from torch import Tensor
 
 from nasbench.benchmarks.spaces.cells import Stage, parameters_paper, pruned, size
+from nasbench.benchmarks.spaces.cells.operations import IDENTITY, SPATIAL, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.methods.oneshot.distributions import Probabilities
 
 _EDGES = 6
-_NONE, _POINTWISE, _SPATIAL = (OPERATIONS.index(name) for name in ("none", "nor_conv_1x1", "nor_conv"))
 
 
 class ExpectedParameters:
@@ -34,15 +33,22 @@ class ExpectedParameters:
     def __init__(
         self, space: Searchable, kernels: Sequence[int], depth: int, paper: bool, device: torch.device
     ) -> None:
-        bare = [Stage(("skip_connect",) * _EDGES, 1)] * 3
+        bare = [Stage((IDENTITY,) * _EDGES, 1)] * 3
         if paper:
             self._fixed = parameters_paper(bare, space.filters, space.classes)
         else:
             self._fixed = size(bare, space.filters, space.shape, space.classes).parameters
-        cost: Callable[[int, int], int] = _paper_cost if paper else _cost
         widths = [space.filters << stage for stage in range(3)]
-        self._pointwise = [cost(1, width) for width in widths]
-        self._spatial = torch.tensor([[cost(k, width) for k in kernels] for width in widths], device=device).double()
+        self._none = space.operations.index(ZERO)
+        fixed = [(column, named(name)) for column, name in enumerate(space.operations) if name != SPATIAL]
+        self._costs = [
+            [(column, cost) for column, operation in fixed if (cost := operation.counted(width, paper))]
+            for width in widths
+        ]
+        """For each stage the operations of one size that have parameters: (column, parameters)."""
+        self._sizes = space.operations.index(SPATIAL) if SPATIAL in space.operations else None
+        by_size = [[named(sized(SPATIAL, k)).counted(width, paper) for k in kernels] for width in widths]
+        self._spatial = torch.tensor(by_size, device=device).double()
         self._depth = depth
         self._depths = torch.arange(1, depth + 1, device=device).double()
         carried = list(product((False, True), repeat=_EDGES))
@@ -58,11 +64,15 @@ class ExpectedParameters:
     def _stage(self, probabilities: Probabilities, stage: int) -> Tensor:
         rows = slice(_EDGES * stage, _EDGES * (stage + 1))
         operations = probabilities.operations[rows].double()
-        spatial = self._spatial[stage, 0]
-        if probabilities.kernels is not None:
-            spatial = (probabilities.kernels[rows].double() * self._spatial[stage]).sum(1)
-        costs = operations[:, _POINTWISE] * self._pointwise[stage] + operations[:, _SPATIAL] * spatial
-        none = operations[:, _NONE]
+        costs = torch.zeros(_EDGES, dtype=torch.float64, device=operations.device)
+        for column, cost in self._costs[stage]:
+            costs = costs + operations[:, column] * cost
+        if self._sizes is not None:
+            spatial = self._spatial[stage, 0]
+            if probabilities.kernels is not None:
+                spatial = (probabilities.kernels[rows].double() * self._spatial[stage]).sum(1)
+            costs = costs + operations[:, self._sizes] * spatial
+        none = operations[:, self._none]
         sets = torch.where(self._carried, 1 - none, none)
         # The edge itself is there wherever it costs something: the probability of the other edges remains.
         others = torch.where(self._own, 1.0, sets[:, None, :]).prod(2)
@@ -74,14 +84,4 @@ class ExpectedParameters:
 
 def _alive(carried: Sequence[bool]) -> list[bool]:
     """Which edges of a cell lie on a path from its input to its output, where only some carry anything."""
-    return [o != "none" for o in pruned(["skip_connect" if c else "none" for c in carried])]
-
-
-def _cost(kernel: int, width: int) -> int:
-    """Of a convolution from and to so many channels, and its normalisation."""
-    return kernel**2 * width**2 + 2 * width
-
-
-def _paper_cost(kernel: int, width: int) -> int:
-    """Of a convolution with a bias."""
-    return (kernel**2 * width + 1) * width
+    return [o != ZERO for o in pruned([IDENTITY if c else ZERO for c in carried])]

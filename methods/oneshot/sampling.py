@@ -9,13 +9,19 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.cells import Stage
+from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 
 Rows = Sequence[Sequence[float]]
 
 
 def stages(
-    shares: Sequence[Rows], kernels: Sequence[int], depth: int, rng: Generator, same: bool = False
+    shares: Sequence[Rows],
+    kernels: Sequence[int],
+    depth: int,
+    rng: Generator,
+    same: bool = False,
+    names: Sequence[str] = OPERATIONS,
 ) -> tuple[Stage, ...]:
     """One network: an operation for each edge, where that is the spatial convolution its size, and a depth.
 
@@ -24,19 +30,15 @@ def stages(
         kernels: sizes, in the order of their columns; the only one where they are not searched.
         depth: of each stage where depths are not searched.
         same: the stages have one cell in common, drawn once.
+        names: the operations, in the order of their columns.
     """
     operations, sizes, depths = ([_drawn(rows, rng) for rows in shares] + [None, None])[:3]
     assert operations is not None
     found = []
     for number in range(1 if same else 3):
-        names = []
-        for row in range(6 * number, 6 * number + 6):
-            name = OPERATIONS[operations[row]]
-            if name == "nor_conv":
-                kernel = kernels[0 if sizes is None else sizes[row]]
-                name = f"nor_conv_{kernel}x{kernel}"
-            names.append(name)
-        found.append(Stage(tuple(names), depth if depths is None else 1 + depths[number]))
+        rows = range(6 * number, 6 * number + 6)
+        on = [sized(names[operations[row]], kernels[0 if sizes is None else sizes[row]]) for row in rows]
+        found.append(Stage(tuple(on), depth if depths is None else 1 + depths[number]))
     return tuple(found * 3) if same else tuple(found)
 
 

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
-from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.benchmarks.training import training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
@@ -33,22 +32,26 @@ _RECIPE = RECIPES["search"]  # of the paper's supernets, too
 
 
 class Epoch(NamedTuple):
-    """What an epoch left behind."""
+    """The record of one epoch of a search."""
 
     epoch: int
+    """Number of the epoch, from 0."""
     temperature: float
+    """Temperature of the sparsemax; 1 where nothing is annealed."""
     train_loss: float
-    """Mean of all that was computed, on batches of the one half, and of the other."""
+    """Mean loss on the half of the images that the weights are trained on."""
     val_loss: float
+    """Mean loss, penalties included, on the half that the architecture is trained on."""
     parameters: float
-    """Expected, of the distributions at the end."""
+    """Expected number of parameters of a network drawn at the end of the epoch."""
     alive: float
-    """Operations with a probability above 0.001, by edge."""
+    """Mean number of operations per edge with a probability above 0.001."""
     seconds: float
+    """Duration of the epoch in seconds."""
     probabilities: list[list[list[float]]]
-    """Of operations, and where they are searched of kernel sizes and depths."""
+    """The distributions over operations and, where they are searched, over kernel sizes and depths."""
     updates: list[Update]
-    """Of the zeroth-order estimate."""
+    """The updates by the zeroth-order estimate, in their order; empty for other methods."""
 
 
 @dataclass
@@ -60,18 +63,22 @@ class Search:
     """
 
     space: Searchable
+    """The images, and the space of networks."""
     settings: Settings
+    """The method and its options."""
     seed: int
+    """Seed of everything random in the search."""
     log: list[Epoch] = field(default_factory=list)
+    """The epochs that are done, in their order."""
     earlier: float = 0.0
-    """Seconds of epochs that an earlier attempt had finished."""
+    """Seconds of the epochs that an earlier, interrupted attempt had finished."""
 
     def run(self, state: Path | None = None, say: Callable[[Epoch], None] = lambda _: None) -> None:
         """Trains; the last epoch of the log has the distributions at the end.
 
         Args:
-            state: the file where everything is kept after each epoch; what an interrupted search left is continued.
-            say: is told of each epoch.
+            state: file in which everything is kept after each epoch; an interrupted search continues from it.
+            say: called with the record of each epoch.
 
         Raises RuntimeError if the search diverges, or there is no memory for what joins in at θ: the log has the epochs
         before.
@@ -95,7 +102,14 @@ class Search:
         s, space = self.settings, self.space
         with torch.device("meta"):
             network = Supernet(
-                space.filters, space.shape[0], space.classes, DEPTH, s.kernels[0], s.exact_skip, s.shared
+                space.filters,
+                space.shape[0],
+                space.classes,
+                DEPTH,
+                s.kernels[0],
+                s.exact_skip,
+                s.shared,
+                space.operations,
             )
         network = network.to_empty(device=self.data.device)
         self._generator = torch.Generator().manual_seed(self.seed)
@@ -103,7 +117,7 @@ class Search:
         training.channels_last(network)
         self.network = network
         self.weights = Weights(self.network, _RECIPE)
-        self.logits = Logits(self._drawn(18 if s.flexible else 6, len(OPERATIONS)))
+        self.logits = Logits(self._drawn(18 if s.flexible else 6, len(self.space.operations)))
         self._adam = self._new_adam()
         self.rule = self._rule()
         self._losses: tuple[list[Tensor], list[Tensor]] = [], []
@@ -172,7 +186,7 @@ class Search:
 
     @property
     def temperature(self) -> float:
-        """Of this epoch; 1 where nothing is annealed."""
+        """The temperature in this epoch; 1 where nothing is annealed."""
         s = self.settings
         return temperature(self._now, s.tau, s.anneal, s.every) if s.sparse else 1.0
 

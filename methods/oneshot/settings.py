@@ -1,4 +1,4 @@
-"""What distinguishes the one-shot methods from each other: a supernet knows nothing else of them."""
+"""The settings in which the one-shot methods differ from each other."""
 
 from __future__ import annotations
 
@@ -9,39 +9,49 @@ from nasbench.benchmarks.spaces.published import cells
 KERNELS = cells.KERNELS[::-1]
 """The largest first: the others are cut from it."""
 DEPTH = cells.DEPTHS[-1]
-"""Cells of a stage, or the most where depths are searched."""
+"""Number of cells per stage; the largest number where depths are searched."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Of one search."""
+    """The settings of one search."""
 
     rule: str
-    """darts, milenas or zeroth-order."""
+    """How the architecture is updated: darts, milenas or zeroth-order."""
     sparse: bool = False
-    """Sparsemax with annealing instead of softmax."""
+    """True: sparsemax at a falling temperature. False: softmax."""
     flexible: bool = False
-    """A cell a stage, kernel sizes and depths (ZO-DARTS++), instead of one cell for the whole network."""
+    """True: one cell per stage, with kernel sizes and depths (ZO-DARTS++). False: one cell for the whole network."""
     shared: bool = False
-    """Kernel sizes share one tensor (`kernel_mode=shared_mask`)."""
+    """True if kernel sizes share one tensor (`kernel_mode=shared_mask`)."""
     epochs: int = 50
+    """Number of epochs over which the learning rate of the weights falls."""
     stop: int = 50
-    """Epochs that are run of those that the learning rate is spread over."""
+    """Number of epochs that are run, at most `epochs`."""
     theta: int = 20
-    """The epoch at which kernel sizes and depths join in."""
+    """Number of the epoch, from 0, from which kernel sizes and depths are searched."""
     window: int = 10
+    """Batches per window of the zeroth-order estimate (T)."""
     mu: float = 0.005
+    """Length of the step aside of the zeroth-order estimate, as a share of the architecture's norm."""
     tau: float = 1.5
+    """Temperature of the sparsemax at the beginning."""
     anneal: float = 0.75
+    """Factor by which the temperature is multiplied, in (0, 1]."""
     every: int = 5
+    """Number of epochs between two such multiplications."""
     order: int = 2
+    """Order of DARTS: 2 looks one step of the weights ahead, 1 does not."""
     matched: bool = True
+    """True: both copies of the weights are trained alike. False: as the authors' scripts do (an ablation)."""
     exact_skip: bool = True
+    """True if operations with a probability of exactly zero are not computed; results are the same."""
     alpha_rate: float = 3e-4
+    """Learning rate of the architecture parameters."""
     bounds: tuple[float, float] | None = None
-    """Parameters between which the network is to lie."""
+    """Least and largest number of parameters that the network should have; None for no bounds."""
     counts_as_paper: bool = False
-    """Whether the bounds are on `parameters_paper`, not on `parameters`."""
+    """True if the bounds are on `parameters_paper`, False if on `parameters`."""
 
     @property
     def kernels(self) -> tuple[int, ...]:

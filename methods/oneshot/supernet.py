@@ -1,7 +1,8 @@
 """The supernet: every operation on every edge, weighted by its probability, in a layout that computes each thing once.
 
-From each node one ReLU, one convolution for all edges with the same kernel size, one batch normalisation and one
-pooling leave. What has a probability of exactly zero is not computed: it would add nothing, and its gradient is zero.
+At each node all edges share one ReLU, one convolution per kernel size and one batch normalisation each, and every
+operation without parameters is computed once. What has a probability of exactly zero is not computed: it would add
+nothing, and its gradient is zero.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, batch_norm, conv2d, relu
+from torch.nn.functional import adaptive_avg_pool2d, batch_norm, conv2d, relu
 
-from nasbench.benchmarks.spaces.cells.network import ConvNorm, Reduction
+from nasbench.benchmarks.spaces.cells.network import Alike, ConvNorm, Reduction
+from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO, sized
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
-from nasbench.benchmarks.spaces.published.nasbench201 import EDGES
 from nasbench.methods.oneshot.distributions import Probabilities
 
-_SKIP, _POINTWISE, _SPATIAL, _POOL = range(1, len(OPERATIONS))
-"""Columns of the probabilities; nothing is done for the first, `none`."""
+_POINTWISE = sized(SPATIAL, 1)
 _LEAVING = [[k for k, (source, _) in enumerate(EDGES) if source == node] for node in range(3)]
 """The edges that leave each node."""
 
@@ -32,6 +32,7 @@ class Supernet(nn.Module):
         kernel: the size of the spatial convolution, until `grow`.
         exact_skip: whether what has a probability of zero is left out; outputs and gradients are the same.
         shared: kernel sizes share one tensor: the small ones are its centre, and the mixture is one convolution.
+        operations: what there is to choose from on an edge, in the order of the columns of the probabilities.
     """
 
     def __init__(
@@ -43,12 +44,13 @@ class Supernet(nn.Module):
         kernel: int = 3,
         exact_skip: bool = True,
         shared: bool = False,
+        operations: Sequence[str] = OPERATIONS,
     ) -> None:
         super().__init__()
-        self.exact_skip, self._shared = exact_skip, shared
+        self.exact_skip, self._shared, self._operations = exact_skip, shared, tuple(operations)
         widths = [filters << stage for stage in range(3)]
         self.stem = ConvNorm(channels, filters, 3)
-        self._cells = [[MixedCell(width, kernel) for _ in range(depth)] for width in widths]
+        self._cells = [[MixedCell(width, kernel, operations) for _ in range(depth)] for width in widths]
         self._halvings = [Reduction(width, 2 * width) for width in widths[:-1]]
         self.cells = nn.ModuleList(cell for stage in self._cells for cell in stage)
         self.reductions = nn.ModuleList(self._halvings)
@@ -61,7 +63,7 @@ class Supernet(nn.Module):
         for number, cells in enumerate(self._cells):
             if number:
                 x = self._halvings[number - 1](x)
-            mixed = MixedEdges(probabilities, number, self.exact_skip)
+            mixed = MixedEdges(probabilities, number, self.exact_skip, self._operations)
             depths = None if probabilities.depths is None else probabilities.depths[number]
             x = self._stage(cells, x, mixed, depths)
         scores: Tensor = self.classifier(adaptive_avg_pool2d(relu(self.norm(x)), 1).flatten(1))
@@ -98,14 +100,15 @@ class Supernet(nn.Module):
 class MixedEdges:
     """The probabilities on the edges of a stage's cell, and which of them count."""
 
-    def __init__(self, probabilities: Probabilities, stage: int, exact_skip: bool) -> None:
+    def __init__(self, probabilities: Probabilities, stage: int, exact_skip: bool, operations: Sequence[str]) -> None:
         rows = slice(6 * stage, 6 * stage + 6)
         self.operations = probabilities.operations[rows]
         self.kernels = None if probabilities.kernels is None else probabilities.kernels[rows]
         self._shares = [row.unbind() for row in self.operations.unbind()]
         self._sized = None
         if self.kernels is not None:
-            self._sized = [row.unbind() for row in (self.operations[:, _SPATIAL, None] * self.kernels).unbind()]
+            spatial = operations.index(SPATIAL)
+            self._sized = [row.unbind() for row in (self.operations[:, spatial, None] * self.kernels).unbind()]
         self._counts = (self.operations.detach() > 0).tolist()
         self._sizes = None if self.kernels is None else (self.kernels.detach() > 0).tolist()
         self._exact_skip = exact_skip
@@ -125,16 +128,20 @@ class MixedEdges:
 
 
 class MixedCell(nn.Module):
-    """A NAS-Bench-201 cell with everything on every edge, normalised by the statistics of the batch."""
+    """A NAS-Bench-201 cell with every operation on every edge, normalised by the statistics of the batch."""
 
-    def __init__(self, width: int, kernel: int) -> None:
+    def __init__(self, width: int, kernel: int, operations: Sequence[str]) -> None:
         super().__init__()
         self._width = width
+        self._columns = {name: column for column, name in enumerate(operations) if name != ZERO}
         self._masks: Tensor | None = None
         self._pointwise = [self._convolution(node, 1) for node in range(3)]
         self._spatial = [[self._convolution(node, kernel)] for node in range(3)]
         self.pointwise = nn.ModuleList(self._pointwise)
         self.spatial = nn.ModuleList(sizes[0] for sizes in self._spatial)
+        names = [name for name in self._columns if name not in (_POINTWISE, SPATIAL)]
+        self._others = [{name: Alike(name, width, len(edges)) for name in names} for edges in _LEAVING]
+        self.others = nn.ModuleList(module for modules in self._others for module in modules.values())
 
     def forward(self, x: Tensor, mixed: MixedEdges) -> Tensor:
         nodes: list[Tensor | None] = [x, None, None, None]
@@ -165,7 +172,7 @@ class MixedCell(nn.Module):
         return new
 
     def share(self, kernels: Sequence[int]) -> None:
-        """From now on the mixture of sizes is one convolution, whose outer weights count as often as they are there."""
+        """Makes the mixture of kernel sizes one convolution; its outer weights count only in sizes that have them."""
         largest = self._spatial[0][0].weight
         side = torch.arange(largest.shape[-1], device=largest.device)
         centre = (side - largest.shape[-1] // 2).abs()
@@ -175,35 +182,35 @@ class MixedCell(nn.Module):
     def _brought(self, node: int, value: Tensor, mixed: MixedEdges) -> Iterator[tuple[int, Tensor]]:
         """What the edges that leave a node bring: (edge, weighted output)."""
         sizes: list[int | None] = [None] if self._masks is not None else [*range(len(self._spatial[node]))]
-        jobs: list[tuple[nn.Conv2d, list[int], int, int | None]] = [
-            (self._pointwise[node], mixed.having(node, _POINTWISE), _POINTWISE, None)
-        ]
-        jobs += [(self._spatial[node][size or 0], mixed.having(node, _SPATIAL, size), _SPATIAL, size) for size in sizes]
+        jobs: list[tuple[nn.Conv2d, list[int], int, int | None]] = []
+        spatial = self._columns.get(SPATIAL)
+        if (pointwise := self._columns.get(_POINTWISE)) is not None:
+            jobs.append((self._pointwise[node], mixed.having(node, pointwise), pointwise, None))
+        if spatial is not None:
+            jobs += [(self._spatial[node][s or 0], mixed.having(node, spatial, s), spatial, s) for s in sizes]
         positive = relu(value) if any(edges for _, edges, _, _ in jobs) else value
         for convolution, edges, operation, size in jobs:
             if not edges:
                 continue
-            masks = self._masks if operation == _SPATIAL else None
+            masks = self._masks if operation == spatial else None
             weight = self._weight(node, convolution, edges, mixed if masks is not None else None)
             brought = conv2d(positive, weight, padding=weight.shape[-1] // 2)
             # What normalised channels are multiplied with is their share: the same as multiplying afterwards.
             shares = torch.stack([mixed.share(k, operation, size) for k in edges]).repeat_interleave(self._width)
             parts = batch_norm(brought, None, None, shares.to(brought), training=True).chunk(len(edges), 1)
             yield from zip(edges, parts, strict=True)
-        for k in mixed.having(node, _SKIP):
-            yield k, mixed.share(k, _SKIP) * value
-        pooling = mixed.having(node, _POOL)
-        if pooling:
-            pooled = avg_pool2d(value, 3, 1, 1, count_include_pad=False)
-            for k in pooling:
-                yield k, mixed.share(k, _POOL) * pooled
+        for name, module in self._others[node].items():
+            edges = mixed.having(node, self._columns[name])
+            places = [_LEAVING[node].index(k) for k in edges]
+            for k, part in zip(edges, module.some(value, places), strict=True):
+                yield k, mixed.share(k, self._columns[name]) * part
 
     def _convolution(self, node: int, kernel: int) -> nn.Conv2d:
         width = self._width
         return nn.Conv2d(width, width * len(_LEAVING[node]), kernel, padding=kernel // 2, bias=False)
 
     def _weight(self, node: int, convolution: nn.Conv2d, edges: list[int], mixed: MixedEdges | None) -> Tensor:
-        """Of a convolution for some of the edges that leave a node; masked where kernel sizes share one tensor."""
+        """The convolution's weight for some of the edges that leave a node; masked if sizes share one tensor."""
         if edges == _LEAVING[node] and mixed is None:
             return convolution.weight
         parts = convolution.weight.chunk(len(_LEAVING[node]))

@@ -164,6 +164,8 @@ def _write(benchmark: Benchmark, flat: Flat, records: list[Record], out: Path) -
         "repetition": "repetition",
         "missing": "infeasible",  # what was not drawn, or cannot be trained
     }
+    if benchmark.space.table_kind:
+        facts["space"] = benchmark.space.table_kind
     lines = _lines(facts)
     for h in flat.hyperparameters:
         assert not isinstance(h, Float | Integer)

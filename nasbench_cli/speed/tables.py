@@ -26,7 +26,7 @@ from nasbench.benchmarks.spaces.graphs.pool import convolutional
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.published.figures import figure_4
+from nasbench.benchmarks.spaces.published.example import figure_4
 from nasbench.cli.engine.executors import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.layout import table

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from examples import language_figures as figures
 from nasbench.benchmarks.spaces import ForeignConfiguration
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import Part, ProgramError, real
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.published import figures
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
@@ -97,8 +97,8 @@ def test_every_architecture_is_drawn_with_its_probability(write: Callable[[], Pa
 
 def test_a_fresh_process_replays_the_same_network() -> None:
     code = (
-        "import json, sys; from benchmarks.architectures import nasnet, figures;"
-        "from benchmarks.space.language.program import Program;"
+        "import json, sys; from nasbench.benchmarks.spaces.published import nasnet;"
+        "from nasbench.benchmarks.spaces.language.program import Program;"
         "p = Program(nasnet.nasnet); c = p.from_values(json.loads(sys.argv[1]));"
         "print(p.graph(c).hash, [n for n, _ in c])"
     )

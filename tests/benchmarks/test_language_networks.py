@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from examples import language_figures as figures
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import Basic, Part, ProgramError
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.published import figures
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from examples import language_figures as figures
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,
@@ -25,7 +26,6 @@ from nasbench.benchmarks.spaces.language.combinators import (
 from nasbench.benchmarks.spaces.language.graph import Basic, D, Dependent, Part, ProgramError, constant
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.language.traversal import ordered_hyperparameters, ordered_modules
-from nasbench.benchmarks.spaces.published import figures
 from tests.benchmarks.written import op
 
 # Algorithms

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from examples import language_figures as figures
 from nasbench.benchmarks.spaces import Hashed
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,
@@ -19,7 +20,6 @@ from nasbench.benchmarks.spaces.language.combinators import (
 )
 from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.published import figures
 from nasbench.benchmarks.spaces.published.cells import cells
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import is_valid, nasbench101

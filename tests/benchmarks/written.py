@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from examples import language_figures as figures
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,
     siso_optional,
@@ -13,7 +14,6 @@ from nasbench.benchmarks.spaces.language.combinators import (
     substitution,
 )
 from nasbench.benchmarks.spaces.language.graph import Basic, D, Part
-from nasbench.benchmarks.spaces.published import figures
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101

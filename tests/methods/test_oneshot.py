@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 from torch.nn.functional import cross_entropy  # noqa: E402
 
-from nasbench.benchmarks.spaces.cells import CONVOLUTIONS, Stage, dead_stages, parameters_paper  # noqa: E402
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import Cell, CellNetwork  # noqa: E402
+from nasbench.benchmarks.spaces.cells.operations import EDGES, named  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS  # noqa: E402
-from nasbench.benchmarks.spaces.published.nasbench201 import EDGES  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.methods.oneshot import bilevel  # noqa: E402
@@ -80,7 +80,7 @@ def one_hot(chosen: Sequence[Stage]) -> Probabilities:
     for number, stage in enumerate(chosen):
         depths[number, stage.depth - 1] = 1
         for edge, operation in enumerate(stage.operations):
-            row, kernel = 6 * number + edge, CONVOLUTIONS.get(operation, 1)
+            row, kernel = 6 * number + edge, named(operation).kernel
             operations[row, OPERATIONS.index("nor_conv" if kernel > 1 else operation)] = 1
             if kernel > 1:
                 kernels[row] = torch.tensor([float(kernel == k) for k in (7, 5, 3)])
@@ -91,7 +91,7 @@ def copied_into(cell: Cell, mixed: MixedCell) -> None:
     """Puts the supernet's convolutions into a cell that has some of them."""
     for name, into in cell.convolutions.items():
         node, operation = name.split("-")
-        kernel = CONVOLUTIONS[operation]
+        kernel = named(operation).kernel
         source = int(node)
         whole = mixed._pointwise[source] if kernel == 1 else mixed._spatial[source][(7, 5, 3).index(kernel)]
         leaving = [target for _, target in EDGES if _ == source]
@@ -408,6 +408,6 @@ class TestFirstOrder:
 
     def test_milenas_is_the_sum_of_two_gradients(self) -> None:
         own, here, train, val = weights(), logits(), batch(1), batch(2)
-        found = Milenas(own, loss, loss, share=0.5).gradient(here, train, val)[0]
-        both = loss(own.network, here, train) + 0.5 * loss(own.network, here, val)
+        found = Milenas(own, loss, loss).gradient(here, train, val)[0]
+        both = loss(own.network, here, train) + loss(own.network, here, val)
         assert torch.allclose(found, torch.autograd.grad(both, here.operations)[0])

@@ -15,7 +15,7 @@ pytest.importorskip("sklearn")
 from nasbench.benchmarks.base import Bound  # noqa: E402
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark  # noqa: E402
 from nasbench.benchmarks.images.digits import read  # noqa: E402
-from nasbench.benchmarks.spaces.cells import choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
+from nasbench.benchmarks.spaces.cells import Stage, choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
@@ -357,4 +357,4 @@ class TestMethods:
         assert "\n" not in str(error.value)
 
 
-SMALLEST = choices_of([stage._replace(depth=1) for stage in stages_of({f"Op{k}": "skip_connect" for k in range(6)})])
+SMALLEST = choices_of([Stage(("skip_connect",) * 6, 1)] * 3)

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from examples import language_figures as figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hashed, Integer, ParameterSpace
 from nasbench.benchmarks.spaces.language.combinators import siso_optional, siso_sequential
 from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
 from nasbench.benchmarks.spaces.language.layers import conv2d, dropout
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.benchmarks.spaces.published import figures
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem
 from nasbench.methods.mcts import Mcts, Node
 from nasbench.methods.smbo import Ridge, Smbo

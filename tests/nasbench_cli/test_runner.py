@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, Hashed, Space
+from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.tabular.embedded import open_embedded
-from nasbench.benchmarks.tabular.spaces import CellGrid
 from nasbench.cli.engine import runner, workers
 from nasbench.cli.engine.block import _schedule, run_block
 from nasbench.cli.engine.plan import Grid, Protocol, expand

@@ -1,14 +1,21 @@
 """Networks of NAS-Bench-201 cells (ZO-DARTS++, section III): what lives of them, how large they are, and themselves."""
 
 from nasbench.benchmarks.spaces.cells.size import Size, parameters_paper, size
-from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, Stage, choices_of, dead_stages, pruned, stages_of
+from nasbench.benchmarks.spaces.cells.stages import (
+    Stage,
+    choices_of,
+    dead_stages,
+    equal_stages,
+    pruned,
+    stages_of,
+)
 
 __all__ = [
-    "CONVOLUTIONS",
     "Size",
     "Stage",
     "choices_of",
     "dead_stages",
+    "equal_stages",
     "parameters_paper",
     "pruned",
     "size",

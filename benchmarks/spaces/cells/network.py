@@ -1,7 +1,8 @@
 """Networks of cells in a layout that computes less often: the same function, fewer and larger operations.
 
-From each node one ReLU, one convolution and one batch normalisation for all edges with the same kernel size, and one
-pooling leave, and what they give is split among the edges. Edges on no path from input to output are not there.
+At each node the edges with the same kernel size share one ReLU, one convolution and one batch normalisation, whose
+output is split among them; an operation without parameters is computed once for all its edges. Edges that lie on no
+path from the input to the output are not built.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, relu
 
-from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, LAST_NODE, Stage, pruned
-from nasbench.benchmarks.spaces.published.nasbench201 import EDGES
+from nasbench.benchmarks.spaces.cells.operations import EDGES, LAST_NODE, ZERO, named
+from nasbench.benchmarks.spaces.cells.stages import Stage, pruned
 
 
 class CellNetwork(nn.Module):
@@ -46,19 +47,27 @@ class Cell(nn.Module):
     def __init__(self, operations: Sequence[str], width: int) -> None:
         super().__init__()
         alive = pruned(operations)
-        if set(alive) == {"none"}:
+        if set(alive) == {ZERO}:
             raise ValueError(f"no path leads through the cell {'|'.join(operations)}")
         self.leaving: list[dict[str, list[int]]] = [{} for _ in range(LAST_NODE)]
         """For each node, operation → the nodes that it brings something to."""
         for (source, target), operation in zip(EDGES, alive, strict=True):
-            if operation != "none":
+            if operation != ZERO:
                 self.leaving[source].setdefault(operation, []).append(target)
         self.convolutions = nn.ModuleDict(
             {
-                f"{node}-{operation}": ConvNorm(width, width * len(targets), CONVOLUTIONS[operation])
+                f"{node}-{operation}": ConvNorm(width, width * len(targets), named(operation).kernel)
                 for node, leaving in enumerate(self.leaving)
                 for operation, targets in leaving.items()
-                if operation in CONVOLUTIONS
+                if named(operation).kernel
+            }
+        )
+        self.others = nn.ModuleDict(
+            {
+                f"{node}-{operation}": Alike(operation, width, len(targets))
+                for node, leaving in enumerate(self.leaving)
+                for operation, targets in leaving.items()
+                if not named(operation).kernel
             }
         )
 
@@ -68,14 +77,14 @@ class Cell(nn.Module):
             value = nodes[node]
             if value is None:
                 continue
-            positive = relu(value) if any(operation in CONVOLUTIONS for operation in leaving) else value
+            keys = {operation: f"{node}-{operation}" for operation in leaving}
+            positive = relu(value) if any(key in self.convolutions for key in keys.values()) else value
             for operation, targets in leaving.items():
-                if operation in CONVOLUTIONS:
-                    brought = self.convolutions[f"{node}-{operation}"](positive).chunk(len(targets), 1)
-                elif operation == "skip_connect":
-                    brought = (value,) * len(targets)
+                key = keys[operation]
+                if key in self.convolutions:
+                    brought = self.convolutions[key](positive).chunk(len(targets), 1)
                 else:
-                    brought = (avg_pool2d(value, 3, 1, 1, count_include_pad=False),) * len(targets)
+                    brought = self.others[key](value)
                 for target, part in zip(targets, brought, strict=True):
                     before = nodes[target]
                     nodes[target] = part if before is None else before + part
@@ -84,8 +93,27 @@ class Cell(nn.Module):
         return end
 
 
+class Alike(nn.Module):
+    """One operation on several edges that leave the same node; returns what each of them brings."""
+
+    def __init__(self, operation: str, width: int, edges: int) -> None:
+        super().__init__()
+        made = named(operation)
+        self.each = nn.ModuleList(made.module(width) for _ in range(edges if made.parameters(width) else 1))
+        self._edges = edges
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return self.some(x, range(self._edges))
+
+    def some(self, x: Tensor, edges: Sequence[int]) -> list[Tensor]:
+        """What some of the edges bring, by their number among the edges that leave the node."""
+        if len(self.each) == 1 and edges:
+            return [self.each[0](x)] * len(edges)
+        return [self.each[edge](x) for edge in edges]
+
+
 class Reduction(nn.Module):
-    """Half the size, twice the channels: two convolutions, beside a pooling and a pointwise one."""
+    """Halves the image and doubles the channels: two convolutions, added to a pooling and a pointwise convolution."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells.stages import Stage
+from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +36,7 @@ class TrainingImages(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """Where the images are."""
+        """The device that holds the images."""
 
     @property
     def labels(self) -> Mapping[str, Tensor]:
@@ -78,3 +79,5 @@ class Searchable:
     """Loads the images. A search uses their training split alone."""
     configuration: Callable[[Sequence[Stage]], Configuration]
     """Turns a network of cells into a configuration of the space."""
+    operations: tuple[str, ...] = OPERATIONS
+    """Names of the operations to choose from on an edge (`cells.operations`), or `nor_conv`."""

@@ -1,19 +1,21 @@
-"""How large a network of cells is, known from its stages alone."""
+"""The size of a network of cells, computed from its stages alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nasbench.benchmarks.spaces.cells.stages import CONVOLUTIONS, Stage, pruned
+from nasbench.benchmarks.spaces.cells.operations import named
+from nasbench.benchmarks.spaces.cells.stages import Stage, pruned
 
 
 class Size(NamedTuple):
-    """What a network needs, known before training."""
+    """The size of a network, known before training."""
 
     parameters: int
+    """Number of parameters."""
     flops: int
-    """Of convolutions and linear layers, for one image; a multiplication with its addition counts as two."""
+    """Operations of convolutions and linear layers for one image; a multiplication with its addition counts as two."""
 
 
 def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], classes: int) -> Size:
@@ -21,7 +23,8 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
 
     Args:
         filters: channels of the first stage; they double, and the sides of the image halve, from stage to stage.
-        shape: of an image: channels, height, width.
+        shape: shape of an image: channels, height and width in pixels.
+        classes: number of scores that the network gives.
     """
     parameters, multiplications = 0, 0
 
@@ -39,18 +42,17 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
             convolution(3, c // 2, c, height * width)
             convolution(3, c, c, height * width)
             convolution(1, c // 2, c, height * width, norm=False)
-        for operation in pruned(stage.operations):
-            if operation in CONVOLUTIONS:
-                for _ in range(stage.depth):
-                    convolution(CONVOLUTIONS[operation], c, c, height * width)
+        for operation in map(named, pruned(stage.operations)):
+            parameters += stage.depth * operation.parameters(c)
+            multiplications += stage.depth * operation.multiplications(c) * height * width
     last = filters << (len(stages) - 1)
     return Size(parameters + 2 * last + (last + 1) * classes, 2 * (multiplications + last * classes))
 
 
 def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int:
-    """What the authors' scripts count: convolutions in cells have a bias and no other parameters, images one channel.
+    """Parameters of the pruned network as the authors' scripts count them (ZO-DARTS++, equation 17 and table IV).
 
-    Of the pruned network (ZO-DARTS++, equation 17 and table IV).
+    There convolutions in cells have a bias and no normalisation, and images have one channel.
     """
     c = filters
     fixed = 9 * c + 2 * c + 8 * c + 4 * c * classes + classes
@@ -60,6 +62,5 @@ def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int
     cells = 0
     for number, stage in enumerate(stages):
         c = filters << number
-        kernels = [CONVOLUTIONS[o] for o in pruned(stage.operations) if o in CONVOLUTIONS]
-        cells += stage.depth * sum((k**2 * c + 1) * c for k in kernels)
+        cells += stage.depth * sum(named(o).counted(c, paper=True) for o in pruned(stage.operations))
     return fixed + cells

@@ -1,4 +1,4 @@
-"""How large networks of a free space may be."""
+"""Bounds on the size of the networks of a free space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 @dataclass(frozen=True)
 class Bounds:
-    """Those of the authors' demonstrations (NASBOT); each is (least, most)."""
+    """Bounds on a network, each as (least, most); the defaults are those of the authors' demonstrations (NASBOT)."""
 
     layers: tuple[int, int] = (5, 60)
     edges: tuple[int, int] = (0, 200)
@@ -19,7 +19,7 @@ class Bounds:
     children: tuple[int, int] = (0, 55)
     units: tuple[int, int] = (8, 1024)
     weights: tuple[float, float] = (0, math.inf)
-    """Of all layers: what comes in times units."""
+    """Incoming channels times units, summed over all layers (`LayerGraph.weights`)."""
 
     def check(self, graph: LayerGraph) -> None:
         """Raises UsageError with the bound that a network breaks."""

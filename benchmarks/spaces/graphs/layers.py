@@ -17,21 +17,21 @@ class LayerGraph:
     edges: frozenset[tuple[int, int]]
     """(from, to), by position."""
     strides: tuple[int | None, ...] = ()
-    """Of convolutions; empty where nothing is known of them."""
+    """Stride of each layer, None for a layer that is no convolution; empty if no stride is known."""
     kind: str = "cnn"
     """Which networks it can be compared with: cnn, mlp-reg, mlp-class, cell, program."""
     channels: int = 1
-    """Of the input."""
+    """Number of channels of the input."""
     summed: bool = False
     """Whether what several edges bring to a layer is added up; else it is concatenated."""
 
     def stride(self, layer: int) -> int:
-        """Of a layer: 1 where it has none, or nothing is known of it."""
+        """Stride of a layer; 1 where it has none, or none is known."""
         return (self.strides[layer] if self.strides else None) or 1
 
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
-        """Of each layer, ascending."""
+        """The layers that each layer takes its input from, in ascending order."""
         found: list[list[int]] = [[] for _ in self.labels]
         for source, target in sorted(self.edges):
             found[target].append(source)
@@ -51,5 +51,5 @@ class LayerGraph:
 
     @cached_property
     def weights(self) -> int:
-        """Of all layers together: what arrives times units."""
+        """Approximate number of weights: incoming channels times units, summed over all layers."""
         return sum(i * u for i, u in zip(self.incoming, self.units, strict=True) if u is not None)

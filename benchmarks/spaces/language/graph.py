@@ -19,7 +19,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
 
 Value: TypeAlias = Any
-"""Of a hyper-parameter: JSON-able."""
+"""A value of a hyper-parameter: anything that JSON can hold."""
 
 
 class ProgramError(UsageError):

@@ -120,7 +120,7 @@ class ProgramWalk:
 
     @property
     def options(self) -> int:
-        """How many values the next choice has; 0 where all is decided. Raises ProgramError for a real number."""
+        """Number of values of the next choice; 0 if no choice is left. Raises ProgramError for a real number."""
         due = self._step.order[self._position :]
         return len(due[0].values) if due else 0
 
@@ -131,7 +131,7 @@ class ProgramWalk:
 
 
 def _until_a_substitution(due: list[Independent], waiting: list[Substitution], done: frozenset[Independent]) -> int:
-    """How many choices are due until one of the waiting modules knows all it waits for."""
+    """Number of choices that are due until one of the waiting modules knows everything it waits for."""
     missing = [{h for h in m.roots if h not in done} for m in waiting]
     for number, h in enumerate(due, 1):
         for roots in missing:

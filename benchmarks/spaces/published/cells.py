@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, conv_norm, named
+from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import siso_sequential, substitution
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part, ordinal
-from nasbench.benchmarks.spaces.published.nasbench201 import EDGES, cell, operation, skeleton
+from nasbench.benchmarks.spaces.published.nasbench201 import cell, skeleton
 
-OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
-"""On an edge; `nor_conv` is the convolution whose kernel size is chosen too."""
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", SPATIAL, "avg_pool_3x3")
+"""Operations to choose from on an edge; `nor_conv` is the convolution whose kernel size is chosen too."""
 KERNELS = (3, 5, 7)
 DEPTHS = (1, 2, 3)
 
 
-def cells(filters: int = 16, classes: int = 10) -> Part:
+def cells(filters: int = 16, classes: int = 10, operations: Sequence[str] = OPERATIONS) -> Part:
     """Seven choices on each of 18 edges and three depths: 7^18 × 3^3 = 4.397e16 architectures.
 
     A stage repeats one NAS-Bench-201 cell one to three times. Where an edge has the spatial convolution, its kernel
     size is chosen as well.
+
+    Args:
+        filters: channels of the first stage.
+        classes: scores that a network gives.
+        operations: names of the operations to choose from (`cells.operations`), or `nor_conv`.
     """
-    return skeleton(_stage, filters, classes)
+    return skeleton(lambda number, width: _stage(number, width, operations), filters, classes)
 
 
-def _stage(number: int, filters: int) -> Part:
-    which = [D(OPERATIONS, name=f"stage{number}-op{k}") for k in range(len(EDGES))]
+def _stage(number: int, filters: int, operations: Sequence[str]) -> Part:
+    which = [D(tuple(operations), name=f"stage{number}-op{k}") for k in range(len(EDGES))]
     kernels = [ordinal(KERNELS, name=f"stage{number}-kernel{k}") for k in range(len(EDGES))]
 
     def repeated(values: dict[str, int]) -> Part:
@@ -38,4 +45,10 @@ def _cell(which: Sequence[AnyHyperparameter], kernels: Sequence[AnyHyperparamete
 
 
 def _edge(filters: int, which: AnyHyperparameter, kernel: AnyHyperparameter) -> Part:
-    return substitution("operation", lambda values: operation(values["which"], filters, kernel), {"which": which})
+    return substitution("operation", lambda values: _operation(values["which"], filters, kernel), {"which": which})
+
+
+def _operation(name: str, filters: int, kernel: AnyHyperparameter) -> Part:
+    if name == SPATIAL:
+        return siso_sequential([layers.relu(), conv_norm(filters, kernel)])
+    return named(name).part(filters)

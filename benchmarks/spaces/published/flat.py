@@ -10,7 +10,7 @@ OPERATIONS = ("identity", "conv1x1", "depthwise3x3", "separable3x3", "max_pool3x
 
 
 def flat(nodes: int = 5, cells: int = 3, filters: int = 16, classes: int = 10) -> Part:
-    """Cells of so many nodes, all with the same operations: 7^(nodes (nodes - 1) / 2) architectures (7^10 by default).
+    """Cells of `nodes` nodes, all with the same operations: 7^(nodes (nodes - 1) / 2) architectures (7^10 by default).
 
     The paper has 11 nodes, and merges a node's inputs by concatenation and a 1x1 convolution; here they are added.
     Filters double and images halve between cells.

@@ -10,7 +10,7 @@ from nasbench.benchmarks.spaces.language.graph import D, Output, Part, Value
 
 
 def genetic(nodes: Sequence[int] = (3, 4, 5), filters: Sequence[int] = (16, 32, 64), classes: int = 10) -> Part:
-    """Stages with so many nodes, a pooling after each: 2^(3 + 6 + 10) = 524,288 architectures by default.
+    """Stages with given numbers of nodes, a pooling after each: 2^(3 + 6 + 10) = 524,288 architectures by default.
 
     In a stage a bit says whether a node takes an earlier one. Nodes that take none take the stage's first convolution;
     what nobody takes goes into its last. A node without any bit set does not exist.

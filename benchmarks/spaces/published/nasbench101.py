@@ -10,11 +10,11 @@ from nasbench.benchmarks.spaces.language.combinators import identity, siso_seque
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part, Value
 
 MOST_EDGES = 9
-"""Of a cell: more are infeasible before training."""
+"""Largest number of edges of a cell; a cell with more is infeasible before training."""
 
 
 def nasbench101(vertices: int = 7, cells: int = 3, filters: int = 16, classes: int = 10) -> Part:
-    """Cells of so many vertices, the first the input and the last the output, all alike; images halve between them.
+    """Cells of `vertices` vertices, the first the input and the last the output, all alike; images halve between them.
 
     2^21 connections × 3^5 operations, of which `is_valid` keeps those of the benchmark. Unlike there, a vertex that
     takes nothing works on zeros, and inputs are added without 1x1 projections, those of the output (there: side by

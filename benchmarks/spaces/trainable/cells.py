@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from nasbench.benchmarks.spaces.base import Configuration
-from nasbench.benchmarks.spaces.cells import Size, dead_stages, parameters_paper, size, stages_of
+from nasbench.benchmarks.spaces.cells import Size, Stage, dead_stages, equal_stages, parameters_paper, size, stages_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.spaces.published.cells import cells
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, ProgramSpace
@@ -29,32 +31,50 @@ class CellProgram(Program):
 
 
 class CellSpace(ProgramSpace):
-    """Networks of NAS-Bench-201 cells, built without their dead operations, and sized by formula."""
+    """Networks of NAS-Bench-201 cells, built without their dead operations, and sized by formula.
+
+    Args:
+        program: the space of configurations.
+        frame: what the networks are made for.
+        stages: (the choices of a configuration, by name) → its stages.
+    """
 
     pool = 900  # as many as the paper's
 
+    def __init__(
+        self, program: Program, frame: Frame, stages: Callable[[Mapping[str, Value]], tuple[Stage, ...]]
+    ) -> None:
+        super().__init__(program, frame)
+        self._stages = stages
+
+    def stages(self, configuration: Configuration) -> tuple[Stage, ...]:
+        """The stages of the network that a configuration names."""
+        return self._stages(dict(configuration))
+
     def infeasible(self, configuration: Configuration) -> str:
-        dead = dead_stages(stages_of(dict(configuration)))
+        dead = dead_stages(self.stages(configuration))
         return f"no path leads through the cell of stage {dead[0]}" if dead else ""
 
     def size(self, configuration: Configuration) -> Size:
-        return size(stages_of(dict(configuration)), *self.frame)
+        return size(self.stages(configuration), *self.frame)
 
     def parameters_paper(self, configuration: Configuration) -> int:
         """The number of parameters as ZO-DARTS++ counts them."""
-        return parameters_paper(stages_of(dict(configuration)), self.frame.filters, self.frame.classes)
+        return parameters_paper(self.stages(configuration), self.frame.filters, self.frame.classes)
 
     def network(self, configuration: Configuration) -> nn.Module:
         from nasbench.benchmarks.spaces.cells.network import CellNetwork
 
-        return CellNetwork(stages_of(dict(configuration)), self.frame.filters, self.frame.shape[0], self.frame.classes)
+        return CellNetwork(self.stages(configuration), self.frame.filters, self.frame.shape[0], self.frame.classes)
 
 
 @SPACES.register("cells")
 def _cells(frame: Frame) -> CellSpace:
-    return CellSpace(CellProgram(lambda: cells(frame.filters, frame.classes)), frame)
+    return CellSpace(CellProgram(lambda: cells(frame.filters, frame.classes)), frame, stages_of)
 
 
 @SPACES.register("nasbench201")
 def _nasbench201(frame: Frame) -> CellSpace:
-    return CellSpace(Program(lambda: nasbench201(filters=frame.filters, classes=frame.classes)), frame)
+    program = Program(lambda: nasbench201(filters=frame.filters, classes=frame.classes))
+    program.table_kind = CellGrid.table_kind
+    return CellSpace(program, frame, equal_stages)

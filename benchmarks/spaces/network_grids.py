@@ -1,4 +1,4 @@
-"""Grids that are more than a product of values: their configurations are networks, or have one in them."""
+"""Grids that are more than a product of values: their configurations are networks, or contain one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nasbench.benchmarks.spaces import GridSpace
 from nasbench.benchmarks.spaces.base import Configuration, Values
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
+from nasbench.benchmarks.spaces.cells.operations import EDGES, named
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.networks import DECISIONS
+from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice
-from nasbench.benchmarks.spaces.published.nasbench201 import EDGES, OPERATIONS
 
 
 class CellGrid(GridSpace, blockwise=True):
-    """The cells of NAS-Bench-201: an operation on each of six edges."""
+    """The cells of NAS-Bench-201: an operation on each of six edges, in the order of `cells.operations.EDGES`.
+
+    Raises UsageError if there are not six hyper-parameters, or a value is not the name of a cell operation.
+    """
+
+    table_kind = "nasbench201"
+
+    def __init__(self, hyperparameters: Sequence[Choice]) -> None:
+        super().__init__(hyperparameters)
+        if len(hyperparameters) != len(EDGES):
+            raise UsageError(f"a cell has {len(EDGES)} edges, so its grid {len(EDGES)} hyper-parameters")
+        for value in (value for h in hyperparameters for value in h.values):
+            named(str(value))
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The cell as a graph of layers."""
@@ -24,16 +37,16 @@ class CellGrid(GridSpace, blockwise=True):
 
 
 class PerceptronGrid(GridSpace):
-    """A perceptron's layers and how it is trained, side by side: a chain of layers, and scalars beside it."""
+    """Perceptrons with the settings they are trained with: the layers are a chain, the settings scalars beside it."""
 
     kind: str
-    """mlp-reg or mlp-class."""
+    """Kind of the networks: mlp-reg (regression) or mlp-class (classification)."""
     architecture: tuple[str, ...]
-    """The hyper-parameters that the graph shows."""
+    """Names of the hyper-parameters that the graph shows."""
 
     @abstractmethod
     def layers(self, values: Values) -> Sequence[tuple[str, int]]:
-        """Activation and units of each hidden layer."""
+        """Activation and number of units of each hidden layer."""
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The layers as a chain."""
@@ -43,7 +56,7 @@ class PerceptronGrid(GridSpace):
         return LayerGraph(labels, units, frozenset(pairwise(range(len(labels)))), kind=self.kind)
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
-        """All that the graph does not show, each by its place among its values, in [0, 1]."""
+        """Every hyper-parameter that the graph does not show: the place of its value among all, scaled to [0, 1]."""
         own = zip(self.hyperparameters, configuration, self.sizes, strict=True)
         return tuple(choice / max(size - 1, 1) for h, choice, size in own if h.name not in self.architecture)
 
@@ -68,10 +81,15 @@ class EvenGrid(PerceptronGrid, blockwise=True):
         return [("relu", values["width"])] * int(values["depth"])
 
 
-def grid(hyperparameters: Sequence[Choice]) -> GridSpace:
-    """The grid of some hyper-parameters, with the views that its configurations allow."""
-    names = [h.name for h in hyperparameters]
-    are_cells = names == [f"Op{k}" for k in range(len(EDGES))]
-    if are_cells and all(set(h.values) <= set(OPERATIONS) for h in hyperparameters):
-        return CellGrid(hyperparameters)
-    return GridSpace(hyperparameters)
+GRIDS: dict[str, type[GridSpace]] = {"": GridSpace, CellGrid.table_kind: CellGrid}
+"""The kinds of grid that a table's specification may name (`space = "nasbench201"`); without a name a plain one."""
+
+
+def grid(kind: str, hyperparameters: Sequence[Choice]) -> GridSpace:
+    """The grid of some hyper-parameters with the views of its kind.
+
+    Raises UsageError for a kind that there is not, or that has other hyper-parameters.
+    """
+    if kind not in GRIDS:
+        raise unknown("space of a table", kind, filter(None, GRIDS))
+    return GRIDS[kind](hyperparameters)
