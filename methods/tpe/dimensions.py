@@ -181,7 +181,7 @@ def _narrowest(h: Hyperparameter) -> float:
 
 
 def _aitchison_aitken(k: int) -> Array:
-    """Masses [c, x] of choice c around the observed x, shape (k, k + 1); column k holds the prior's, for an absent x."""
+    """Masses [c, x] of choice c around the observed x, shape (k, k + 1); column k is the prior's, for an absent x."""
     masses = np.full((k, k + 1), (1 - _TOP) / (k - 1) if k > 1 else 1.0)
     np.fill_diagonal(masses, _TOP if k > 1 else 1.0)
     masses[:, k] = 1.0 / k

@@ -144,23 +144,22 @@ VALUES = st.sampled_from([0.0, 1.0, 2.0, 3.0, math.nan])
 
 
 @given(
-    st.lists(st.tuples(VALUES, st.booleans(), st.booleans()), min_size=1, max_size=10),
+    st.lists(st.tuples(VALUES, st.booleans()), min_size=1, max_size=10),
     st.sampled_from([-1.0, 1.0, 2.0]),
     st.booleans(),
 )
 def test_a_constraints_split_equals_its_definition(
-    observations: list[tuple[float, bool, bool]], limit: float, oldest: bool
+    observations: list[tuple[float, bool]], limit: float, oldest: bool
 ) -> None:
-    """Among those that are observations of it; where none satisfies it, the smallest value that is not repeated."""
-    values, present, repeated = (list(column) for column in zip(*observations, strict=True))
-    expected = [(GOOD if value <= limit else BAD) if here else OUT for value, here, _ in observations]
+    """Among those that are observations of it; where none satisfies it, the smallest value, or its oldest."""
+    values, present = (list(column) for column in zip(*observations, strict=True))
+    expected = [(GOOD if value <= limit else BAD) if here else OUT for value, here in observations]
     if GOOD not in expected:
-        least = min((v for v, here, _ in observations if here and not math.isnan(v)), default=None)
-        smallest = [j for j, (value, here, _) in enumerate(observations) if here and value == least]
-        for j in smallest:
-            if j == smallest[0] or not (oldest or repeated[j]):
-                expected[j] = GOOD
-    found = split_constraint(np.array(values), limit, np.array(present), np.array(repeated), oldest)
+        least = min((v for v, here in observations if here and not math.isnan(v)), default=None)
+        smallest = [j for j, (value, here) in enumerate(observations) if here and value == least]
+        for j in smallest[:1] if oldest else smallest:
+            expected[j] = GOOD
+    found = split_constraint(np.array(values), limit, np.array(present), oldest)
     assert found.tolist() == expected
 
 
@@ -172,10 +171,6 @@ def test_what_has_no_objective_does_not_change_the_split_of_the_others(
     found = groups([value for value, _ in observations], [ok and not math.isnan(v) for v, ok in observations], needed)
     others = iter(groups([value for value, _ in known], [ok for _, ok in known], needed) if known else [])
     assert found == [OUT if math.isnan(value) else next(others) for value, _ in observations]
-
-
-def test_where_something_satisfies_it_repetitions_count() -> None:
-    assert constraint([3.0, 0.5, 0.5], 1.0, repeated=[2]) == [BAD, GOOD, GOOD]
 
 
 def test_the_rules_for_how_many_are_good() -> None:
