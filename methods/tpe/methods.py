@@ -182,8 +182,8 @@ class CTPE(TPE):
     """c-TPE: the product of relative density ratios, the objective split at feasible observations.
 
     Takes any number of inequality constraints. `knowledge=200` looks up the cheap constraints (model size) of 200
-    random configurations beforehand and adds them to those constraints' observations (knowledge augmentation, appendix C).
-    Without a constraint it is TPE. Pending evaluations and the other options: as for `tpe`.
+    random configurations beforehand and adds them to those constraints' observations (knowledge augmentation,
+    appendix C). Without a constraint it is TPE. Pending evaluations and the other options: as for `tpe`.
     """
 
     version = 2
