@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -13,10 +13,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, GridSpace, Space
+from nasbench.benchmarks.spaces.graphs.canonical import canonical
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
-from nasbench.methods.nasbot.families import FAMILIES
-from nasbench.methods.nasbot.otmann import NUS, Encoded, distance
+from nasbench.methods.nasbot.families import family_of
+from nasbench.methods.nasbot.otmann import NUS, Encoded, Packed, packed, to_all
 
 Array = NDArray[np.float64]
 Acquisition: TypeAlias = Callable[[Array], Array]
@@ -31,18 +32,23 @@ STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
 
 
 class Point(NamedTuple):
-    """A configuration as the kernel sees it: what is equal in both parts is the same candidate."""
+    """A configuration as the kernel sees it."""
 
     network: Encoded
     scalars: tuple[float, ...]
     """What stands beside the network (the view `as_scalars`), each in [0, 1]."""
+    identity: Hashable
+    """Equal for what is the same candidate: the configuration where something may stand beside the network, else the
+    network, whatever the order of its layers."""
 
     @classmethod
     def of(cls, space: Space, configuration: Configuration) -> Point:
         """A configuration of a space that has networks."""
         assert isinstance(space, AsGraph)  # see `Method.needs`
-        scalars = space.as_scalars(configuration) if isinstance(space, AsScalars) else ()
-        return cls(encoded(space.as_graph(configuration)), scalars)
+        network = encoded(space.as_graph(configuration))
+        if not isinstance(space, AsScalars):
+            return cls(network, (), network.graph)
+        return cls(network, space.as_scalars(configuration), configuration)
 
 
 class Candidates(ABC):
@@ -80,25 +86,35 @@ class Listed(Candidates):
 
     def __init__(self, space: GridSpace, allowed: Allowed = lambda _: True) -> None:
         super().__init__()
-        self._networks, members, self._number = _listed(space)
+        self._networks, self._packed, members, self._number = _listed(space)
         kept = [[member for member in own if allowed(member)] for own in members]
         self._penalties = np.where([not own for own in kept], -np.inf, 0.0)
         self._members = [own or every for own, every in zip(kept, members, strict=True)]
         self._asked: list[int] = []
-        self._rows: dict[int, Array] = {}
+        self._distances = np.empty((0, 2 * len(NUS), len(members)))
+        """Of each that was asked for to all networks; there is room for more of these."""
 
     def add(self, configuration: Configuration) -> None:
-        self._asked.append(self._number[configuration])
+        number, count = self._number[configuration], len(self._asked)
+        if count == len(self._distances):
+            self._distances = np.concatenate([self._distances, np.empty((32, *self._distances.shape[1:]))])
+        known = self._asked.index(number) if number in self._asked else None
+        self._distances[count] = self._row(number) if known is None else self._distances[known]
+        self._asked.append(number)
 
     def between(self) -> Array:
-        return np.stack([self._row(number)[:, self._asked] for number in self._asked], axis=-1)
+        return self._to_asked[:, self._asked]
 
     def random(self, rng: Generator) -> Configuration:
         return self._chosen(np.zeros(len(self._members)), rng)
 
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
-        distances = np.stack([self._row(number) for number in self._asked], axis=-1)
-        return self._chosen(acquisition(distances), rng)
+        return self._chosen(acquisition(self._to_asked), rng)
+
+    @property
+    def _to_asked(self) -> Array:
+        """Shape (measures, networks, asked)."""
+        return self._distances[: len(self._asked)].transpose(1, 2, 0)
 
     def _chosen(self, values: Array, rng: Generator) -> Configuration:
         """Of those with the largest value that have not been asked for, any; of the same graph, any."""
@@ -109,10 +125,7 @@ class Listed(Candidates):
 
     def _row(self, number: int) -> Array:
         """Distances of all networks to one, shape (measures, networks)."""
-        if number not in self._rows:
-            found = [np.concatenate(distance(network, self._networks[number])) for network in self._networks]
-            self._rows[number] = np.array(found).T
-        return self._rows[number]
+        return to_all(self._networks[number], self._packed).reshape(2 * len(NUS), -1)
 
 
 class Evolved(Candidates):
@@ -123,6 +136,8 @@ class Evolved(Candidates):
         self._space, self._allowed, self._begins = space, allowed, begins
         self._asked: list[Configuration] = []
         self._points: list[Point] = []
+        self._packed: Packed | None = None
+        """The networks of all that was asked for."""
         self._rows: list[Array] = []
         """Of each that was asked for its distances to those before it."""
         self.scalars = len(Point.of(space, space.sample(np.random.default_rng(0))).scalars)
@@ -132,6 +147,7 @@ class Evolved(Candidates):
         self._rows.append(self._to_asked([own])[:, 0])
         self._asked.append(configuration)
         self._points.append(own)
+        self._packed = None
 
     def between(self) -> Array:
         count = len(self._rows)
@@ -141,10 +157,10 @@ class Evolved(Candidates):
         return found
 
     def random(self, rng: Generator) -> Configuration:
-        seen, found = set(self._points), None
+        seen, found = {point.identity for point in self._points}, None
         for _ in range(_MOST_DRAWS):
             found = mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
-            if self._allowed(found) and Point.of(self._space, found) not in seen:
+            if self._allowed(found) and Point.of(self._space, found).identity not in seen:
                 break
         return found
 
@@ -154,8 +170,8 @@ class Evolved(Candidates):
         known = self._asked[: self._begins]
         first = len(known)
         values = self._valued(self.between()[:, :first], known, acquisition)
-        fresh: dict[Point, tuple[Configuration, float]] = {}
-        seen = set(self._points)
+        fresh: dict[Hashable, tuple[Configuration, float]] = {}
+        seen = {point.identity for point in self._points}
         while (left := budget + first - len(known)) > 0:
             mutants = [mutant(self._space, known[i], rng, self.made) for i in parents(values, min(brood, left), rng)]
             points = [Point.of(self._space, m) for m in mutants]
@@ -163,8 +179,8 @@ class Evolved(Candidates):
             known += mutants
             values = np.append(values, found)
             for point, configuration, value in zip(points, mutants, found.tolist(), strict=True):
-                fresh.setdefault(point, (configuration, value))
-        new = [pair for point, pair in fresh.items() if point not in seen] or list(fresh.values())
+                fresh.setdefault(point.identity, (configuration, value))
+        new = [pair for identity, pair in fresh.items() if identity not in seen] or list(fresh.values())
         new = [pair for pair in new if self._allowed(pair[0])] or new
         return new[_largest(np.array([value for _, value in new]), rng)][0]
 
@@ -174,13 +190,22 @@ class Evolved(Candidates):
         return found
 
     def _to_asked(self, points: Sequence[Point]) -> Array:
-        found = np.zeros((2 * len(NUS) + self.scalars, len(points), len(self._points)))
-        for i, one in enumerate(points):
-            for j, other in enumerate(self._points):
-                found[: 2 * len(NUS), i, j] = _distance(one.network, other.network)
+        """Shape (measures, points, asked)."""
+        measures = 2 * len(NUS)
+        found = np.zeros((measures + self.scalars, len(points), len(self._points)))
+        if not self._points:
+            return found
+        if self._packed is None:
+            self._packed = packed([point.network for point in self._points])
+        rows: dict[LayerGraph, Array] = {}  # with scalars beside them the same networks meet again and again
+        for i, point in enumerate(points):
+            row = rows.get(point.network.graph)
+            if row is None:
+                row = rows[point.network.graph] = to_all(point.network, self._packed).reshape(measures, -1)
+            found[:measures, i] = row
         for k in range(self.scalars):
             own, asked = (np.array([p.scalars[k] for p in group]) for group in (points, self._points))
-            found[2 * len(NUS) + k] = (own[:, None] - asked) ** 2
+            found[measures + k] = (own[:, None] - asked) ** 2
         return found
 
 
@@ -199,14 +224,13 @@ def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int |
 
 @lru_cache(maxsize=1 << 14)
 def encoded(graph: LayerGraph) -> Encoded:
-    """A network as OTMANN compares it with others of its kind."""
-    return Encoded(graph, FAMILIES[graph.kind])
+    """A network as OTMANN compares it with others of its kind, the same for all orders of its layers."""
+    return _encoded(canonical(graph))
 
 
-@lru_cache(maxsize=1 << 16)
-def _distance(one: Encoded, other: Encoded) -> Array:
-    """Both of OTMANN's, one after the other: with scalars beside them the same networks meet again and again."""
-    return np.concatenate(distance(one, other))
+@lru_cache(maxsize=1 << 14)
+def _encoded(graph: LayerGraph) -> Encoded:
+    return Encoded(graph, family_of(graph.kind))
 
 
 def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:
@@ -229,16 +253,20 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
 
 
 @lru_cache(maxsize=4)
-def _listed(space: GridSpace) -> tuple[list[Encoded], list[list[Configuration]], dict[Configuration, int]]:
-    """Every graph of a space once, the configurations that have it, and the number of each configuration's graph."""
+def _listed(
+    space: GridSpace,
+) -> tuple[list[Encoded], Packed, list[list[Configuration]], dict[Configuration, int]]:
+    """Every network of a space once, the configurations that have it, and the number of each configuration."""
     assert isinstance(space, AsGraph)  # see `Method.needs`
     classes: dict[LayerGraph, list[Configuration]] = {}
     for index in range(space.size):
         configuration = space.configuration(index)
-        classes.setdefault(space.as_graph(configuration), []).append(configuration)
+        graph = canonical(space.as_graph(configuration))
+        classes.setdefault(graph, []).append(configuration)
     members = list(classes.values())
     number = {configuration: i for i, own in enumerate(members) for configuration in own}
-    return [encoded(graph) for graph in classes], members, number
+    networks = [Encoded(graph, family_of(graph.kind)) for graph in classes]
+    return networks, packed(networks), members, number
 
 
 def _largest(values: Array, rng: Generator) -> int:

@@ -7,21 +7,27 @@ differences of the scalars that stand beside a network, if any. The other axes s
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import eigh
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 Array = NDArray[np.float64]
 
-_JITTER = 1e-10  # of the largest eigenvalue, below which an eigenvalue counts as negative
+_JITTER = 1e-10  # of the trace, below which an eigenvalue counts as negative
 
 # Between which hyper-parameters are drawn, log-uniformly; noise and scales in shares of the values' variance.
 _NOISE, _SCALES = (0.005, 0.2), (0.01, 100.0)
 _RATES = ((1e-9, 1e-3), (1e-1, 1e2))
 _INVERSES = (0.01, 50.0)  # scalars lie in [0, 1]: length-scales from a tenth to seven
+_FEW = 5  # scalars; of more the length-scales grow with their number, or no two configurations would be near
 
 
 class Hyperparameters(NamedTuple):
@@ -36,12 +42,18 @@ class Hyperparameters(NamedTuple):
     """γ of each scalar beside a network: one over twice its squared length-scale; shape (scalars,)."""
 
 
-class Observations(NamedTuple):
+@dataclass(frozen=True)
+class Observations:
     """What the process is conditioned on."""
 
     distances: Array
     """Shape (measures, observations, observations)."""
     values: Array
+
+    @cached_property
+    def centre(self) -> float:
+        """The values' median."""
+        return float(np.median(self.values))
 
 
 def kernel(distances: Array, h: Hyperparameters, power: float = 1.0) -> Array:
@@ -50,29 +62,60 @@ def kernel(distances: Array, h: Hyperparameters, power: float = 1.0) -> Array:
     Args:
         power: p; with 2, the authors' code's, matrices are often not positive semi-definite.
     """
-    nus = h.rates.shape[1]
-    plain, normalised, scalars = distances[:nus], distances[nus : 2 * nus], distances[2 * nus :]
-    if power != 1:
-        normalised = normalised**power
-    one = np.exp(-np.tensordot(h.rates[0], plain, 1))
-    other = np.exp(-np.tensordot(h.rates[1], normalised, 1))
-    found: Array = h.scales[0] * one + h.scales[1] * other
-    return found * np.exp(-np.tensordot(h.inverses, scalars, 1)) if len(scalars) else found
+    shape = distances.shape[1:]
+    # Of many candidates distances are kept by what was asked: shape (asked, measures, candidates).
+    rows = distances.transpose(2, 0, 1) if distances.ndim == 3 else distances[None]
+    turned = distances.ndim == 3 and rows.flags.c_contiguous
+    if not turned:
+        rows = np.ascontiguousarray(distances).reshape(1, len(distances), -1)
+    one, other = _exponents(rows, h.rates, h.inverses, power)
+    np.exp(one, out=one)
+    one *= h.scales[0]
+    np.exp(other, out=other)
+    other *= h.scales[1]
+    one += other
+    return one.T if turned else one.reshape(shape)
+
+
+@njit(cache=True)
+def _exponents(rows: Array, rates: Array, inverses: Array, power: float) -> tuple[Array, Array]:
+    """Of both parts of the kernel, shape (asked, candidates), from distances of shape (asked, measures, candidates)."""
+    asked, _, candidates = rows.shape
+    nus = rates.shape[1]
+    one, other = np.zeros((asked, candidates)), np.zeros((asked, candidates))
+    for i in range(asked):
+        for k in range(nus):
+            for j in range(candidates):
+                one[i, j] -= rates[0, k] * rows[i, k, j]
+            if power == 1.0:
+                for j in range(candidates):
+                    other[i, j] -= rates[1, k] * rows[i, nus + k, j]
+            else:
+                for j in range(candidates):
+                    other[i, j] -= rates[1, k] * rows[i, nus + k, j] ** power
+        for k in range(len(inverses)):
+            for j in range(candidates):
+                apart = inverses[k] * rows[i, 2 * nus + k, j]
+                one[i, j] -= apart
+                other[i, j] -= apart
+    return one, other
 
 
 def projected(gram: Array) -> tuple[Array, int]:
     """The nearest positive semi-definite matrix, and how many eigenvalues were negative."""
-    try:
-        np.linalg.cholesky(gram + _JITTER * np.trace(gram) * np.eye(len(gram)))
+    least = _JITTER * float(np.trace(gram))
+    if dpotrf(_raised(gram, least), lower=1, clean=0, overwrite_a=1)[1] == 0:
         return gram, 0  # a test that costs a tenth of the eigenvalues
-    except np.linalg.LinAlgError:
-        pass
-    values, vectors = np.linalg.eigh(gram)
-    negative = values < -_JITTER * max(float(values[-1]), 1e-300)
-    if not negative.any():
-        return gram, 0
-    found: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return found, int(negative.sum())
+    values, vectors = eigh(gram, subset_by_value=(-np.inf, -least), check_finite=False)
+    found: Array = gram - (vectors * values) @ vectors.T
+    return found, len(values)
+
+
+def _raised(gram: Array, noise: float) -> Array:
+    """A matrix with something added to its diagonal."""
+    found = gram.copy()
+    found.flat[:: len(gram) + 1] += noise
+    return found.T  # as LAPACK stores a symmetric matrix
 
 
 class Process:
@@ -85,24 +128,28 @@ class Process:
         if len(seen.values) < 2 or not np.isfinite(seen.values).all():
             raise ValueError("a Gaussian process needs two observations or more, all finite")
         self._h, self._power = h, power
-        self._centre = float(np.median(seen.values))
+        self._centre = seen.centre
         gram, self.clipped = projected(kernel(seen.distances, h, power))
-        self._factor = cho_factor(gram + h.noise * np.eye(len(gram)), lower=True)
-        self._left = seen.values - self._centre
-        self._weights: Array = cho_solve(self._factor, self._left)
+        self._factor, failed = dpotrf(_raised(gram, h.noise), lower=1, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("the covariance of the observations is singular")
+        self._left = dtrtrs(self._factor, seen.values - self._centre, lower=1)[0]
 
     @property
     def likelihood(self) -> float:
         """The logarithm of the marginal likelihood of the values."""
-        halves = np.log(np.diag(self._factor[0])).sum()
-        return float(-0.5 * self._left @ self._weights - halves - 0.5 * len(self._left) * math.log(2 * math.pi))
+        halves = np.log(np.diag(self._factor)).sum()
+        return float(-0.5 * self._left @ self._left - halves - 0.5 * len(self._left) * math.log(2 * math.pi))
 
     def predict(self, distances: Array) -> tuple[Array, Array]:
         """Mean and standard deviation, without noise, from distances of shape (measures, candidates, observations)."""
-        cross = kernel(distances, self._h, self._power)
-        mean: Array = self._centre + cross @ self._weights
-        solved = solve_triangular(self._factor[0], cross.T, lower=True)
-        variance = self._h.scales.sum() - (solved**2).sum(0)
+        return self.posterior(kernel(distances, self._h, self._power))
+
+    def posterior(self, cross: Array) -> tuple[Array, Array]:
+        """The same from covariances with the observations, shape (candidates, observations)."""
+        solved = dtrsm(1.0, self._factor, cross, side=1, lower=1, trans_a=1)
+        mean: Array = self._centre + solved @ self._left
+        variance = self._h.scales.sum() - (solved**2).sum(1)
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
@@ -131,7 +178,8 @@ def _drawn(rng: Generator, nus: int, scalars: int, variance: float) -> Hyperpara
     noise = float(log_uniform(*_NOISE, 1)[0]) * variance
     scales = log_uniform(*_SCALES, 2) * variance
     rates = np.stack([log_uniform(*own, nus) for own in _RATES])
-    return Hyperparameters(noise, scales, rates, log_uniform(*_INVERSES, scalars))
+    inverses = log_uniform(*_INVERSES, scalars) * min(1.0, _FEW / max(scalars, 1))
+    return Hyperparameters(noise, scales, rates, inverses)
 
 
 def _likelihood(seen: Observations, h: Hyperparameters, power: float) -> float:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from ot.lp.emd_wrap import emd_c  # without the checks of `ot.emd`, which take longer than it
 
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.nasbot.families import FAMILIES, Family
 from nasbench.methods.nasbot.paths import path_lengths
+from nasbench.methods.nasbot.transport import basis_of, begin, improve, matched, reprice
 
 NUS = (0.1, 0.25, 0.61, 1.5)
 """Weights of the structural part beside the labels': the kernel uses them all."""
@@ -22,10 +22,9 @@ _UNMATCHED = 1.0
 """The penalty of a unit of mass that is not matched."""
 _MOST = 2 * _UNMATCHED
 """Matching a unit saves a penalty in each network: what costs more is never matched."""
-_ITERATIONS = 1_000_000
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
 
 
 class Distance(NamedTuple):
@@ -46,17 +45,23 @@ class Matching(NamedTuple):
     unmatched: float
 
 
-class Layers(NamedTuple):
-    """Of a network, those of a kind together."""
+class Packed(NamedTuple):
+    """Networks as compiled code reads them: one after the other, layers that may be matched in one block."""
 
-    numbers: NDArray[np.int64]
-    """The label of each."""
+    totals: Array
+    """Mass of each network."""
+    blocks: Numbers
+    """First block of each network, and the end; a network whose input and output are not connected has none."""
+    kinds: Numbers
+    """Of each block: blocks of the same kind may be matched."""
+    starts: Numbers
+    """First layer of each block, and the end."""
+    numbers: Numbers
+    """The label of each layer."""
     masses: Array
     paths: Array
     """Lengths from the input and to the output, a column each group and type: the structural penalty of two layers is
     their mean absolute difference."""
-    blocks: dict[int, slice]
-    """Where the layers of each kind stand."""
 
 
 @dataclass(frozen=True)
@@ -67,110 +72,98 @@ class Encoded:
     family: Family
 
     @cached_property
-    def is_dead(self) -> bool:
-        """Whether nothing connects its input with its output."""
-        return not self.graph.edges
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Numbers:
         """The layers, those of a kind together."""
-        numbers = self.family.numbers(self.graph)
-        found: NDArray[np.int64] = np.argsort(self.family.kinds[numbers], kind="stable")
-        return found
+        return self.family.order(self.graph)
 
     @cached_property
-    def layers(self) -> Layers:
-        """All of them, in this order."""
+    def layers(self) -> Packed:
+        """All layers, in this order."""
         order = self.order
         lengths = np.hstack(path_lengths(self.graph, self.family.memberships(self.graph)))
         numbers, masses = self.family.numbers(self.graph)[order], self.family.masses(self.graph)[order]
-        return Layers(numbers, masses, np.ascontiguousarray(lengths[order]), self._blocks(numbers))
+        return self._packed(numbers, masses, lengths[order])
 
     @cached_property
-    def merged(self) -> Layers:
+    def merged(self) -> Packed:
         """As `layers`, but those that no penalty tells apart (one label, in parallel) are one, with all their mass."""
-        numbers, masses, paths, _ = self.layers
-        marks = np.column_stack([self.family.kinds[numbers], numbers, paths])
-        _, first, which = np.unique(marks, axis=0, return_index=True, return_inverse=True)
-        if len(first) == len(numbers):
-            return self.layers
-        together = np.zeros(len(first))
-        np.add.at(together, which, masses)
-        return Layers(numbers[first], together, np.ascontiguousarray(paths[first]), self._blocks(numbers[first]))
+        own = self.layers
+        first: dict[tuple[int, bytes], int] = {}
+        keys = [(number, row.tobytes()) for number, row in zip(own.numbers.tolist(), own.paths, strict=True)]
+        which = [first.setdefault(key, len(first)) for key in keys]
+        if len(first) == len(which):
+            return own
+        kept = np.unique(which, return_index=True)[1]
+        return self._packed(own.numbers[kept], np.bincount(which, own.masses), own.paths[kept])
 
-    @cached_property
+    @property
     def mass(self) -> float:
-        """Of all layers."""
-        return float(self.layers.masses.sum())
+        """Mass of all layers."""
+        return float(self.layers.totals[0])
 
-    def _blocks(self, numbers: NDArray[np.int64]) -> dict[int, slice]:
-        kinds = self.family.kinds[numbers]
-        starts = np.flatnonzero(np.diff(kinds, prepend=-1)).tolist()
-        return {int(kinds[a]): slice(a, b) for a, b in zip(starts, [*starts[1:], len(kinds)], strict=True)}
+    def _packed(self, numbers: Numbers, masses: Array, paths: Array) -> Packed:
+        kinds = self.family.kinds(numbers)
+        starts = np.flatnonzero(np.diff(kinds, prepend=-1)) if self.graph.edges else np.empty(0, np.int64)
+        ends = np.append(starts, len(kinds))
+        return Packed(
+            np.array([masses.sum()]), np.array([0, len(starts)]), kinds[starts], ends, numbers, masses,
+            np.ascontiguousarray(paths),
+        )  # fmt: skip
+
+
+def packed(networks: Sequence[Encoded]) -> Packed:
+    """Several networks of one family together."""
+    own = [network.merged for network in networks]
+    layers = np.cumsum([0, *(len(one.numbers) for one in own)])
+    return Packed(
+        np.concatenate([one.totals for one in own]),
+        np.cumsum([0, *(len(one.kinds) for one in own)]),
+        np.concatenate([one.kinds for one in own]),
+        np.concatenate([*(one.starts[:-1] + first for one, first in zip(own, layers, strict=False)), layers[-1:]]),
+        np.concatenate([one.numbers for one in own]),
+        np.concatenate([one.masses for one in own]),
+        np.concatenate([one.paths for one in own]),
+    )
 
 
 def distance(one: Encoded, other: Encoded, nus: Sequence[float] = NUS) -> Distance:
     """OTMANN's distance (equation 3) for several ν at once. Both networks are of one family."""
-    whole = one.mass + other.mass
-    if one.is_dead or other.is_dead:
-        found = np.full(len(nus), 0.0 if one.is_dead and other.is_dead else whole)
-        return Distance(found, found / whole)
-    weights, a, b = np.array(nus), one.merged, other.merged
-    found = np.full(len(nus), whole)
-    for kind, rows in a.blocks.items():
-        columns = b.blocks.get(kind)
-        if columns is None:
-            continue  # nothing to match with
-        masses = a.masses[rows], b.masses[columns]
-        costs = _penalties(a.paths[rows], b.paths[columns], a.numbers[rows], b.numbers[columns], one.family.mismatch)
-        if min(costs[0].shape) == 1:
-            found -= _greedy(*costs, weights, *masses)
-            continue
-        for i, nu in enumerate(nus):
-            saving, supply, demand, _, _ = _useful(*costs, nu, *masses)
-            if len(saving):
-                plan = emd_c(supply, demand, _MOST - saving, _ITERATIONS, 1)[0]
-                found[i] -= np.vdot(plan, saving)
-    return Distance(found, found / whole)
+    plain, normalised = to_all(one, other.merged, nus)
+    return Distance(plain[:, 0], normalised[:, 0])
 
 
-def matching(one: Encoded, other: Encoded, nu: float) -> Matching:
-    """Which layers a distance matches, and its three penalties."""
-    a, b = one.layers, other.layers
-    flow = np.zeros((len(a.numbers), len(b.numbers)))
-    labels = structure = 0.0
-    for kind, rows in a.blocks.items():
-        columns = b.blocks.get(kind)
-        if columns is None or one.is_dead or other.is_dead:
-            continue
-        costs = _penalties(a.paths[rows], b.paths[columns], a.numbers[rows], b.numbers[columns], one.family.mismatch)
-        saving, supply, demand, some, others = _useful(*costs, nu, a.masses[rows], b.masses[columns])
-        plan = np.zeros(costs[0].shape)
-        if len(saving):
-            plan[np.ix_(some, others)] = emd_c(supply, demand, _MOST - saving, _ITERATIONS, 1)[0][:-1, :-1]
-        plan[costs[0] + nu * costs[1] >= _MOST] = 0.0  # saves nothing: left unmatched
-        matched = plan > 0  # of labels that never match the penalty is infinite
-        labels += float((plan[matched] * costs[0][matched]).sum())
-        structure += nu * float((plan[matched] * costs[1][matched]).sum())
-        flow[np.ix_(one.order[rows], other.order[columns])] = plan
-    unmatched = _UNMATCHED * (one.mass + other.mass - 2 * flow.sum())
-    both = one.is_dead and other.is_dead
-    return Matching(flow, labels, structure, 0.0 if both else unmatched)
+def to_all(one: Encoded, others: Packed, nus: Sequence[float] = NUS) -> Array:
+    """Distances of a network to many, shape (2, ν, others): distances, normalised ones."""
+    weights = np.array(nus)
+    rising = np.argsort(-weights)  # fewest matches first: the basis grows from one ν to the next
+    plain = one.merged.totals[0] + others.totals - _saved(one.merged, others, weights, rising, one.family.mismatch)
+    plain[plain < 0] = 0.0  # by rounding
+    if not one.graph.edges:
+        plain[:, others.blocks[:-1] == others.blocks[1:]] = 0.0
+    return np.stack([plain, plain / (one.merged.totals[0] + others.totals)])
 
 
 def distances(
     networks: Sequence[Encoded], others: Sequence[Encoded] | None = None, nus: Sequence[float] = NUS
 ) -> Array:
     """Whole matrices, shape (2, ν, networks, others): distances, normalised ones; `others` are the same by default."""
-    same = others is None
-    columns = networks if others is None else others
-    found = np.zeros((2, len(nus), len(networks), len(columns)))
-    for i, one in enumerate(networks):
-        for j in range(i + 1 if same else 0, len(columns)):
-            found[:, :, i, j] = distance(one, columns[j], nus)
-            if same:
-                found[:, :, j, i] = found[:, :, i, j]
+    if others is not None:
+        columns = packed(others)
+        return np.stack([to_all(one, columns, nus) for one in networks], axis=2)
+    found = np.zeros((2, len(nus), len(networks), len(networks)))
+    for i, one in enumerate(networks[1:], 1):
+        found[:, :, i, :i] = found[:, :, :i, i] = to_all(one, packed(networks[:i]), nus)
     return found
+
+
+def matching(one: Encoded, other: Encoded, nu: float) -> Matching:
+    """Which layers a distance matches, and its three penalties."""
+    flow, labels, structure = _matching(one.layers, other.layers, nu, one.family.mismatch)
+    unmatched = _UNMATCHED * (one.mass + other.mass - 2 * flow.sum())
+    both = not one.graph.edges and not other.graph.edges
+    found = np.zeros_like(flow)
+    found[np.ix_(one.order, other.order)] = flow
+    return Matching(found, labels, structure, 0.0 if both else unmatched)
 
 
 def compile_ahead() -> None:
@@ -182,71 +175,86 @@ def compile_ahead() -> None:
 
 
 @njit(cache=True)
-def _greedy(labels: Array, structure: Array, nus: Array, supply: Array, demand: Array) -> Array:
-    """What one layer saves by being matched with several, the best first, for each ν."""
-    mass = supply[0] if len(supply) == 1 else demand[0]
-    others = demand if len(supply) == 1 else supply
-    wrong, apart = labels.ravel(), structure.ravel()
-    found = np.zeros(len(nus))
-    for i in range(len(nus)):
-        saving = _MOST - wrong - nus[i] * apart
-        left = mass
-        for k in np.argsort(-saving):
-            if left <= 0 or saving[k] <= 0:
-                break
-            taken = min(left, others[k])
-            found[i] += taken * saving[k]
-            left -= taken
+def _saved(one: Packed, others: Packed, nus: Array, rising: Numbers, mismatch: Array) -> Array:
+    """What matching saves of the penalty for matching nothing, shape (ν, others)."""
+    most_rows, most_columns = _widest(one.starts), _widest(others.starts)
+    labels, structure = np.empty((most_rows, most_columns)), np.empty((most_rows, most_columns))
+    gains = np.empty((most_rows, most_columns))
+    links, state = basis_of(most_rows + most_columns)
+    found = np.zeros((len(nus), len(others.totals)))
+    for other in range(len(others.totals)):
+        for block in range(len(one.kinds)):
+            for candidate in range(others.blocks[other], others.blocks[other + 1]):
+                if others.kinds[candidate] != one.kinds[block]:
+                    continue
+                a, b = one.starts[block], others.starts[candidate]
+                n, m = one.starts[block + 1] - a, others.starts[candidate + 1] - b
+                _penalties(one, a, n, others, b, m, mismatch, labels, structure)
+                supply, demand = one.masses[a : a + n], others.masses[b : b + m]
+                if n == 1 and m == 1:
+                    mass = min(supply[0], demand[0])
+                    for k in range(len(nus)):
+                        found[k, other] += mass * max(_MOST - labels[0, 0] - nus[k] * structure[0, 0], 0.0)
+                    continue
+                for turn, k in enumerate(rising):
+                    for i in range(n):
+                        for j in range(m):
+                            gains[i, j] = _MOST - labels[i, j] - nus[k] * structure[i, j]
+                    if turn == 0:
+                        begin(gains, supply, demand, links, state)
+                    else:
+                        reprice(gains, n, m, links, state)
+                    found[k, other] += improve(gains, n, m, links, state)
     return found
 
 
 @njit(cache=True)
-def _useful(
-    labels: Array, structure: Array, nu: float, supply: Array, demand: Array
-) -> tuple[Array, Array, Array, Mask, Mask]:
-    """The transport problem of a block: what matching saves, and the masses, each with a place more for the unmatched.
-
-    Layers that no match saves anything for are left out, and which are in it follows; empty arrays where none is.
-    """
-    rows, columns = np.zeros(len(supply), np.bool_), np.zeros(len(demand), np.bool_)
-    saving = np.zeros(labels.shape)
-    for i in range(len(supply)):
-        for j in range(len(demand)):
-            saving[i, j] = max(_MOST - labels[i, j] - nu * structure[i, j], 0.0)
-            if saving[i, j] > 0:
-                rows[i] = columns[j] = True
-    n, m = rows.sum(), columns.sum()
-    if n == 0:
-        return np.zeros((0, 0)), np.zeros(0), np.zeros(0), rows, columns
-    found, a, b = np.zeros((n + 1, m + 1)), np.zeros(n + 1), np.zeros(m + 1)
-    r = 0
-    for i in range(len(supply)):
-        if rows[i]:
-            c = 0
-            for j in range(len(demand)):
-                if columns[j]:
-                    found[r, c] = saving[i, j]
-                    b[c] = demand[j]
-                    c += 1
-            a[r] = supply[i]
-            r += 1
-    a[n], b[m] = b.sum(), a.sum()
-    return found, a, b, rows, columns
+def _matching(one: Packed, other: Packed, nu: float, mismatch: Array) -> tuple[Array, float, float]:
+    """The flow between two networks, and what its labels and its structure cost."""
+    flow = np.zeros((len(one.numbers), len(other.numbers)))
+    wrong = apart = 0.0
+    for block in range(len(one.kinds)):
+        for candidate in range(len(other.kinds)):
+            if other.kinds[candidate] != one.kinds[block]:
+                continue
+            a, b = one.starts[block], other.starts[candidate]
+            n, m = one.starts[block + 1] - a, other.starts[candidate + 1] - b
+            labels, structure = np.empty((n, m)), np.empty((n, m))
+            _penalties(one, a, n, other, b, m, mismatch, labels, structure)
+            links, state = basis_of(n + m)
+            gains = _MOST - labels - nu * structure
+            begin(gains, one.masses[a : a + n], other.masses[b : b + m], links, state)
+            improve(gains, n, m, links, state)
+            plan = matched(n, m, links, state)
+            for i in range(n):
+                for j in range(m):
+                    if plan[i, j] > 0:  # of labels that never match the penalty is infinite
+                        wrong += plan[i, j] * labels[i, j]
+                        apart += plan[i, j] * nu * structure[i, j]
+            flow[a : a + n, b : b + m] = plan
+    return flow, wrong, apart
 
 
 @njit(cache=True)
+def _widest(starts: Numbers) -> int:
+    """Layers of the largest block."""
+    found = 1
+    for block in range(len(starts) - 1):
+        found = max(found, starts[block + 1] - starts[block])
+    return found
+
+
+@njit(cache=True, fastmath={"reassoc", "nsz", "contract"})  # sums of absolute differences in any order
 def _penalties(
-    paths: Array, others: Array, labels: NDArray[np.int64], other_labels: NDArray[np.int64], mismatch: Array
-) -> tuple[Array, Array]:
-    """Of matching each layer with each other: for its label, and for where it stands."""
-    wrong = np.empty((len(paths), len(others)))
-    apart = np.empty((len(paths), len(others)))
-    columns = paths.shape[1]
-    for i in range(len(paths)):
-        for j in range(len(others)):
-            wrong[i, j] = mismatch[labels[i], other_labels[j]]
+    one: Packed, a: int, n: int, other: Packed, b: int, m: int, mismatch: Array, labels: Array, structure: Array
+) -> None:
+    """Of matching each layer of a block with each of another: for its label, and for where it stands."""
+    columns = one.paths.shape[1]
+    for i in range(n):
+        for j in range(m):
+            own, foreign = one.numbers[a + i], other.numbers[b + j]
+            labels[i, j] = 0.0 if own == foreign else mismatch[own, foreign]
             total = 0.0
             for c in range(columns):
-                total += abs(paths[i, c] - others[j, c])
-            apart[i, j] = total / columns
-    return wrong, apart
+                total += abs(one.paths[a + i, c] - other.paths[b + j, c])
+            structure[i, j] = total / columns

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nasbench.benchmarks import Bound
-from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, sampled
+from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, kernel, sampled
 
 Array = NDArray[np.float64]
 
@@ -39,28 +41,38 @@ class Surrogate:
             pending: what may be assumed of the others: the deviation does not depend on it.
         """
         count = len(values)
-        seen = Observations(between[:, :count, :count], values)
+        seen = Observations(np.ascontiguousarray(between[:, :count, :count]), values)
         if not self._hyperparameters or count - self._fitted >= self._refit:
             self._hyperparameters = sampled(seen, self._rng, self._refit, self._draws, self._scalars, self._power)
             self._fitted = count
         own = self._hyperparameters[self._turn % len(self._hyperparameters)]
         self._turn += 1
+        self._own, self._count = own, count
         self._process = Process(seen, own, self._power)
         self._hallucinating = self._process
         if len(pending):
             everything = Observations(between, np.concatenate([values, pending]))
             self._hallucinating = Process(everything, own, self._power)
-        self._count = count
         self.clipped += self._process.clipped
 
-    def predict(self, distances: Array) -> tuple[Array, Array]:
-        """Mean and deviation of candidates, from their distances to what it is conditioned on."""
-        mean, _ = self._process.predict(distances[..., : self._count])
-        return mean, self._hallucinating.predict(distances)[1]
+    def predict(self, distances: Array, order: Sequence[int] | None = None) -> tuple[Array, Array]:
+        """Mean and deviation of candidates.
 
-    def holds(self, distances: Array, bound: Bound) -> Array:
+        Args:
+            distances: to what it is conditioned on, shape (measures, candidates, all).
+            order: where this stands in the last axis, first what is observed; by default as it is.
+        """
+        cross = kernel(distances, self._own, self._power)
+        if order is not None:
+            cross = cross[:, order]
+        if self._hallucinating is self._process:
+            return self._process.posterior(cross)
+        mean, _ = self._process.posterior(cross[:, : self._count])
+        return mean, self._hallucinating.posterior(cross)[1]
+
+    def holds(self, distances: Array, bound: Bound, order: Sequence[int] | None = None) -> Array:
         """The probability of each candidate that it satisfies a constraint on what is predicted."""
-        mean, deviation = self.predict(distances)
+        mean, deviation = self.predict(distances, order)
         found: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
         return found
 

@@ -25,7 +25,7 @@ class Sizes:
     """The same of the other methods."""
     samples: int = 2_000
     """Architectures drawn from a space of the search-space language."""
-    layers: tuple[int, ...] = (10, 20, 30, 40)
+    layers: tuple[int, ...] = (10, 20, 30, 50)
     """Sizes of the networks whose distances are timed."""
     networks: int = 30
     """Networks of each size, every pair of which is compared."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import re
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.example import figure_4
+from nasbench.benchmarks.spaces.views import AsGraph
 from nasbench.cli.engine.executors import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.layout import table
@@ -38,6 +38,7 @@ from nasbench.results import Store
 if TYPE_CHECKING:
     from nasbench.methods.nasbot.otmann import Encoded
 
+_MOST_NASBOT = 100  # observations after which NASBOT's suggestions are timed: later ones take a second
 _BENCH = "nb201-cifar10"
 _MOST_OPTUNA = 200  # observations: beyond them it takes minutes
 _TPES = ["c-tpe", "c-tpe-naive", "tpe"]
@@ -161,23 +162,32 @@ def _language_speed(sizes: Sizes) -> None:
 
 
 def _distance_speed(sizes: Sizes) -> None:
-    """Times OTMANN on convolutional networks of nearly each number of layers."""
-    from nasbench.methods.nasbot.otmann import compile_ahead, distance, distances
+    """Times OTMANN on cells and on convolutional networks of nearly each number of layers, and NASBOT's suggestions."""
+    from nasbench.methods.nasbot.otmann import compile_ahead, distances, packed, to_all
 
     compile_ahead()
-    rows = [("OTMANN, one core; layers", "ms a network, its paths included", "ms a pair, four nu")]
-    for layers in sizes.layers:
-        graphs = _networks(layers, sizes.networks)
+    rows = [("OTMANN, one core; layers", "ms a network, its paths included", "µs a pair, four nu")]
+    space, rng = open_benchmark(_BENCH).space, np.random.default_rng(0)
+    assert isinstance(space, AsGraph)
+    groups = [("a cell's", [space.as_graph(space.sample(rng)) for _ in range(sizes.networks)])]
+    groups += [(str(layers), _networks(layers, sizes.networks)) for layers in sizes.layers]
+    for label, graphs in groups:
         made = _seconds(lambda graphs=graphs: [_encoded(graph) for graph in graphs], sizes) / len(graphs)  # type: ignore[misc]
         nets = [_encoded(graph) for graph in graphs]
-        pairs = list(itertools.combinations(nets, 2))
-        each = _seconds(lambda pairs=pairs: [distance(*pair) for pair in pairs], sizes) / len(pairs)  # type: ignore[misc]
-        rows.append((str(layers), f"{1e3 * made:.3f}", f"{1e3 * each:.3f}"))
+        everyone = packed(nets)
+        all_rows = _seconds(lambda nets=nets, all_=everyone: [to_all(one, all_) for one in nets], sizes)  # type: ignore[misc]
+        rows.append((label, f"{1e3 * made:.3f}", f"{1e6 * all_rows / len(nets) ** 2:.1f}"))
     many = [_encoded(graph) for graph in _networks(20, sizes.matrix)]
     begin = perf_counter()
     distances(many)
     click.echo(table(rows))
-    click.echo(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.1f} s\n")
+    click.echo(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.2f} s\n")
+    counts = tuple(n for n in sizes.observations if n <= _MOST_NASBOT) or sizes.observations[:1]
+    rows = [("ms a suggestion of nasbot; observations", *map(str, counts))]
+    for bench, kind in ((_BENCH, "listed"), ("hpolib-naval", "product kernel"), ("synthetic-cnn", "free networks")):
+        found = _suggestion_times("nasbot", counts, bench, (), sizes)
+        rows.append((f"{bench}, {kind}", *(f"{1e3 * found[n]:.0f}" for n in counts)))
+    click.echo(table(rows) + "\n")
 
 
 def _networks(layers: int, count: int) -> list[LayerGraph]:
@@ -195,12 +205,12 @@ def _networks(layers: int, count: int) -> list[LayerGraph]:
 
 def _encoded(graph: LayerGraph) -> Encoded:
     """A network with everything that distances need, all of it computed anew: nothing that either object has kept."""
-    from nasbench.methods.nasbot.families import FAMILIES
+    from nasbench.methods.nasbot.families import family_of
     from nasbench.methods.nasbot.otmann import Encoded
 
-    found = Encoded(replace(graph), FAMILIES[graph.kind])
+    found = Encoded(replace(graph), family_of(graph.kind))
     assert len(found.layers.paths) == len(graph.labels)
-    assert found.merged.blocks
+    assert len(found.merged.masses) <= len(graph.labels)
     return found
 
 

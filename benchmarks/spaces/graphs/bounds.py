@@ -21,6 +21,10 @@ class Bounds:
     weights: tuple[float, float] = (0, math.inf)
     """Incoming channels times units, summed over all layers (`LayerGraph.weights`)."""
 
+    def hold_size(self, layers: int, edges: int) -> bool:
+        """Whether a network may have so many layers and edges."""
+        return self.layers[0] <= layers <= self.layers[1] and self.edges[0] <= edges <= self.edges[1]
+
     def check(self, graph: LayerGraph) -> None:
         """Raises UsageError with the bound that a network breaks."""
         degrees = [0] * len(graph.labels)

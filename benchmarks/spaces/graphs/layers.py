@@ -24,6 +24,9 @@ class LayerGraph:
     """Number of channels of the input."""
     summed: bool = False
     """Whether what several edges bring to a layer is added up; else it is concatenated."""
+    arriving: tuple[int, ...] = ()
+    """Channels that arrive at each layer, where some of what comes together is added up and some concatenated; empty
+    where `summed` tells all."""
 
     def stride(self, layer: int) -> int:
         """Stride of a layer; 1 where it has none, or none is known."""
@@ -40,6 +43,8 @@ class LayerGraph:
     @cached_property
     def incoming(self) -> tuple[int, ...]:
         """Channels that arrive at each layer; what sums has what one parent brings."""
+        if self.arriving:
+            return self.arriving
         brought: list[int] = []
         arriving: list[int] = []
         for label, units, parents in zip(self.labels, self.units, self.parents, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
@@ -63,7 +63,7 @@ def network(
     for end in ("ip", "op"):
         if list(labels).count(end) != 1:
             raise UsageError(f"a network has one {end}, not {list(labels).count(end)}")
-    wrong = next((edge for edge in edges if not all(0 <= v < len(labels) for v in edge)), None)
+    wrong = next(((a, b) for a, b in edges if min(a, b) < 0 or max(a, b) >= len(labels)), None)
     if wrong is not None:
         raise UsageError(f"edge {wrong} leads to a layer that there is not: layers are 0 to {len(labels) - 1}")
     order = _ordered(labels, edges)
@@ -150,19 +150,23 @@ def _children(graph: LayerGraph) -> list[list[int]]:
 
 def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[int]:
     """Layers in topological order, `ip` first and `op` last. Raises UsageError where there is none."""
-    missing: Mapping[int, set[int]] = {v: {a for a, b in edges if b == v} for v in range(len(labels))}
-    order: list[int] = []
-    waiting = [v for v in missing if not missing[v]]
+    children: list[list[int]] = [[] for _ in labels]
+    missing = [0] * len(labels)  # parents that are not in order yet
+    for a, b in sorted(set(edges)):
+        children[a].append(b)
+        missing[b] += 1
+    waiting = [v for v, count in enumerate(missing) if not count]
     waiting.sort(key=lambda v: labels[v] != "ip")
+    order: list[int] = []
     while waiting:
         v = waiting.pop(0)
         order.append(v)
-        for child in sorted({b for a, b in edges if a == v}):
-            missing[child].discard(v)
+        for child in children[v]:
+            missing[child] -= 1
             if not missing[child]:
                 waiting.append(child)
     if len(order) < len(labels):
-        circle = next(v for v in range(len(labels)) if v not in order)
+        circle = next(v for v, count in enumerate(missing) if count)
         raise UsageError(f"layer {circle}, {labels[circle]}, lies on a circle or behind one: a network has none")
     order.sort(key=lambda v: labels[v] == "op")
     return order

@@ -12,6 +12,8 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.language.graph import Basic, Independent, Input, Module, Output, ProgramError, Value
 from nasbench.benchmarks.spaces.language.traversal import outside_of, resolved, source_of
 
+_SUMS = ("add", "mean", "multiply")  # modules whose output has the channels of one input; others concatenate
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -67,24 +69,39 @@ class Architecture:
         return hashlib.sha256(json.dumps([nodes, self.outputs], sort_keys=True).encode()).hexdigest()[:16]
 
     def layers(self) -> LayerGraph:
-        """The layers and their connections, between `ip` and `op`."""
+        """The layers on a way from `ip` to `op`, and their connections; other modules are seen through."""
         labels: list[str] = ["ip"]
         units: list[int | None] = [None]
+        arriving = [0]
         edges: set[tuple[int, int]] = set()
-        ends: list[set[int]] = []  # of each module: the layers that its output comes from
+        ends: list[tuple[set[int], int]] = []  # of each module: the layers that its output comes from, its channels
         for placed in self.modules:
-            sources = set().union(*({0} if isinstance(end, str) else ends[end[0]] for end in placed.sources))
+            given = [({0}, 1) if isinstance(end, str) else ends[end[0]] for end in placed.sources]
+            sources = set().union(*(layers for layers, _ in given))
+            together = max if placed.module.kind in _SUMS else sum
+            channels = together([count for _, count in given]) if given else 0
             if placed.module.layer:
                 kernel = placed.values.get("kernel_size", "") if placed.module.layer == "conv" else ""
                 labels.append(f"{placed.module.layer}{kernel}")
                 units.append(placed.values.get("filters", placed.values.get("units")))
+                arriving.append(channels)
                 edges |= {(source, len(labels) - 1) for source in sources}
-                sources = {len(labels) - 1}
-            ends.append(sources)
+                sources, channels = {len(labels) - 1}, units[-1] or channels
+            ends.append((set() if placed.module.kind == "zero" else sources, channels))
         labels.append("op")
         units.append(None)
-        edges |= {(source, len(labels) - 1) for module, _ in self.outputs.values() for source in ends[module]}
-        return LayerGraph(tuple(labels), tuple(units), frozenset(edges), kind="program")
+        last = [ends[module] for module, _ in self.outputs.values()]
+        arriving.append(sum(channels for _, channels in last))
+        edges |= {(source, len(labels) - 1) for layers, _ in last for source in layers}
+        kept = _between(edges, len(labels))
+        place = {v: i for i, v in enumerate(kept)}
+        return LayerGraph(
+            tuple(labels[v] for v in kept),
+            tuple(units[v] for v in kept),
+            frozenset((place[a], place[b]) for a, b in edges if a in place and b in place),
+            kind="program",
+            arriving=tuple(arriving[v] for v in kept),
+        )
 
     def compile(self, inputs: dict[str, Any]) -> tuple[list[Callable[..., Any]], dict[str, Any]]:
         """Builds every module on example inputs, and applies it (algorithm 4).
@@ -107,6 +124,16 @@ class Architecture:
                     f"{str(error).splitlines()[0] if str(error) else type(error).__name__}"
                 ) from error
         return made, {name: results[module][output] for name, (module, output) in self.outputs.items()}
+
+
+def _between(edges: set[tuple[int, int]], count: int) -> list[int]:
+    """The layers on a way from the first to the last, and these two; edges lead upwards."""
+    reached, leading = {0}, {count - 1}
+    for a, b in sorted(edges, key=lambda edge: edge[1]):
+        reached |= {b} if a in reached else set()
+    for a, b in sorted(edges, reverse=True):
+        leading |= {a} if b in leading else set()
+    return sorted((reached & leading) | {0, count - 1})
 
 
 def _taken(source: tuple[int, str] | str, inputs: dict[str, Any], results: list[dict[str, Any]]) -> Any:

@@ -23,6 +23,7 @@ from nasbench.benchmarks.spaces.language.graph import (
     Value,
     build,
 )
+from nasbench.benchmarks.spaces.language.hidden import Hidden
 from nasbench.benchmarks.spaces.language.steps import Choices, ProgramWalk, Step
 from nasbench.benchmarks.spaces.sequence import Walk
 
@@ -50,6 +51,7 @@ class Program(Space):
         self.scope, (self.inputs, self.outputs) = build(self._write)
         self.root = Step(self.outputs, {}, frozenset())
         self._flat: Flat | None = None
+        self._hidden: Hidden | None = None
         self._checked = False
 
     def _first(self) -> Step:
@@ -194,6 +196,15 @@ class Program(Space):
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The view for methods that see layers: modules that are none are seen through."""
         return self.graph(configuration).layers()
+
+    def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
+        """What the layers do not show, each in [0, 1] (dropout, stride, activation); nothing of an infinite space."""
+        if self._hidden is None:
+            try:
+                self._hidden = Hidden(self, self.as_flat())
+            except ProgramError:
+                return ()
+        return self._hidden.scalars(configuration)
 
     def as_sequence(self) -> Walk:
         """The view for methods that choose step by step."""

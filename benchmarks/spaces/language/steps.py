@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
+from numpy.random import Generator
+
 from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer
 from nasbench.benchmarks.spaces.language.graph import (
     Independent,
@@ -33,6 +36,16 @@ class Steps(Protocol):
 
     def walked(self, choose: Callable[[Independent], Value]) -> Choices:
         """The architecture that results from choosing a value for each hyper-parameter as it is due."""
+
+
+class Graphed(Protocol):
+    """A program whose architectures are seen as graphs of layers."""
+
+    def sample(self, rng: Generator) -> Configuration:
+        """An architecture, every choice drawn uniformly as it comes up."""
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """Its layers."""
 
 
 class Step:

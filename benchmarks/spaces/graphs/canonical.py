@@ -1,0 +1,140 @@
+"""One form for all graphs of layers that differ in nothing but the order of their layers (labelled graph canonisation).
+
+Colour refinement, and individualisation where it leaves layers alike; branches that an automorphism maps onto one that
+was followed are left out (McKay and Piperno, J. Symbolic Computation 60, 2014). Exact: two graphs have the same form if
+and only if they are isomorphic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+
+Colours: TypeAlias = list[int]
+"""Of each layer how many layers come before its like: equal ones are not told apart yet, and where none are equal they
+are the layers' places."""
+Certificate: TypeAlias = tuple[tuple[int, int], ...]
+"""The edges, sorted, by places."""
+
+
+def canonical(graph: LayerGraph) -> LayerGraph:
+    """The same network with its layers in an order that depends on nothing but the network, still topological."""
+    return reordered(graph, _Search(graph).best(_first_colours(graph))[1])
+
+
+def reordered(graph: LayerGraph, places: Sequence[int]) -> LayerGraph:
+    """The same network with each layer at its place."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return replace(
+        graph,
+        labels=tuple([graph.labels[v] for v in order]),
+        units=tuple([graph.units[v] for v in order]),
+        edges=frozenset([(places[a], places[b]) for a, b in graph.edges]),
+        strides=tuple([graph.strides[v] for v in order]) if graph.strides else (),
+        arriving=tuple([graph.arriving[v] for v in order]) if graph.arriving else (),
+    )
+
+
+def _first_colours(graph: LayerGraph) -> Colours:
+    """By all that tells layers apart; the longest path to each comes first, so that the order is topological."""
+    last = len(graph.labels) - 1
+    depths = [0] * (last + 1)
+    for v, parents in enumerate(graph.parents):
+        depths[v] = max([depths[p] + 1 for p in parents], default=0)
+    return _ranked(
+        [
+            (
+                (v > 0) + (v == last),
+                depths[v],
+                label,
+                -1 if graph.units[v] is None else graph.units[v],
+                (graph.strides[v] or 0) if graph.strides else 0,
+                graph.arriving[v] if graph.arriving else 0,
+            )
+            for v, label in enumerate(graph.labels)
+        ]
+    )
+
+
+class _Search:
+    """Of the order of layers under which the edges come first in the alphabet."""
+
+    def __init__(self, graph: LayerGraph) -> None:
+        self._edges = list(graph.edges)
+        self._parents = graph.parents
+        self._children: list[list[int]] = [[] for _ in graph.labels]
+        for a, b in self._edges:
+            self._children[a].append(b)
+
+    def best(self, colours: Colours) -> tuple[Certificate, Colours]:
+        """The smallest certificate that colours allow, and its places."""
+        colours = self._refined(colours)
+        cell = _alike(colours)
+        if not cell:
+            return self._certificate(colours), colours
+        found: tuple[Certificate, Colours] | None = None
+        followed: set[Certificate] = set()
+        for own in _singled_out(colours, cell):
+            leaf = self._leaf(own)
+            if leaf in followed:
+                continue  # an automorphism maps this branch onto one that was followed
+            followed.add(leaf)
+            other = self.best(own)
+            found = other if found is None else min(found, other)
+        assert found is not None
+        return found
+
+    def _leaf(self, colours: Colours) -> Certificate:
+        """The certificate of any order that colours allow."""
+        colours = self._refined(colours)
+        while cell := _alike(colours):
+            colours = self._refined(next(_singled_out(colours, cell)))
+        return self._certificate(colours)
+
+    def _certificate(self, places: Colours) -> Certificate:
+        return tuple(sorted([(places[a], places[b]) for a, b in self._edges]))
+
+    def _refined(self, colours: Colours) -> Colours:
+        """Layers of one colour whose neighbours' colours differ are told apart, until none are."""
+        count = len(set(colours))
+        while count < len(colours):
+            new = _ranked(
+                [
+                    (colour, sorted([colours[p] for p in parents]), sorted([colours[c] for c in children]))
+                    for colour, parents, children in zip(colours, self._parents, self._children, strict=True)
+                ]
+            )
+            if (larger := len(set(new))) == count:
+                break
+            colours, count = new, larger
+        return colours
+
+
+def _ranked(keys: Sequence[tuple[object, ...]]) -> Colours:
+    """Of each key how many are smaller."""
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    found = [0] * len(keys)
+    for place, v in enumerate(order):
+        before = order[place - 1]
+        found[v] = found[before] if place and keys[before] == keys[v] else place
+    return found
+
+
+def _alike(colours: Colours) -> list[int]:
+    """The first layers of one colour; none where all colours differ."""
+    cells: dict[int, list[int]] = {}
+    for v, colour in enumerate(colours):
+        cells.setdefault(colour, []).append(v)
+    return min((cell for cell in cells.items() if len(cell[1]) > 1), default=(0, []))[1]
+
+
+def _singled_out(colours: Colours, cell: Sequence[int]) -> Iterator[Colours]:
+    """Colours with one layer of a cell before the others, for each of them."""
+    for v in cell:
+        own = colours.copy()
+        for other in cell:
+            own[other] += other != v
+        yield own

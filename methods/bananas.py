@@ -1,0 +1,205 @@
+"""BANANAS (White, Neiswanger and Savani, AAAI 2021): an ensemble of networks guesses which mutants are better still.
+
+Defaults are those of the authors' code (naszilla @7e65491). What differs: paths are those of the layer graph, so an
+operation `none` lies on none; targets are standardised; constraints are further outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.features import tokens
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
+
+Array = NDArray[np.float64]
+
+_LAYERS, _WIDTH = 10, 20
+_EPOCHS, _BATCH, _RATE, _DECAYS = 150, 32, 0.01, (0.9, 0.99)
+_MUTANTS = 100  # of each of the best, and how many candidates there are in all
+_MOST_DRAWS = 1000
+_MOST_WORDS = 500
+_MOST_PATHS = 1000  # of one network: there may be exponentially many
+
+
+@METHODS.register("bananas")
+class Bananas(Method):
+    """An ensemble of networks on path encodings, independent Thompson sampling, mutants of the best as candidates.
+
+    A configuration is the set of its paths' operations where the space has graphs of layers (encoding=path), else, or
+    with encoding=values, the set of its named values. Constraints are learnt beside the objective, or known; candidates
+    are compared by violation, then objective, both sampled.
+    initial: random configurations at first; batch: proposals made of one fit; ensemble: networks.
+    """
+
+    seconds = 0.05
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        initial: int = 10,
+        batch: int = 10,
+        ensemble: int = 5,
+        encoding: str = "path",
+    ) -> None:
+        for name, value in {"initial": initial, "batch": batch, "ensemble": ensemble}.items():
+            if value < 1:
+                raise UsageError(f"{name} must be positive, not {value}")
+        if encoding not in ("path", "values"):
+            raise unknown("encoding", encoding, ("path", "values"))
+        self._problem, self._rng, self._space = problem, rng, problem.space
+        self._left, self._batch, self._ensemble = initial, batch, ensemble
+        self._words = words_of(problem.space, encoding)
+        self._asked: set[Configuration] = set()
+        self._queue: list[Configuration] = []
+        self._seen: list[tuple[Rank, Observation]] = []
+
+    def ask(self) -> Configuration:
+        if not self._queue and (self._left > 0 or len(self._seen) < 2):
+            self._left -= 1
+            self._queue = [self._space.sample(self._rng)]
+        elif not self._queue:
+            candidates = self._candidates()
+            chosen = self._ranked(candidates)[: self._batch] if candidates else []
+            self._queue = [candidates[i] for i in chosen] or [self._space.sample(self._rng)]
+        found = self._queue.pop(0)
+        self._asked.add(found)
+        return found
+
+    def tell(self, observation: Observation) -> None:
+        if observation.evaluation.status == "ok":
+            self._seen.append((observation.rank(self._problem.constraints), observation))
+
+    def _candidates(self) -> list[Configuration]:
+        """Mutants of the best, then of the next best, until there are enough that have not been asked for."""
+        found: dict[Configuration, None] = {}
+        parents = [o.configuration for _, o in sorted(self._seen, key=lambda pair: pair[0])]
+        for parent in dict.fromkeys(parents[: _MOST_DRAWS // _MUTANTS]):
+            for _ in range(_MUTANTS):
+                mutant = self._space.mutate(parent, self._rng)
+                while self._rng.random() < 0.5:
+                    mutant = self._space.mutate(mutant, self._rng)
+                if mutant not in self._asked:
+                    found[mutant] = None
+            if len(found) >= _MUTANTS:
+                break
+        return list(found)[:_MUTANTS]
+
+    def _ranked(self, candidates: Sequence[Configuration]) -> list[int]:
+        """Candidates by violation, then objective, each drawn from the ensemble's mean and deviation for it."""
+        known = self._problem.known
+        learnt = [b for b in self._problem.constraints if not (b.metric.cheap and known)]
+        columns = [0, *(bound.column for bound in learnt)]
+        words = [self._words(o.configuration) for _, o in self._seen]
+        vocabulary = [word for word, _ in Counter(w for own in words for w in own).most_common(_MOST_WORDS)]
+        targets = np.array([[o.evaluation.metrics[c] for c in columns] for _, o in self._seen])
+        centre, scale = targets.mean(0), np.where((deviation := targets.std(0)) > 0, deviation, 1.0)
+        networks = Ensemble(len(vocabulary), len(columns), self._ensemble, self._rng)
+        networks.fit(_bits(words, vocabulary), (targets - centre) / scale)
+        guessed = networks.predict(_bits([self._words(c) for c in candidates], vocabulary))
+        mean, spread = guessed.mean(0), guessed.std(0)
+        sampled = centre + scale * self._rng.normal(mean, spread)
+        violations = np.zeros(len(candidates))
+        for k, bound in enumerate(learnt, 1):
+            violations += [bound.violation(value) for value in sampled[:, k].tolist()]
+        for bound in self._problem.constraints:
+            if known is not None and bound not in learnt:
+                violations += [bound.violation(known(bound.column, c)) for c in candidates]
+        found: list[int] = np.lexsort((sampled[:, 0], violations)).tolist()
+        return found
+
+
+class Ensemble:
+    """Networks of dense layers, trained side by side by Adam on the mean absolute error.
+
+    Args:
+        inputs: bits; outputs: numbers; count: networks.
+    """
+
+    def __init__(self, inputs: int, outputs: int, count: int, rng: Generator) -> None:
+        self._rng, self._count = rng, count
+        widths = [inputs, *[_WIDTH] * _LAYERS, outputs]
+        shapes = [shape for a, b in pairwise(widths) for shape in ((a, b), (1, b))]
+        sizes = np.cumsum([0, *(a * b for a, b in shapes)])
+        self._parameters, self._gradient = np.zeros((count, sizes[-1])), np.zeros((count, sizes[-1]))
+        views = list(zip(sizes, sizes[1:], shapes, strict=False))
+        self._weights, self._slopes = (
+            [whole[:, a:b].reshape(count, *shape) for a, b, shape in views]
+            for whole in (self._parameters, self._gradient)
+        )
+        for weights in self._weights[::2]:
+            limit = math.sqrt(6 / sum(weights.shape[1:]))  # Glorot and Bengio, 2010
+            weights[:] = rng.uniform(-limit, limit, weights.shape)
+
+    def fit(self, x: Array, y: Array) -> None:
+        """Trains on inputs of shape (examples, inputs) and targets of shape (examples, outputs)."""
+        first, second = np.zeros_like(self._parameters), np.zeros_like(self._parameters)
+        step = 0
+        for _ in range(_EPOCHS):
+            order = self._rng.permuted(np.tile(np.arange(len(x)), (self._count, 1)), axis=1)
+            for begin in range(0, len(x), _BATCH):
+                batch = order[:, begin : begin + _BATCH]
+                step += 1
+                self._differentiate(x[batch], y[batch])
+                first += (1 - _DECAYS[0]) * (self._gradient - first)
+                second += (1 - _DECAYS[1]) * (self._gradient**2 - second)
+                rate = _RATE * math.sqrt(1 - _DECAYS[1] ** step) / (1 - _DECAYS[0] ** step)
+                self._parameters -= rate * first / (np.sqrt(second) + 1e-8)
+
+    def predict(self, x: Array) -> Array:
+        """What each network says, shape (networks, examples, outputs)."""
+        return self._forward(np.broadcast_to(x, (self._count, *x.shape)))[-1]
+
+    def _forward(self, x: Array) -> list[Array]:
+        results = [x]
+        for k in range(0, len(self._weights), 2):
+            x = x @ self._weights[k] + self._weights[k + 1]
+            if k + 2 < len(self._weights):
+                x = np.maximum(x, 0.0)
+            results.append(x)
+        return results
+
+    def _differentiate(self, x: Array, y: Array) -> None:
+        """Gradients of each network's mean absolute error on its own batch, shape (networks, examples, …)."""
+        results = self._forward(x)
+        slope = np.sign(results[-1] - y) / y[0].size
+        for k in range(len(self._weights) - 2, -1, -2):
+            before = results[k // 2]
+            self._slopes[k][:] = before.swapaxes(1, 2) @ slope
+            self._slopes[k + 1][:] = slope.sum(1, keepdims=True)
+            if k:
+                slope = (slope @ self._weights[k].swapaxes(1, 2)) * (before > 0)
+
+
+def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset[str]]:
+    """What a configuration is encoded as: the operations along its paths, or its values."""
+    if encoding == "path" and isinstance(space, AsGraph):
+        return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
+    return lambda configuration: frozenset(tokens(space, configuration))
+
+
+def _paths(graph: LayerGraph) -> Iterator[str]:
+    """The labels of the layers on each path from input to output, some of them where there are many."""
+    last, found = len(graph.labels) - 1, 0
+    stack = [(last, "")]
+    while stack and found < _MOST_PATHS:
+        layer, behind = stack.pop()
+        if layer == 0:
+            found += 1
+            yield behind
+        stack += [(p, f"{graph.labels[p]} {behind}" if p else behind) for p in graph.parents[layer]]
+
+
+def _bits(words: Sequence[frozenset[str]], vocabulary: Sequence[str]) -> Array:
+    return np.array([[float(word in own) for word in vocabulary] for own in words])
