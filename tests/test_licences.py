@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
 HEAD = """# Licences
 
-nasbench itself is under the MIT licence. This table says what the packages that it installs say of themselves, for what
-`make setup` installs (the core, and the extras dev, peers and live), in the versions of `constraints.txt`. The other extras
+nasbench itself is under the MIT licence. This table says what packages say of themselves, for what
+`make setup` installs (the core, and the extras dev, peers and live), in the versions of `constraints.txt`. Other extras
 (`gp`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each benchmark:
 `nasbench show NAME`.
 
