@@ -1,0 +1,58 @@
+"""The table of licences says what the installed packages say; `python tests/test_licences.py` writes it anew."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "licences.md"
+HEAD = """# Licences
+
+nasbench itself is under the MIT licence. This table says what packages say of themselves, for what
+`make setup` installs (the core, and the extras dev, peers and live), in the versions of `constraints.txt`. Other extras
+(`gp`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each benchmark:
+`nasbench show NAME`.
+
+None is under a strong copyleft licence; those under the MPL (changes of their own files must be published) are used
+unchanged. `python tests/test_licences.py` writes the table anew.
+
+| package | licence |
+|---|---|
+"""
+
+
+def licence(name: str) -> str:
+    """As the package states it; empty where the package is not installed."""
+    try:
+        facts = metadata(name)
+    except PackageNotFoundError:
+        return ""
+    stated = [c.rpartition(" :: ")[2] for c in facts.get_all("Classifier") or [] if c.startswith("License :: ")]
+    text = facts.get("License-Expression") or ", ".join(c for c in stated if c != "OSI Approved") or facts["License"]
+    return str(text).strip().partition("\n")[0]
+
+
+def pinned() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return [line.partition("==")[0] for line in lines if "==" in line]
+
+
+def test_the_table_of_licences_is_that_of_the_installed_packages() -> None:
+    rows = dict(line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| "))
+    assert {name: rows.get(name) for name in pinned() if licence(name) and name in rows} == {
+        name: licence(name) for name in pinned() if licence(name) and name in rows
+    }
+    assert {"numpy", "pyarrow", "torch", "optuna", "pytest"} <= rows.keys()
+
+
+def test_the_core_is_locked_in_the_versions_of_the_constraints() -> None:
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    locked = {line.rstrip(" \\") for line in lines if "==" in line}
+    constraints = set((ROOT / "constraints.txt").read_text().splitlines())
+    assert locked <= constraints
+    assert sum("--hash=sha256:" in line for line in lines) > len(locked)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(HEAD + "".join(f"| {name} | {licence(name)} |\n" for name in pinned() if licence(name)))
