@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, batch_norm, conv2d, relu
 
-from nasbench.benchmarks.spaces.cells.network import Alike, ConvNorm, Reduction
+from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
+from nasbench.benchmarks.spaces.cells.network import Alike, Reduction
 from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO, sized
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.methods.oneshot.distributions import Probabilities

@@ -183,11 +183,11 @@ def _distance_speed(sizes: Sizes) -> None:
     click.echo(table(rows))
     click.echo(f"a matrix of {sizes.matrix} networks of 20 layers, four nu: {perf_counter() - begin:.2f} s\n")
     counts = tuple(n for n in sizes.observations if n <= _MOST_NASBOT) or sizes.observations[:1]
-    rows = [("ms a suggestion of nasbot; observations", *map(str, counts))]
+    asked: list[tuple[str, ...]] = [("ms a suggestion of nasbot; observations", *map(str, counts))]
     for bench, kind in ((_BENCH, "listed"), ("hpolib-naval", "product kernel"), ("synthetic-cnn", "free networks")):
         found = _suggestion_times("nasbot", counts, bench, (), sizes)
-        rows.append((f"{bench}, {kind}", *(f"{1e3 * found[n]:.0f}" for n in counts)))
-    click.echo(table(rows) + "\n")
+        asked.append((f"{bench}, {kind}", *(f"{1e3 * found[n]:.0f}" for n in counts)))
+    click.echo(table(asked) + "\n")
 
 
 def _networks(layers: int, count: int) -> list[LayerGraph]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, avg_pool2d, relu
 
+from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
 from nasbench.benchmarks.spaces.cells.operations import EDGES, LAST_NODE, ZERO, named
 from nasbench.benchmarks.spaces.cells.stages import Stage, pruned
 
@@ -124,16 +125,3 @@ class Reduction(nn.Module):
         main: Tensor = self.second(relu(self.first(relu(x))))
         beside: Tensor = self.shortcut(avg_pool2d(x, 2))
         return main + beside
-
-
-class ConvNorm(nn.Module):
-    """A convolution that keeps the image's size, stride aside, and batch normalisation."""
-
-    def __init__(self, before: int, after: int, kernel_size: int, stride: int = 1) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(before, after, kernel_size, stride, kernel_size // 2, bias=False)
-        self.norm = nn.BatchNorm2d(after)
-
-    def forward(self, x: Tensor) -> Tensor:
-        normed: Tensor = self.norm(self.conv(x))
-        return normed

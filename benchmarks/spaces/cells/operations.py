@@ -63,7 +63,7 @@ def convolution(kernel: int) -> CellOperation:
     def module(width: int) -> nn.Module:
         from torch import nn
 
-        from nasbench.benchmarks.spaces.cells.network import ConvNorm
+        from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
 
         return nn.Sequential(nn.ReLU(), ConvNorm(width, width, kernel))
 
