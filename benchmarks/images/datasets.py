@@ -63,7 +63,9 @@ class Dataset:
     """ZO-DARTS++'s S, M and L: bounds on `parameters_paper` of networks with 16 channels in the first stage."""
 
 
-DATASETS: Registry[Dataset] = Registry("data set", "nasbench.benchmarks.images", "nasbench.datasets")
+DATASETS: Registry[Dataset] = Registry(
+    "data set", "nasbench.benchmarks.images", "nasbench.datasets", lambda item: isinstance(item, Dataset)
+)
 """Every data set of images by name."""
 
 
