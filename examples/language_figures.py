@@ -16,6 +16,20 @@ from nasbench.benchmarks.spaces.language.combinators import (
     substitution,
 )
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Dependent, Part, Value
+from nasbench.benchmarks.spaces.published.example import figure_4
+
+__all__ = [
+    "figure_1",
+    "figure_4",
+    "figure_10",
+    "figure_11",
+    "figure_16",
+    "figure_18",
+    "figure_19_1",
+    "figure_19_2",
+    "figure_19_3",
+    "figure_19_4",
+]
 
 
 def figure_1() -> Part:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nasbench.results.curves import Array, Curves
+from nasbench.results.report.table import shortened
 from nasbench.results.statistics import ranking, summaries
 from nasbench.results.statistics.pairs import relative_differences
-from nasbench.results.report.table import shortened
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 """Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too."""

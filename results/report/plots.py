@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array
 from nasbench.results.report.panels import Panel, style
-from nasbench.results.statistics.ranking import cliques
 from nasbench.results.report.table import shortened
+from nasbench.results.statistics.ranking import cliques
 
 FORMATS = ("svg", "pdf", "png")
 

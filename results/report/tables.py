@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nasbench.results.parts import published
 from nasbench.results.curves import Array, Curves
-from nasbench.results.statistics import pairs, ranking, summaries
+from nasbench.results.parts import published
 from nasbench.results.report.table import Table
+from nasbench.results.statistics import pairs, ranking, summaries
 
 _LEVEL, _STRICT = 0.05, 0.01
 _SHARES = (0.25, 0.5, 0.75, 1.0)
