@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nasbench.benchmarks.spaces.published.figures import figure_4
+from nasbench.benchmarks.spaces.published.example import figure_4
 
 from nasbench.benchmarks import Evaluation, Metric, UsageError, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal, ParameterSpace, Space
