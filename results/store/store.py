@@ -346,7 +346,10 @@ def _is_store(folder: Path) -> bool:
 
 
 def _is_inner(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir() and _is_store(Path(entry.path))
+    try:
+        return entry.is_dir() and _is_store(Path(entry.path))
+    except OSError:
+        return False  # a link that leads to itself
 
 
 def _plan(path: Path) -> dict[str, Any]:

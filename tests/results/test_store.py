@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nasbench.results import Store, StoreError
-from nasbench.results.store import content_hash, disk
+from nasbench.results.store import content_hash, disk, fragment
 from nasbench.results.store import store as store_module
 from nasbench.results.store.status import status
 from tests.results.conftest import FACTS, make_cell, make_run
@@ -419,3 +419,79 @@ def test_a_damaged_plan_is_set_aside(store: Store) -> None:
         (store.folder / "_plans" / f"{'0' * 16}.json").write_text(text)
         assert store.plans() == []
         assert "not a readable plan" in store.notices[i]
+
+
+def test_odd_files_stop_nothing(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pipes, folders and loops where files should be, and files that vanish or cannot be read."""
+    store = filled({make_cell(): [make_run(0, [1.0])], make_cell("other"): [make_run(0, [2.0])]})
+    intact = content_hash(store)
+    unreadable = files(store)[0]
+    os.link(unreadable, os.fsencode(store.folder) + b"/\xff.parquet")
+    os.mkfifo(store.folder / "pipe.parquet")
+    os.mkfifo(store.folder / "_plans" / f"{'0' * 16}.json")
+    (store.folder / "_plans" / f"{'1' * 16}.json").mkdir()
+    (store.folder / "loop.parquet").symlink_to("loop.parquet")
+    (store.folder / "nowhere.parquet").symlink_to("nothing")
+    reopened = Store.create(store.folder)
+    assert reopened.plans() == []
+    assert content_hash(reopened) == intact
+    said = "\n".join(reopened.notices)
+    assert said.count("no regular file") == 3
+    assert "loop.parquet is ignored: it cannot be read" in said
+    assert "?.parquet is set aside" in said
+    plain = disk.system.open
+
+    def refuse(path: Path, flags: int) -> int:
+        if path == unreadable:
+            raise PermissionError(13, "Permission denied")
+        return plain(path, flags)
+
+    monkeypatch.setattr(disk.system, "open", refuse)
+    without = Store.open(store.folder)
+    assert len(without.fragments()) == 1
+    assert f"{unreadable} is ignored: it cannot be read (Permission denied)" in without.notices
+
+
+def test_runs_that_lie_in_two_fragments_are_kept_once(filled: Fill) -> None:
+    """What a crash in the middle of `forget` leaves is undone by the next command."""
+    cell = make_cell()
+    store = filled({cell: [make_run(seed, [1.0]) for seed in range(3)]})
+    intact = content_hash(store)
+    (f,) = store.fragments()
+    fragment.write_without(f, {1})
+    assert len(Store.open(store.folder).fragments()) == 2
+    assert content_hash(Store.open(store.folder)) == intact
+    again = Store.create(store.folder)
+    assert [g.seeds for g in again.fragments()] == [[0, 1, 2]]
+    assert len(pd.read_parquet(store.folder)) == 3
+
+
+def test_a_fragment_under_another_name_or_with_rows_of_another_run_is_none(filled: Fill) -> None:
+    store = filled({make_cell(): [make_run(0, [1.0])]})
+    (path,) = files(store)
+    path.rename(path.with_name(path.name.replace("random", "other")))  # the words are for people
+    assert len(store.fragments()) == 1
+    (path,) = files(store)
+    other = make_cell("other").id
+    path.rename(path.with_name(path.name.replace(make_cell().id, other)))
+    assert store.fragments() == []
+    assert "its name is not that of its contents" in store.notices[-1]
+
+
+def test_a_store_that_is_begun_twice_at_once_says_nothing_false(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    for attempt in range(2):
+        folder = tmp_path / f"store{attempt}"
+        writers = [context.Process(target=begin_and_commit, args=(folder, seed)) for seed in range(4)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+            assert writer.exitcode == 0
+        assert {f"metric.metric{seed}" for seed in range(4)} <= set(pd.read_parquet(folder).columns)
+
+
+def begin_and_commit(folder: Path, seed: int) -> None:
+    store = Store.create(folder)
+    store.commit(make_cell(metrics=("valid-error@1", f"metric{seed}")), [make_run(seed, [1.0])], FACTS)
+    assert store.notices == []
