@@ -151,7 +151,7 @@ def workplace(nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pyt
     for registry in registries:
         registry.names()
         # Whoever follows a page has what it registers already.
-        own = {"local", "restarts", "first-choice", "my-space", "parabola", "small"}
+        own = {"greedy", "restarts", "first-choice", "my-space", "parabola", "small"}
         monkeypatch.setattr(registry, "_items", {n: item for n, item in registry._items.items() if n not in own})
     monkeypatch.chdir(tmp_path)
     asked = ["--method", "random", "--method", "evolution", "--bench", "nb201-cifar10", "--seeds", 2, "--evals", 20]
@@ -188,9 +188,9 @@ def test_the_examples_of_the_public_interface_run(workplace: Path) -> None:
 
 def test_the_method_of_the_readme_runs(nasbench: Callable[..., Printed], workplace: Path) -> None:
     run_python("README.md")
-    asked = ["--method", "local:restart=0.2", "--method", "random", "--bench", "hpolib-naval", "--seeds", 3]
+    asked = ["--method", "greedy:restart=0.2", "--method", "random", "--bench", "hpolib-naval", "--seeds", 3]
     assert nasbench("run", *asked, "--constrain", "train_time@0.1", "--evals", 50, "--store", "s").code == 0
-    assert set(pd.read_parquet("s")["method"]) == {"local:restart=0.2", "random"}
+    assert set(pd.read_parquet("s")["method"]) == {"greedy:restart=0.2", "random"}
 
 
 def test_the_methods_and_benchmarks_of_the_pages_keep_their_promises(
@@ -198,7 +198,7 @@ def test_the_methods_and_benchmarks_of_the_pages_keep_their_promises(
 ) -> None:
     run_python("README.md")
     run_python("docs/plugins.md")
-    for words in (["local"], ["restarts", "--bench", "parabola"], ["parabola"]):
+    for words in (["greedy"], ["restarts", "--bench", "parabola"], ["parabola"]):
         checked = nasbench("check", *words)
         assert checked.code == 0, checked.out
 
