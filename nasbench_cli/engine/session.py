@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,7 @@ def begin(
 
     Raises UsageError if a cell of the suite cannot run, or data are missing; StoreError if the folder is no store.
     """
+    folder = Path(os.path.abspath(folder))  # now: a method may change the working directory
     planned = expand(suite.grids)
     if shard is not None:
         planned = shard.of(planned)
