@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
@@ -17,6 +18,11 @@ from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import Cell
 
 Array: TypeAlias = NDArray[np.float64]
+Score: TypeAlias = Literal["mean", "observed"]
+"""What an incumbent is worth: `mean`, its score by the means of the table, or `observed`, what the method saw."""
+SCORES: tuple[Score, ...] = get_args(Score)
+
+_COLUMNS = ("incumbent", "feasible", "finished", "score", "score_feasible")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,28 +30,110 @@ class Curves:
     """Incumbent and feasibility of every run after each of its evaluations; all runs follow one protocol.
 
     A setting is a benchmark under a constraint. Settings and methods are numbered by their order in `settings` and
-    `methods`.
+    `methods`. Which configuration is the incumbent is decided by what was observed; what it is worth is another
+    question (`score`), so a value may rise where a lucky repetition replaced a better configuration.
     """
 
     protocol: str
+    score: Score
+    """What `incumbent` is."""
+    seconds: float | None
+    """The budget, where it is in seconds alone: then everything is compared at equal seconds; None otherwise."""
     settings: pd.DataFrame
     """A row a setting: bench, constraint, and the fields of `trajectory.Setting`."""
     methods: tuple[str, ...]
     runs: pd.DataFrame
     """A row a run, in the order of the arrays: setting, method (their numbers), seed, evaluations, failure,
     failed_evaluations; and `held_out` (dict: metric of a test split → its value at the run's last incumbent)."""
-    incumbent: Array
-    """Best feasible objective after each evaluation, shape (runs, evaluations): NaN before the first feasible one; a
-    run that ended early keeps its last."""
+    observed: Array
+    """Best feasible objective seen after each evaluation, shape (runs, evaluations): NaN before the first feasible one;
+    a run that ended early keeps its last."""
+    mean: Array
+    """The score of that incumbent, same shape: NaN also where it violates the constraints in the mean. What was
+    observed where no mean is known, as on live benchmarks."""
     feasible: NDArray[np.bool_]
     """Whether each evaluation was feasible, same shape; False past a run's end."""
     finished: Array
     """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite past a run's end."""
 
     @property
+    def incumbent(self) -> Array:
+        """What the incumbent after each evaluation is worth, shape (runs, evaluations); NaN where there is none."""
+        return self.mean if self.score == "mean" else self.observed
+
+    def scored(self, score: Score) -> Curves:
+        """The same runs by another score."""
+        return replace(self, score=score)
+
+    @property
+    def has_means(self) -> bool:
+        """Whether score and observed value differ anywhere."""
+        return self.mean is not self.observed
+
+    @cached_property
+    def oracle(self) -> Array:
+        """The best that an incumbent can be worth, shape (settings,); NaN where unknown."""
+        return self._of_score("oracle")
+
+    def _of_score(self, name: str) -> Array:
+        plain = self.settings[name].to_numpy(float)
+        means = self.settings[f"score_{name}"].to_numpy(float)
+        return plain.copy() if self.score == "observed" else np.where(np.isnan(means), plain, means)
+
+    @property
     def evaluations(self) -> int:
-        """Of the longest run."""
+        """Evaluations of the longest run."""
         return int(self.incumbent.shape[1])
+
+    @property
+    def unit(self) -> str:
+        """What points of comparison count: evaluations, or seconds where the budget is in seconds."""
+        return "evaluations" if self.seconds is None else "seconds"
+
+    @property
+    def end(self) -> float:
+        """The end of the budget, in `unit`."""
+        return float(self.evaluations) if self.seconds is None else self.seconds
+
+    def at(self, points: Sequence[float] | Array, rows: NDArray[np.intp] | None = None) -> Array:
+        """What incumbents are worth at some points, in `unit`: shape (runs, points).
+
+        Args:
+            rows: of the runs; by default all.
+        """
+        every = np.arange(len(self.runs)) if rows is None else rows
+        wanted = np.asarray(points, float)
+        if self.seconds is None:
+            found: Array = self.incumbent[np.ix_(every, wanted.astype(np.intp) - 1)]
+            return found
+        return self._at_seconds(every, np.broadcast_to(wanted, (len(every), len(wanted))))
+
+    def _at_seconds(self, rows: NDArray[np.intp], times: Array) -> Array:
+        """The incumbents of some runs at times of their own, shape (rows, times); NaN before the first evaluation."""
+        clocks = self.finished[rows]
+        counts = np.array([np.searchsorted(own, t, side="right") for own, t in zip(clocks, times, strict=True)])
+        found: Array = np.take_along_axis(self.incumbent[rows], np.maximum(counts - 1, 0), axis=1)
+        return np.where(counts > 0, found, np.nan)
+
+    @cached_property
+    def horizons(self) -> Array:
+        """Seconds until which most runs of every method still search, shape (settings,); NaN where there are none.
+
+        The shortest, over methods, of the median duration of a run; runs that stopped early do not set it.
+        """
+        ends = np.max(np.where(np.isfinite(self.finished), self.finished, 0.0), axis=1)
+        whole = (self.runs["failure"] == "").to_numpy()
+        found = np.full(len(self.settings), np.inf)
+        for (setting, _), runs in self.groups.items():
+            own = ends[runs[whole[runs]]]
+            if len(own):
+                found[setting] = min(found[setting], float(np.median(own)))
+        return np.where((found > 0) & np.isfinite(found), found, np.nan)
+
+    def at_shares(self, shares: Array) -> Array:
+        """The incumbent of every run at shares of its setting's horizon: shape (runs, shares)."""
+        times = self.horizons[self.runs["setting"].to_numpy()][:, None] * shares
+        return self._at_seconds(np.arange(len(self.runs)), np.where(np.isnan(times), -1.0, times))
 
     @cached_property
     def reached(self) -> NDArray[np.intp]:
@@ -76,10 +164,9 @@ class Curves:
 
     @property
     def complete(self) -> list[int]:
-        """Settings that every method has a run on, with anything feasible in them."""
+        """Settings that every method has a run on."""
         methods = range(len(self.methods))
-        known = np.isfinite(self.worst)
-        return [s for s in range(len(self.settings)) if known[s] and all((s, m) in self.groups for m in methods)]
+        return [s for s in range(len(self.settings)) if all((s, m) in self.groups for m in methods)]
 
     @cached_property
     def worst(self) -> Array:
@@ -88,19 +175,18 @@ class Curves:
         The worst value of everything feasible in the table (c-TPE's protocol) or, where there is no table, the worst
         feasible incumbent that any run of the setting saw.
         """
-        worst: Array = self.settings["worst"].to_numpy(float, copy=True)
+        worst = self._of_score("worst")
         setting = self.runs["setting"].to_numpy()
         for s in np.flatnonzero(np.isnan(worst)):
             seen = self.incumbent[setting == s]
             worst[s] = np.nanmax(seen) if np.isfinite(seen).any() else np.nan
         return worst
 
-    @cached_property
-    def padded(self) -> Array:
-        """The incumbents, with the setting's worst value in place of NaN before the first feasible evaluation."""
+    def padded(self, values: Array) -> Array:
+        """Values of every run, shape (runs, points), with the setting's worst in place of NaN."""
         worst = self.worst[self.runs["setting"].to_numpy()]
-        padded: Array = np.where(np.isnan(self.incumbent), worst[:, None], self.incumbent)
-        return padded
+        found: Array = np.where(np.isnan(values), worst[:, None], values)
+        return found
 
 
 def select(stores: Sequence[Store], protocol: str | None = None) -> list[tuple[Store, Fragment]]:
@@ -124,17 +210,17 @@ def select(stores: Sequence[Store], protocol: str | None = None) -> list[tuple[S
     return chosen
 
 
-def references(stores: Sequence[Store]) -> list[Curves]:
+def references(stores: Sequence[Store], score: Score = "mean") -> list[Curves]:
     """The runs of single networks, which stand beside searches for orientation: one entry a protocol."""
     found: dict[str, list[tuple[Store, Fragment]]] = {}
     for store in stores:
         for f in store.fragments():
             if f.cell.setting.reference:
                 found.setdefault(f.cell.protocol, []).append((store, f))
-    return [load(fragments) for _, fragments in sorted(found.items())]
+    return [load(fragments, score) for _, fragments in sorted(found.items())]
 
 
-def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:
+def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> Curves:
     """Reads the runs of some fragments (`select`); a run that lies in two of them counts once.
 
     Raises StoreError if none is readable.
@@ -143,11 +229,14 @@ def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:
     for store, f in fragments:
         held_out = f.cell.setting.held_out
         try:
-            table = f.table(["incumbent", "feasible", "finished", *(f"metric.{name}" for name in held_out)])
+            table = f.table([*_COLUMNS, *(f"metric.{name}" for name in held_out)])
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue
-        read.append((f, {name: table[name].to_numpy() for name in table.column_names}))
+        columns = {name: table[name].to_numpy() for name in table.column_names if name != "score_feasible"}
+        if "score_feasible" in table.column_names:  # stores of the first schema have no scores
+            columns["violates"] = pc.fill_null(pc.invert(table["score_feasible"]), False).to_numpy()
+        read.append((f, columns))
     if not any(f.runs for f, _ in read):
         raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
     order = sorted({(f.cell.setting.family, f.cell.bench, f.cell.constraint) for f, _ in read})
@@ -179,25 +268,48 @@ def load(fragments: Sequence[tuple[Store, Fragment]]) -> Curves:
                 "held_out": _at_incumbent(columns, own, f.cell.setting.held_out),
             }
     frame = pd.DataFrame([settings[i] for i in range(len(order))])
-    numbers = ["oracle", "worst", "feasible_share", "median", "noise"]
+    numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
     frame[numbers] = frame[numbers].astype(float)
-    return Curves(fragments[0][1].cell.protocol, frame, methods, pd.DataFrame(list(runs.values())), *_dense(parts))
+    cell = fragments[0][1].cell
+    seconds = cell.seconds if cell.evals is None else None
+    table = pd.DataFrame(list(runs.values()))
+    return Curves(cell.protocol, score, seconds, frame, methods, table, *_dense(parts))
 
 
-def _dense(parts: list[tuple[dict[str, NDArray[Any]], slice]]) -> tuple[Array, NDArray[np.bool_], Array]:
-    """Incumbent, feasible and finished of runs of different lengths, as `Curves` has them."""
+def _dense(parts: list[tuple[dict[str, NDArray[Any]], slice]]) -> tuple[Array, Array, NDArray[np.bool_], Array]:
+    """Observed, mean, feasible and finished of runs of different lengths, as `Curves` has them."""
     width = max(1, *(own.stop - own.start for _, own in parts))
-    incumbent = np.full((len(parts), width), np.nan)
+    observed = np.full((len(parts), width), np.nan)
+    known = any("score" in columns and np.isfinite(columns["score"][own]).any() for columns, own in parts)
+    mean = observed.copy() if known else observed
     feasible = np.zeros((len(parts), width), bool)
     finished = np.full((len(parts), width), np.inf)
     for row, (columns, own) in enumerate(parts):
         length = own.stop - own.start
-        incumbent[row, :length] = columns["incumbent"][own]
+        observed[row, :length] = columns["incumbent"][own]
         feasible[row, :length] = columns["feasible"][own]
         finished[row, :length] = columns["finished"][own]
-        if length:
-            incumbent[row, length:] = incumbent[row, length - 1]
-    return incumbent, feasible, finished
+        if known:
+            mean[row, :length] = _scores(columns, own)
+        for values in (observed, mean):
+            values[row, length:] = values[row, length - 1] if length else np.nan
+    return observed, mean, feasible, finished
+
+
+def _scores(columns: dict[str, NDArray[Any]], own: slice) -> Array:
+    """The score of the incumbent after each evaluation of a run.
+
+    NaN where there is no incumbent or it violates a constraint in the mean; what was observed where no mean is known.
+    """
+    seen: Array = columns["incumbent"][own]
+    if "score" not in columns or not len(seen):
+        return seen
+    # The row where the incumbent changed last is the incumbent's own.
+    changed = np.concatenate([[True], ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))])
+    rows = np.maximum.accumulate(np.where(changed, np.arange(len(seen)), 0))
+    score: Array = columns["score"][own][rows]
+    found = np.where(np.isnan(score), seen, score)
+    return np.where(np.isnan(seen) | columns["violates"][own][rows], np.nan, found)
 
 
 def _at_incumbent(columns: dict[str, NDArray[Any]], own: slice, held_out: tuple[str, ...]) -> dict[str, float]:

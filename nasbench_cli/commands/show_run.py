@@ -45,7 +45,7 @@ def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | 
     wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
     run = Store.open(Path(folder)), method_label(method), bench, wanted, int(seed)
     if svg is not None:
-        from nasbench.results.report.plots import render
+        from nasbench.results.display.plots import render
 
         svg.write_bytes(render(incumbent(*run), "svg"))
     return describe(*run)

@@ -1,1 +1,5 @@
-"""Parts that a report has only where some of its runs ask for them: one-shot searches, networks, published numbers."""
+"""Parts of a report, one file each: what it takes to add a table is a file here and its place in `report.report`.
+
+Each offers `part(subject)`: a `Part` with its tables, charts, figures and sentences, or None where the runs do not ask
+for one. All read from the one `Comparison`.
+"""

@@ -12,9 +12,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array, Curves
+from nasbench.results.display.plots import styled
 from nasbench.results.parts import networks
-from nasbench.results.parts.part import Drawn, Part
-from nasbench.results.report.plots import styled
+from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 
@@ -66,10 +66,12 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
     return Graphs(best, [plane for _, plane in sorted(planes.items())]) if best or planes else None
 
 
-def part(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Part | None:
-    """Of a report on the fragments `chosen`; None where no run searches graphs of layers."""
-    found = load(chosen, curves)
-    return None if found is None else Part("networks", "Networks found", [], partial(drawn, found, curves))
+def part(subject: Subject) -> Part | None:
+    """None where no run searches graphs of layers."""
+    found = load(subject.fragments, subject.curves)
+    if found is None:
+        return None
+    return Part("networks", "Networks found", figures=partial(drawn, found, subject.curves))
 
 
 def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:

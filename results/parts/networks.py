@@ -31,7 +31,7 @@ def draw(values: Facts) -> Figure:
     """The layers from top to bottom by their distance from the input, with arrows."""
     from matplotlib.figure import Figure  # to show a run as text needs none of it
 
-    from nasbench.results.report.plots import styled
+    from nasbench.results.display.plots import styled
 
     count = len(values["labels"])
     level = [0] * count

@@ -1,23 +1,58 @@
-"""A part of a report that only some runs have: searches of one-shot methods, networks."""
+"""A part of a report: what every one is given, and what it brings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from matplotlib.figure import Figure
 
-from nasbench.results.report.table import Table
+from nasbench.results.curves import Curves
+from nasbench.results.display.panels import Chart
+from nasbench.results.display.table import Table
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment
 
 Drawn: TypeAlias = tuple[tuple[str, ...], Figure]
 """The words of a figure's name, and the figure."""
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Subject:
+    """What a report is about: all that a part may ask."""
+
+    comparison: Comparison
+    fragments: Sequence[tuple[Store, Fragment]]
+    """Of the runs that are compared, each with its store."""
+    references: Sequence[Curves] = ()
+    """Single networks, for orientation."""
+
+    @property
+    def curves(self) -> Curves:
+        """The runs that are compared."""
+        return self.comparison.curves
+
+
+def _no_figures() -> Iterator[Drawn]:
+    return iter(())
+
+
+@dataclass(frozen=True)
+class Part:
     """A section of the page, and files beside it."""
 
     name: str
     title: str
-    tables: list[Table]
-    figures: Callable[[], Iterator[Drawn]]
-    """Drawn one at a time, anew with each call."""
+    tables: Sequence[Table] = ()
+    charts: Sequence[Chart] = ()
+    figures: Callable[[], Iterator[Drawn]] = _no_figures
+    """Diagrams, drawn one at a time, anew with each call."""
+    sentences: Sequence[str] = ()
+    intro: str = ""
+    """What the reader must know first."""
+
+
+MakePart: TypeAlias = Callable[[Subject], Part | None]
+"""What a module of this folder offers: its part of a report, or None where the runs do not ask for one."""

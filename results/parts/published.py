@@ -10,11 +10,20 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.statistics.pairs import relative_differences
+from nasbench.results.display.numbers import number
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.classical import relative_differences
 from nasbench.results.statistics.summaries import medians as medians_of
 
 FOLDER = Path(__file__).parents[1] / "published"
 """One JSON file per paper."""
+
+
+def part(subject: Subject) -> Part | None:
+    """None where no paper prints numbers of methods and settings that are here."""
+    tables = _wins(subject.curves, subject.comparison.baseline) + _scores(subject.curves)
+    return Part("published", "Published beside reproduced", tables) if tables else None
 
 
 def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
@@ -24,10 +33,11 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
     wins, losses, ties (ours; none of them where we have no run of the method on such settings).
     """
     found = []
-    medians = medians_of(curves)
     for path in sorted(FOLDER.glob("*.json")):
-        paper = json.loads(path.read_text())
+        paper = json.loads(path.read_text(encoding="utf-8"))
         if paper.get("baseline") == curves.methods[baseline]:
+            at = {n: curves.incumbent[:, n - 1] for n in paper["evaluations"] if n <= curves.evaluations}
+            medians = {n: medians_of(curves, values[:, None])[:, :, 0] for n, values in at.items()}
             rows = [row for published in paper["rows"] for row in _rows(curves, medians, baseline, published, paper)]
             if any(row["pairs"] for row in rows):
                 found.append((paper, pd.DataFrame(rows)))
@@ -41,10 +51,10 @@ def scores(curves: Curves) -> list[tuple[dict[str, Any], pd.DataFrame]]:
     the final objective without a constraint), evaluations.
     """
     found = []
-    medians = medians_of(curves)
+    medians = medians_of(curves, curves.incumbent[:, -1:])
     places = curves.settings[["bench", "constraint"]].to_numpy().tolist()
     for path in sorted(FOLDER.glob("*.json")):
-        paper = json.loads(path.read_text())
+        paper = json.loads(path.read_text(encoding="utf-8"))
         rows = [
             {
                 "benchmark": bench,
@@ -70,7 +80,7 @@ def _score(paper: dict[str, Any], bench: str, method: str) -> tuple[float, float
 
 
 def _rows(
-    curves: Curves, medians: Array, baseline: int, published: dict[str, Any], paper: dict[str, Any]
+    curves: Curves, medians: dict[int, Array], baseline: int, published: dict[str, Any], paper: dict[str, Any]
 ) -> list[dict[str, Any]]:
     names = curves.settings[["bench", "constraint"]].to_numpy().tolist()
     settings = [i for i, (bench, c) in enumerate(names) if bench in paper["ours"] and _is_meant(c, published)]
@@ -79,9 +89,9 @@ def _rows(
         row = {name: published[name] for name in ("method", "published_as", "table", "settings")}
         row |= {"evaluations": evaluations, "published_pairs": published["pairs"]}
         row |= {"published": "/".join(map(str, numbers)), "pairs": 0, "wins": 0, "losses": 0, "ties": 0}
-        if published["method"] in curves.methods and evaluations <= curves.evaluations and settings:
-            pair = medians[np.ix_(settings, [curves.methods.index(published["method"]), baseline], [evaluations - 1])]
-            other, ours = pair[~np.isnan(pair).any(axis=(1, 2)), :, 0].T
+        if published["method"] in curves.methods and evaluations in medians and settings:
+            pair = medians[evaluations][np.ix_(settings, [curves.methods.index(published["method"]), baseline])]
+            other, ours = pair[~np.isnan(pair).any(axis=1)].T
             differences = relative_differences(other, ours)
             wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
             pairs = len(differences)
@@ -112,3 +122,48 @@ def differences(curves: Curves, paper: dict[str, Any]) -> str:
         "counted the same way on the settings here that the row is about",
     ]
     return "; ".join(parts) + "."
+
+
+def _wins(curves: Curves, baseline: int) -> list[Table]:
+    """Wins, losses and ties that a paper prints, and ours for the same method and settings: one table per paper."""
+    tables = []
+    for paper, data in beside(curves, baseline):
+        ours = [f"{r['wins']}/{r['losses']}/{r['ties']}" if r["pairs"] else "no runs" for r in data.to_dict("records")]
+        shown = pd.DataFrame(
+            {
+                "method": data["method"],
+                "table": data["table"].astype(str),
+                "settings": data["settings"],
+                "evals": data["evaluations"].astype(str),
+                "published": data["published"],
+                "of": data["published_pairs"].astype(str),
+                "reproduced": ours,
+                "pairs": data["pairs"].astype(str),
+            }
+        )
+        title = f"Published beside reproduced: {paper['baseline']}"
+        note = f"{paper['source']}. {paper['note']} {differences(curves, paper)}"
+        tables.append(Table("published", title, note, data, shown, place="terminal"))
+    return tables
+
+
+def _scores(curves: Curves) -> list[Table]:
+    """Scores that a paper prints, and ours of the same method on data of the same name: one table per paper."""
+    made = []
+    for paper, data in scores(curves):
+        shown = pd.DataFrame(
+            {
+                "benchmark": data["benchmark"],
+                "method": data["method"],
+                "published as": data["published_method"] + ", " + data["published_as"],
+                "published": [f"{m:g} ± {s:g}" for m, s in data[["published", "published_std"]].to_numpy()],
+                "ours": data["ours"].map(number),
+            }
+        )
+        note = (
+            f"{paper['source']}. {paper['note']} Ours: the objective after {curves.evaluations} evaluations, median "
+            "over seeds."
+        )
+        title = "Published scores beside ours"
+        made.append(Table("published-scores", title, note, data, shown, place="terminal"))
+    return made

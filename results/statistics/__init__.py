@@ -1,6 +1,10 @@
-"""The statistics of a report, each a pure function of the curves or of what another returned.
+"""The statistics of a report.
 
-summaries   one method on one setting: medians, intervals, regret, constraint traces, held-out metrics
-pairs       two methods: wins, Wilcoxon, Holm, Bayesian signed-rank, paired over seeds
-ranking     many methods: ranks over evaluations and seconds, Friedman, Nemenyi, bootstrap, targets reached
+improvement  probability that a run of one method is better than one of another, and what each seed says of it
+estimates    t intervals over seeds (these benchmarks) and over families (tasks like these); Holm's correction
+verdicts     every pair, expected rank and open place of one scope
+comparison   the one analysis that everything in a report reads from: averages, constraints, families, points of time
+summaries    one method on one setting: medians, intervals, regret, constraint traces, held-out metrics
+targets      share of log-spaced targets reached, areas, performance profiles, interquartile means by jackknife
+classical    tests over settings as papers do them: Wilcoxon, Friedman, Nemenyi, Bayesian signed-rank
 """

@@ -1,8 +1,8 @@
-"""One method on one setting."""
+"""One method on one setting: medians, regret, constraints, held-out metrics."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,79 +10,78 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from nasbench.results.curves import Array, Curves
+from nasbench.results.statistics.estimates import FEWEST
 
-_RESAMPLES = 1000
 
+def performance(curves: Curves, points: Sequence[float]) -> pd.DataFrame:
+    """The incumbents' values of each method on each setting at some points.
 
-def performance(curves: Curves, checkpoints: tuple[int, ...]) -> pd.DataFrame:
-    """The best feasible objective of each method on each setting at some evaluation counts.
-
-    All over seeds, after `Curves.padded`. Columns: setting, method (their numbers), evaluations, runs, found (share of
-    the runs that have a feasible incumbent), q1, median, q3, mean, low, high (95 % bootstrap interval of the median),
-    regret (of the median, to the oracle), regret_percent (of the oracle; NaN where it is 0), normalised_regret (of the
-    median), area (median area under the curve of the normalised regret, divided by the evaluations). NaN where the
-    oracle is unknown.
+    All over seeds, NaN after `Curves.padded`. Columns: setting, method (their numbers), point, runs, found (share of
+    the runs that have a feasible incumbent), q1, median, q3, mean, low, high (95 % interval of the median; NaN for
+    fewer than five runs), values (of every run, where there are fewer than five), regret (of the median, to the
+    oracle), regret_percent (of the oracle; NaN where it is 0), normalised_regret (of the median).
     """
-    padded, oracle = curves.padded, curves.settings["oracle"].to_numpy(float)
-    normalised = normalised_regret(curves)
-    at = np.array(checkpoints) - 1
-    frames = []
+    values, oracle = curves.at(points), curves.oracle
+    padded = curves.padded(values)
+    normalised = normalised_regret(curves, padded)
+    records: list[dict[str, Array]] = []
     for (setting, method), runs in curves.groups.items():
-        values = padded[np.ix_(runs, at)]
-        q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
-        low, high = median_interval(values)
+        own = padded[runs]
+        q1, median, q3 = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
+        low, high = median_interval(own)
         regret = median - oracle[setting]
-        areas = np.cumsum(normalised[runs], axis=1)[:, at] / (at + 1)
-        percent = 100 * regret / oracle[setting] if oracle[setting] > 0 else np.full(len(at), np.nan)
+        few = len(runs) < FEWEST
         facts = {
             "setting": setting,
             "method": method,
-            "evaluations": checkpoints,
+            "point": points,
             "runs": len(runs),
-            "found": np.isfinite(curves.incumbent[np.ix_(runs, at)]).mean(axis=0),
+            "found": np.isfinite(values[runs]).mean(axis=0),
             "q1": q1,
             "median": median,
             "q3": q3,
-            "mean": values.mean(axis=0),
+            "mean": own.mean(axis=0),
             "low": low,
             "high": high,
+            "values": [" ".join(f"{v:.6g}" for v in sorted(column)) if few else "" for column in own.T],
             "regret": regret,
-            "regret_percent": percent,
-            "normalised_regret": np.median(normalised[np.ix_(runs, at)], axis=0),
-            "area": np.median(areas, axis=0),
+            "regret_percent": 100 * regret / oracle[setting] if oracle[setting] > 0 else np.full(len(median), np.nan),
+            "normalised_regret": np.median(normalised[runs], axis=0),
         }
-        frames.append(pd.DataFrame(facts))
-    return pd.concat(frames, ignore_index=True)
+        records.append({name: np.broadcast_to(value, len(points)) for name, value in facts.items()})
+    return pd.DataFrame({name: np.concatenate([own[name] for own in records]) for name in records[0]})
 
 
 def median_interval(values: Array) -> tuple[Array, Array]:
-    """95 % percentile-bootstrap interval of the median over the first axis (Efron, 1979); a point for one run."""
-    if len(values) == 1 or np.isnan(values).all():
-        return values[0], values[0]
-    found = stats.bootstrap(
-        (values,), np.median, axis=0, n_resamples=_RESAMPLES, method="percentile", rng=np.random.default_rng(0)
-    )
-    return np.asarray(found.confidence_interval.low), np.asarray(found.confidence_interval.high)
+    """95 % interval of the median over the first axis, between order statistics (exact: binomial); NaN below 5 values.
+
+    The narrowest symmetric one that covers 95 %; of 5 values lowest to highest, which covers 93.75 %.
+    """
+    count = len(values)
+    if count < FEWEST:
+        return np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+    outside = int(stats.binom.ppf(0.025, count, 0.5)) - 1  # values beyond it on either side
+    outside = max(0, outside)
+    ordered = np.sort(values, axis=0)
+    return ordered[outside], ordered[count - 1 - outside]
 
 
-@lru_cache(maxsize=1)
-def normalised_regret(curves: Curves) -> Array:
-    """(value - oracle) / (reference - oracle) of every run after each evaluation, after `Curves.padded`.
+def normalised_regret(curves: Curves, padded: Array) -> Array:
+    """(value - oracle) / (reference - oracle) of padded values, shape (runs, points).
 
     Both ends are fixed by the table, as Ax fixes baseline and optimum of its benchmarks, never by what runs saw: the
     reference is the median of everything feasible, so 1 is what one random feasible draw gives, 0 the optimum. NaN
     where either is unknown or they are equal.
     """
     setting = curves.runs["setting"].to_numpy()
-    oracle = curves.settings["oracle"].to_numpy(float)
-    span = curves.settings["median"].to_numpy(float) - oracle
-    span[~(span > 0)] = np.nan
-    regret: Array = (curves.padded - oracle[setting][:, None]) / span[setting][:, None]
+    span = curves.settings["median"].to_numpy(float) - curves.oracle
+    span = np.where(span > 0, span, np.nan)
+    regret: Array = (padded - curves.oracle[setting][:, None]) / span[setting][:, None]
     return regret
 
 
 def feasibility(curves: Curves) -> pd.DataFrame:
-    """How each method treats the constraints of each setting.
+    """How each method treats the constraints of each setting, as observed.
 
     Columns: setting, method, runs, feasible_share (feasible evaluations over all evaluations), first_feasible (upper
     median over seeds of the number of evaluations to the first feasible one; infinite where half the runs have none),
@@ -124,40 +123,31 @@ def held_out(curves: Curves) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["setting", "method", "metric", "runs", "q1", "median", "q3", "mean"])
 
 
-@lru_cache(maxsize=1)
-def medians(curves: Curves) -> Array:
-    """Median over seeds of the padded incumbents, shape (settings, methods, evaluations); NaN where there is no run."""
-    found = np.full((len(curves.settings), len(curves.methods), curves.evaluations), np.nan)
-    for (setting, method), runs in curves.groups.items():
-        found[setting, method] = np.median(curves.padded[runs], axis=0)
-    return found
+def medians(curves: Curves, values: Array) -> Array:
+    """Median over seeds of padded values, shape (settings, methods, points); NaN where there is no run.
 
-
-def medians_over_seconds(curves: Curves, shares: Array) -> Array:
-    """As `medians`, at shares of each setting's time horizon: shape (settings, methods, shares).
-
-    The horizon of a setting is the shortest, over methods, of the median duration of a run: until then most runs of
-    every method are still searching. Runs that stopped early do not set it; where there is no other run, or it is 0,
-    the setting is NaN.
+    Args:
+        values: of every run, shape (runs, points), NaN where it has found nothing.
     """
-    found = np.full((len(curves.settings), len(curves.methods), len(shares)), np.nan)
-    ends = np.max(np.where(np.isfinite(curves.finished), curves.finished, 0.0), axis=1)
-    horizons = np.full(len(curves.settings), np.inf)
-    whole = (curves.runs["failure"] == "").to_numpy()
-    for (setting, _), runs in curves.groups.items():
-        own = ends[runs[whole[runs]]]
-        if len(own):
-            horizons[setting] = min(horizons[setting], float(np.median(own)))
-    worst = curves.worst
+    padded = curves.padded(values)
+    found = np.full((len(curves.settings), len(curves.methods), values.shape[1]), np.nan)
     for (setting, method), runs in curves.groups.items():
-        if not 0 < horizons[setting] < np.inf:
-            continue
-        times = shares * horizons[setting]
-        values = np.array(
-            [
-                np.concatenate([[worst[setting]], padded])[np.searchsorted(finished, times, side="right")]
-                for padded, finished in zip(curves.padded[runs], curves.finished[runs], strict=True)
-            ]
-        )
-        found[setting, method] = np.median(values, axis=0)
+        found[setting, method] = np.median(padded[runs], axis=0)
     return found
+
+
+def luck(curves: Curves, point: float) -> pd.DataFrame:
+    """How far what was observed of each method's incumbents lies from what they are worth.
+
+    Columns: method, runs (with an incumbent where the two differ in kind), optimism (median of (score - observed) /
+    |score|; NaN where there is none), violates (share of them that violate the constraints in the mean).
+    """
+    observed, mean = (curves.scored(score).at((point,))[:, 0] for score in ("observed", "mean"))
+    rows = []
+    for method in range(len(curves.methods)):
+        own = (curves.runs["method"] == method).to_numpy() & np.isfinite(observed)
+        worth = np.isfinite(mean) & own & (mean != 0)
+        optimism = (mean[worth] - observed[worth]) / np.abs(mean[worth])
+        violates = float(np.isnan(mean[own]).mean()) if own.any() else np.nan
+        rows.append((method, int(own.sum()), float(np.median(optimism)) if len(optimism) else np.nan, violates))
+    return pd.DataFrame(rows, columns=["method", "runs", "optimism", "violates"])

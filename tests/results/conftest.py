@@ -45,9 +45,13 @@ def make_cell(method: str = "random", bench: str = "toy", constraint: str = "non
 
 
 def make_run(
-    seed: int, objectives: Sequence[float], feasible: Sequence[bool] | None = None, failure: str = ""
+    seed: int,
+    objectives: Sequence[float],
+    feasible: Sequence[bool] | None = None,
+    failure: str = "",
+    scores: Sequence[tuple[float, bool | None]] | None = None,
 ) -> Trajectory:
-    """A run whose evaluations take a second each; NaN objectives are failed evaluations."""
+    """A run whose evaluations take a second each; NaN objectives are failed evaluations; without scores it is live."""
     rows, incumbent = [], math.nan
     for i, objective in enumerate(objectives):
         failed = math.isnan(objective)
@@ -58,7 +62,9 @@ def make_run(
         configuration = None if failure and i == len(objectives) - 1 else f'{{"x": {i}}}'
         reason = failure if configuration is None else reason
         metrics = (objective, math.nan if failed else 1.0)
-        rows.append(Row(i + 1, 0, configuration, objective, good, incumbent, i, i + 1, 0.5, status, reason, metrics))
+        score = scores[i] if scores is not None else (math.nan, None)
+        known = (configuration, objective, good, incumbent, i, i + 1, 0.5, status, reason, metrics)
+        rows.append(Row(i + 1, 0, *known, *score))
     return Trajectory(seed, to_columns(rows, 2), failure, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01+00:00")
 
 

@@ -66,8 +66,8 @@ def test_the_browser_finds_nothing_to_complain_of(browse: Browse, page: Path) ->
     dom, console = browse(page, "--dump-dom")
     assert console == []
     charts = re.findall(r'<figure data-panel="[^"]+"><svg', dom)
-    assert len(charts) == dom.count("data-panel=") == 7
-    assert len(re.findall(r'<g class="series" data-series="\d', dom)) == 6 * 3 + 2  # one chart lacks the baseline
+    assert len(charts) == dom.count("data-panel=") == 8
+    assert len(re.findall(r'<g class="series" data-series="\d', dom)) == 7 * 3 + 2  # one chart lacks the baseline
     assert "NaN" not in dom
     assert "undefined" not in dom
 
@@ -115,7 +115,7 @@ def test_a_screenshot_shows_the_page_at_any_width(browse: Browse, page: Path, tm
 
 def test_a_value_stands_under_the_pointer(browse: Browse, page: Path) -> None:
     move = """
-      const f = document.querySelector('figure[data-panel="curves-0"]');
+      const f = document.querySelector('figure[data-panel="settings-0"]');
       const b = f.querySelector('svg').getBoundingClientRect();
       f.dispatchEvent(new PointerEvent('pointermove', {clientX: b.right - 14, clientY: b.bottom - 60}));
     """

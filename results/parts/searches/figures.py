@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nasbench.results.curves import Array
+from nasbench.results.display.panels import Panel, Series, style
+from nasbench.results.display.plots import charts, legend, styled
 from nasbench.results.parts.part import Drawn
 from nasbench.results.parts.searches.logs import Searches, bounds, parts, probabilities, sharpness
-from nasbench.results.report.panels import Panel, Series, style
-from nasbench.results.report.plots import charts, legend, styled
 
 _FEWEST = 4  # networks of which a density is drawn
 _LABEL = 16  # letters of a line of a violin's name

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nasbench.results.display.numbers import number
+from nasbench.results.display.table import Table
 from nasbench.results.parts import published
 from nasbench.results.parts.searches.logs import DECIDED, Searches, parts, summary
-from nasbench.results.report.table import Table
-from nasbench.results.report.tables import number
 
 _PUBLISHED = published.FOLDER / "zo_darts.json"
 
@@ -41,7 +41,7 @@ def searched(searches: Searches) -> Table:
         "whatever their size; within: how many of them lie between the bounds, - where the search had none. The file "
         "also has the expected parameters at the end, and the medians of the parts of the zeroth-order estimate."
     )
-    return Table("searches", "Searches of one-shot methods", note, data, shown)
+    return Table("searches", "Searches of one-shot methods", note, data, shown, place="terminal")
 
 
 def beside_published(searches: Searches) -> list[Table]:
@@ -110,7 +110,7 @@ def beside_published(searches: Searches) -> list[Table]:
         else ""
     )
     title = "ZO-DARTS++: published beside reproduced"
-    return [Table("published-searches", title, note, data, shown, marks=marks)]
+    return [Table("published-searches", title, note, data, shown, marks=marks, place="terminal")]
 
 
 def _published_name(searches: Searches, setting: int, method: int, paper: dict[str, Any]) -> str | None:

@@ -12,14 +12,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nasbench.results.curves import Array
-from nasbench.results.report.panels import Panel, style
-from nasbench.results.report.table import shortened
-from nasbench.results.statistics.ranking import cliques
+from nasbench.results.display.panels import Panel, style
+from nasbench.results.display.table import shortened
 
 FORMATS = ("svg", "pdf", "png")
 
-_FEW, _SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
+_FEW, SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
 _LEGEND = 60  # letters of a name in a legend
 _STYLE: Any = {
     "svg.hashsalt": "nasbench",
@@ -34,9 +32,9 @@ _STYLE: Any = {
 }
 
 
-def styled() -> AbstractContextManager[None]:
-    """The look of every figure here."""
-    return mpl.rc_context(_STYLE)
+def styled(changes: dict[str, Any] | None = None) -> AbstractContextManager[None]:
+    """The look of every figure here, with some changes."""
+    return mpl.rc_context(_STYLE | (changes or {}))
 
 
 def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
@@ -47,7 +45,7 @@ def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
         axes = figure.subplots()
         _draw(axes, panel)
         axes.set_title("")
-        if len(panel.series) <= _FEW and max(map(len, methods)) <= _SHORT:
+        if len(panel.series) <= _FEW and max(map(len, methods)) <= SHORT:
             _name_lines(axes, panel, methods)
         else:
             legend(figure, methods)
@@ -69,53 +67,6 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
             spare.remove()
         legend(figure, methods, only={series.method for panel in panels for series in panel.series})
         figure.suptitle(title)
-        return figure
-
-
-def critical_differences(
-    ranks: Array, p_values: Array, methods: tuple[str, ...], title: str, difference: float | None = None
-) -> Figure:
-    """A critical-difference diagram (Demšar, JMLR 2006, figure 1): bars join methods that do not differ at 5 %.
-
-    Args:
-        difference: Nemenyi's critical difference, drawn as a scale.
-    """
-    with mpl.rc_context({**_STYLE, "axes.grid": False}):
-        count, bars = len(methods), cliques(ranks, p_values)
-        names = [_plain(name) for name in shortened(methods, _SHORT)]
-        left = -(-count // 2)
-        depth = 0.5 * len(bars) + 0.6
-        figure = Figure(figsize=(6.4, 1.1 + 0.22 * (depth + left)), layout="constrained")
-        axes = figure.subplots()
-        axes.set_axis_off()
-        axes.set(xlim=(1 - 0.55 * count, count + 0.55 * count), ylim=(-depth - left, 2.4))
-        axes.plot([1, count], [0, 0], color="black", linewidth=1)
-        for tick in range(1, count + 1):
-            axes.plot([tick, tick], [0, 0.25], color="black", linewidth=1)
-            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=8)
-        for position, method in enumerate(np.argsort(ranks, kind="stable").tolist()):
-            on_left = position < left
-            level = -depth - (position if on_left else count - 1 - position)
-            end = 1 - 0.08 * count if on_left else count + 0.08 * count
-            colour, marker = style(method)
-            axes.plot([ranks[method], ranks[method], end], [0, level, level], color=colour, linewidth=1)
-            axes.plot([ranks[method]], [0], color=colour, marker=marker, markersize=5)
-            axes.text(
-                end + (-0.04 if on_left else 0.04) * count,
-                level,
-                f"{names[method]} ({ranks[method]:.2f})",
-                ha="right" if on_left else "left",
-                va="center",
-                fontsize=8,
-            )
-        for number, clique in enumerate(bars):
-            ends = [min(ranks[list(clique)]) - 0.03, max(ranks[list(clique)]) + 0.03]
-            axes.plot(ends, [-0.5 * number - 0.5] * 2, color="black", linewidth=3, solid_capstyle="butt")
-        if difference is not None and np.isfinite(difference):
-            end = min(1 + difference, 1.5 * count)
-            axes.plot([1, end], [1.7, 1.7], color="black", linewidth=1, marker="|")
-            axes.text((1 + end) / 2, 1.9, f"critical difference {difference:.2f}", ha="center", va="bottom", fontsize=8)
-        axes.set_title(title, fontsize=9)
         return figure
 
 
@@ -147,9 +98,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
     if panel.log:
         axes.set_yscale("log")
     axes.set(
-        xlabel=panel.xlabel, ylabel=_plain(panel.ylabel), ylim=panel.limits[::-1] if panel.best_on_top else panel.limits
+        xlabel=panel.xlabel, ylabel=plain(panel.ylabel), ylim=panel.limits[::-1] if panel.best_on_top else panel.limits
     )
-    axes.set_title(_plain(panel.title).replace(" + ", "\n"), fontsize=8)
+    axes.set_title(plain(panel.title).replace(" + ", "\n"), fontsize=8)
 
 
 def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
@@ -159,7 +110,7 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
     for series in sorted(panel.series, key=lambda s: float(s.y[-1])):
         last = max(float(series.y[-1]), last + gap)
         axes.annotate(
-            _plain(methods[series.method]),
+            plain(methods[series.method]),
             (panel.x[-1], last),
             xytext=(6, 0),
             textcoords="offset points",
@@ -170,8 +121,8 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
         )
 
 
-def _plain(text: str) -> str:
-    """Text in which matplotlib sees no formulas."""
+def plain(text: str) -> str:
+    """The text, in which matplotlib sees no formulas."""
     return text.replace("$", r"\$")
 
 
@@ -181,7 +132,7 @@ def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True, only:
     Args:
         only: the numbers of those that are drawn; by default all.
     """
-    names = [_plain(name) for name in shortened(methods, _LEGEND)]
+    names = [plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
         mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1] if markers else "", markersize=4, label=name)
         for i, name in enumerate(names)

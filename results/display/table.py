@@ -6,14 +6,32 @@ import html
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+Place: TypeAlias = Literal["terminal", "page", "files"]
+
 _SETTING = ("benchmark", "constraint")
-_TEXT = frozenset({"method", "benchmark", "constraint", "against", "settings", "objective", "metric", "other"})
+_TEXT = frozenset(
+    {
+        "method",
+        "benchmark",
+        "constraint",
+        "against",
+        "settings",
+        "objective",
+        "metric",
+        "other",
+        "family",
+        "claim",
+        "here",
+        "verdict",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +50,8 @@ class Table:
     """The cells of `shown` to be emphasised."""
     marks: str = ""
     """What bold print and marks in the cells mean."""
+    place: Place = "page"
+    """How far up the table goes: `terminal` (and the page), `page`, or `files` alone, for what is too long."""
 
     def csv(self) -> str:
         """Comma-separated, full precision; NaN is empty."""

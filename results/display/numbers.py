@@ -1,0 +1,48 @@
+"""Numbers as people read them; `-` where one is not known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits."""
+    return "-" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """A number with so many digits after the point."""
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def p_value(value: float) -> str:
+    """A p-value: three digits, a power of ten where it is smaller."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}" if value >= 1e-99 else "<1e-99"
+
+
+def interval(ends: tuple[float, float], digits: int = 2) -> str:
+    """Both ends of an interval."""
+    return "-" if math.isnan(ends[0]) else f"{ends[0]:.{digits}f}-{ends[1]:.{digits}f}"
+
+
+def intervals(low: Iterable[float], high: Iterable[float], digits: int = 2) -> list[str]:
+    """Several intervals, by their ends."""
+    return [interval(ends, digits) for ends in zip(low, high, strict=True)]
+
+
+def point(value: float, unit: str) -> str:
+    """A point of comparison as the name of a column."""
+    return f"{value:.0f}" if unit == "evaluations" else f"{value:.4g} s"
+
+
+def count(amount: int, what: str, plural: str = "") -> str:
+    """How many of something there are."""
+    return f"{amount} {what if amount == 1 else plural or what + 's'}"
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Words with commas between them, and another word before the last."""
+    return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} {last} {words[-1]}"

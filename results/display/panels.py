@@ -1,0 +1,95 @@
+"""Charts of lines, whoever draws them: `plots` for papers, the page's script for browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.results.curves import Array
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
+"""Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def style(method: int) -> tuple[str, str]:
+    """The colour and the marker of a method, the same in every chart of a report; no two of the first 64 are alike."""
+    return COLOURS[method % len(COLOURS)], MARKERS[(method + method // len(COLOURS)) % len(MARKERS)]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One method's line."""
+
+    method: int
+    y: Array
+    low: Array | None = None
+    high: Array | None = None
+    """The ends of a band; NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of lines."""
+
+    title: str
+    xlabel: str
+    ylabel: str
+    x: Array
+    series: tuple[Series, ...]
+    limits: tuple[float, float]
+    """Of the y axis, the lower end first."""
+    log: bool = False
+    best_on_top: bool = False
+    reference: float | None = None
+    """A horizontal line: the oracle."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart of lines, or several beside each other: a file, and as many charts on the page."""
+
+    name: str
+    panels: Callable[[int], Sequence[Panel]]
+    """By how many points a line may have."""
+    title: str = ""
+    """Of several."""
+
+
+def scaled(panel: Panel) -> Panel:
+    """The panel with a logarithmic axis where values span a decade and more, and with limits that show them."""
+    lines = [line for s in panel.series if len(line := s.y[np.isfinite(s.y)])]
+    if not lines:
+        return panel
+    values = np.concatenate(lines)
+    if values.min() > 0 and values.max() > 20 * values.min():
+        positive = panel.reference is not None and panel.reference > 0
+        bottom = min(values.min(), panel.reference) if positive else values.min()
+        limits = (float(bottom) / 1.1, float(values.max()) * 1.1)
+        series = tuple(replace(s, low=None if s.low is None else np.maximum(s.low, limits[0])) for s in panel.series)
+        reference = panel.reference if positive else None
+        return replace(panel, log=True, limits=limits, series=series, reference=reference)
+    # The first random draws would dwarf everything that follows.
+    early = max(1, len(panel.x) // 20)
+    top = max(line[min(early, len(line) - 1)] for line in lines)
+    bottom = np.nanmin([values.min(), np.nan if panel.reference is None else panel.reference])
+    flat = top - bottom <= 1e-9 * max(abs(top), abs(bottom))
+    margin = (abs(top) or 1.0) if flat else top - bottom
+    return replace(panel, limits=(float(bottom - 0.08 * margin), float(top + 0.04 * margin)))
+
+
+def evenly(last: int, points: int) -> NDArray[np.intp]:
+    """Up to so many evaluations (from 0), evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, last - 1, points).round().astype(int))
+
+
+def span(series: tuple[Series, ...]) -> tuple[float, float]:
+    """Limits that show every line, with a margin."""
+    values = np.concatenate([np.zeros(0), *(s.y[np.isfinite(s.y)] for s in series)])
+    if not len(values):
+        return 0.0, 1.0
+    margin = 0.05 * (values.max() - values.min()) or 0.5
+    return float(values.min() - margin), float(values.max() + margin)

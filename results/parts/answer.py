@@ -1,0 +1,106 @@
+"""The answer of a report: expected ranks with their intervals, and what they say in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.numbers import fixed, interval, listed, point
+from nasbench.results.display.panels import Chart, Panel, Series, span
+from nasbench.results.display.table import Table
+from nasbench.results.parts import sentences
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.verdicts import Rank
+
+
+def part(subject: Subject) -> Part:
+    """Expected ranks."""
+    comparison = subject.comparison
+    chart = Chart("ranks", lambda points: [over_budget(comparison, points)])
+    return Part("ranks", "Expected ranks", [table(comparison)], [chart], sentences=sentences.answer(comparison))
+
+
+def table(comparison: Comparison) -> Table:
+    """Expected rank of each method at the checkpoints, with both intervals and the possible places at the end."""
+    curves, methods = comparison.curves, comparison.methods
+    points = [point(p, curves.unit) for p in comparison.checkpoints]
+    values = comparison.ranks(curves.at(comparison.checkpoints))
+    ranks = [comparison.rank_of(m) for m in range(len(methods))]
+    data = pd.DataFrame({"method": methods} | {name: values[:, i] for i, name in enumerate(points)})
+    count = len(comparison.overall.kinds)
+    unknown = np.nan, np.nan
+    data[["low", "high"]] = [unknown if r is None else r.here.interval(1.0, count) for r in ranks]
+    data[["low_alike", "high_alike"]] = [unknown if r is None else r.alike.interval(1.0, count) for r in ranks]
+    data["first"] = [np.nan if r is None else r.first for r in ranks]
+    data["last"] = [np.nan if r is None else r.last for r in ranks]
+    data["same_as"] = [methods[kind[0]] if m != kind[0] else "" for m, kind in _kinds(comparison)]
+    kinds = comparison.overall.kinds
+    rows = sorted(kinds, key=lambda kind: (np.nan_to_num(values[kind[0], -1], nan=np.inf), kind[0]))
+    firsts = [kind[0] for kind in rows]
+    shown = pd.DataFrame({"method": [" = ".join(methods[m] for m in kind) for kind in rows]})
+    for i, name in enumerate(points):
+        shown[name] = [fixed(values[m, i]) for m in firsts]
+    shown["95 % here"] = [interval((data["low"][m], data["high"][m])) for m in firsts]
+    shown["95 % alike"] = [interval((data["low_alike"][m], data["high_alike"][m])) for m in firsts]
+    shown["place"] = [_place(ranks[m]) for m in firsts]
+    bold = np.zeros(shown.shape, bool)
+    if firsts and np.isfinite(values).any():
+        bold[:, len(points)] = np.isclose(values[firsts, -1], np.nanmin(values[:, -1]), rtol=0, atol=1e-9)
+    title = f"Expected rank after so many {curves.unit} (1 is best)"
+    return Table("ranks", title, _note(comparison), data, shown, bold, _marks(comparison), "terminal")
+
+
+def over_budget(comparison: Comparison, points: int) -> Panel:
+    """Expected rank of each method against the budget."""
+    curves = comparison.curves
+    at = comparison.along(points)
+    values = comparison.ranks(curves.at(at))
+    kinds = comparison.overall.kinds
+    series = tuple(Series(kind[0], values[kind[0]]) for kind in kinds if np.isfinite(values[kind[0]]).any())
+    label = f"expected rank over {len(comparison.overall.complete)} settings"
+    return Panel(f"Over {curves.unit}", curves.unit, label, at, series, span(series), best_on_top=True)
+
+
+def _kinds(comparison: Comparison) -> list[tuple[int, tuple[int, ...]]]:
+    """Each method with its class."""
+    return sorted((m, kind) for kind in comparison.overall.kinds for m in kind)
+
+
+def _place(rank: Rank | None) -> str:
+    if rank is None or not rank.here.known:
+        return "-"
+    return f"{rank.first}" if rank.first == rank.last else f"{rank.first}-{rank.last}"
+
+
+def _note(comparison: Comparison) -> str:
+    overall, curves = comparison.overall, comparison.curves
+    what = {
+        "mean": "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the "
+        "mean of its configuration over the table's repetitions; one that violates a constraint in the mean counts as "
+        "nothing found",
+        "observed": "What is compared is what the method observed of its incumbent, its luckiest repetition",
+    }[comparison.score]
+    if not curves.has_means:
+        what = "What is compared is the incumbent's observed objective, for no means over repetitions are known"
+    return (
+        f"{what}. A method's expected rank is 1 + the sum of the probabilities that a run of each other method is "
+        f"better than one of its own, over {len(overall.complete)} settings (benchmark × constraint) where no method "
+        "is missing; families, their benchmarks, and the constraints of a benchmark weigh alike. A run that has "
+        "found nothing feasible loses to any that has. The rank depends on which methods take part; the probability "
+        "of a pair does not. 95 % here: for the listed benchmarks, only seeds are chance (t over seeds). 95 % alike: "
+        f"for tasks like these, {overall.unit or 'families'} are a sample (t over their means, never narrower). "
+        "place: the places left open by the pairs that are told apart on these benchmarks; a pair's verdict does not "
+        "depend on the others, so places may cross where ranks are close."
+    )
+
+
+def _marks(comparison: Comparison) -> str:
+    names = [[comparison.methods[m] for m in kind] for kind in comparison.overall.kinds if len(kind) > 1]
+    told = [f"{listed(kind)} are one method here: all their runs are the same." for kind in names]
+    overall = comparison.overall
+    if overall.complete.size and not overall.ranks[0].here.known:
+        told.append("Fewer than five seeds are common to all: no intervals.")
+    if not overall.unit and overall.complete.size and overall.ranks[0].here.known:
+        told.append("One benchmark says nothing about other tasks.")
+    return " ".join(told)

@@ -1,0 +1,59 @@
+"""The baseline held against every other method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.numbers import point
+from nasbench.results.display.panels import Chart, Panel, Series
+from nasbench.results.display.table import Table, shortened
+from nasbench.results.parts import rows
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.comparison import Comparison
+
+
+def part(subject: Subject) -> Part | None:
+    """None where the baseline meets no other method."""
+    comparison = subject.comparison
+    if not comparison.against_baseline(comparison.overall):
+        return None
+    chart = Chart("improvement", lambda points: [over_budget(comparison, points)])
+    return Part("baseline", "Against the baseline", [table(comparison)], [chart])
+
+
+def table(comparison: Comparison) -> Table:
+    """The probability that the baseline is better than each other method, at the end and on the way."""
+    pairs = comparison.against_baseline(comparison.overall)
+    name = comparison.methods[comparison.baseline]
+    earlier = comparison.checkpoints[:-1]
+    values = (
+        comparison.improvements(comparison.curves.at(earlier)) if earlier else np.zeros((len(comparison.methods), 0))
+    )
+    data = pd.DataFrame([rows.facts(pair, comparison.methods) for pair in pairs]).drop(columns="method")
+    data = data.rename(columns={"other": "against"})
+    for i, at in enumerate(earlier):
+        data[f"better_at_{point(at, comparison.curves.unit)}"] = [values[pair.b, i] for pair in pairs]
+    shown = pd.DataFrame({"against": data["against"]}).assign(**rows.shown(pairs))
+    bold = np.zeros(shown.shape, bool)
+    bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
+    note = (
+        f"{rows.BETTER} Above 0.5 the baseline is better. {rows.HERE} {rows.ALIKE} p: both after Holm's correction "
+        "over all pairs of methods, not of these alone, so that a report shows one p for a pair. w/l/e: benchmarks on "
+        "which the probability is above, below or at one half. The CSV and the chart have the probability at earlier "
+        "points of the budget, without a verdict: the end decides."
+    )
+    title = f"Probability that {name} is better, at the end of the budget"
+    correction = f"Holm's correction over {len(comparison.overall.tested)} pairs"
+    return Table("comparison", title, note, data, shown, bold, rows.marks(pairs, correction), "terminal")
+
+
+def over_budget(comparison: Comparison, points: int) -> Panel:
+    """Probability that the baseline is better than each other method, against the budget."""
+    curves = comparison.curves
+    at = comparison.along(points)
+    values = comparison.improvements(curves.at(at))
+    name = shortened(comparison.methods, 24)[comparison.baseline]
+    series = tuple(Series(m, values[m]) for m in range(len(comparison.methods)) if np.isfinite(values[m]).any())
+    label = f"probability that {name} is better"
+    return Panel(f"{name} against", curves.unit, label, at, series, (-0.02, 1.02), reference=0.5)

@@ -1,0 +1,119 @@
+"""What papers say of methods that are here, held against our runs."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.numbers import fixed, interval, intervals, p_value
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import holm
+from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, held
+
+_CLAIMS = Path(__file__).parent / "claims.json"
+
+
+def part(subject: Subject) -> Part | None:
+    """None where no paper claims anything of two methods that are here."""
+    found = claims(subject.comparison)
+    if found.empty:
+        return None
+    return Part("claims", "Claims of papers", [_table(found)], sentences=_sentences(found))
+
+
+def claims(comparison: Comparison) -> pd.DataFrame:
+    """A row for each claim and each pair of methods here that it is about.
+
+    Columns: paper, claim, better, worse (methods here), settings, seeds, probability (that a run of the better is
+    better), low, high, p, p_holm (over all rows), verdict: supported, reversed, not supported (an advantage of 0.05
+    over one half is excluded), or cannot be told.
+    """
+    rows: list[dict[str, Any]] = []
+    for claim in json.loads(_CLAIMS.read_text(encoding="utf-8")):
+        constrained = (comparison.curves.settings["constraint"] != "none").to_numpy()
+        meant = np.flatnonzero(
+            np.ones_like(constrained) if claim["constrained"] is None else (constrained == claim["constrained"])
+        )
+        for ours in _called(comparison, claim["better"]):
+            for theirs in (m for name in claim["worse"] for m in _called(comparison, name)):
+                pair = held(comparison.field, meant, ours, theirs)
+                if pair is not None:
+                    rows.append({"paper": claim["paper"], "claim": claim["claim"]} | _facts(comparison, pair))
+    found = pd.DataFrame(rows)
+    if rows:
+        found["p_holm"] = holm(found["p"].to_numpy(float))
+        found["verdict"] = [_verdict(row) for row in rows_of(found)]
+    return found
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table, each by the names of its columns."""
+    found: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+    return found
+
+
+def _facts(comparison: Comparison, pair: Pair) -> dict[str, Any]:
+    low, high = pair.here.interval()
+    return {
+        "better": comparison.methods[pair.a],
+        "worse": comparison.methods[pair.b],
+        "settings": len(pair.settings),
+        "seeds": pair.seeds,
+        "probability": pair.here.value,
+        "low": low,
+        "high": high,
+        "p": np.nan if pair.is_identical else pair.here.p(),
+    }
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    if row["p_holm"] < LEVEL:
+        return "supported" if row["probability"] > 0.5 else "reversed"
+    return "not supported" if row["high"] <= EQUIVALENT[1] else "cannot be told"
+
+
+def _called(comparison: Comparison, name: str) -> list[int]:
+    """The methods of a name, whatever their options."""
+    return [i for i, method in enumerate(comparison.methods) if method.partition(":")[0] == name]
+
+
+def _table(found: pd.DataFrame) -> Table:
+    shown = pd.DataFrame(
+        {
+            "claim": found["claim"],
+            "method": found["better"],
+            "against": found["worse"],
+            "better": found["probability"].map(fixed),
+            "95 % here": intervals(found["low"], found["high"]),
+            "p": found["p_holm"].map(p_value),
+            "verdict": found["verdict"],
+        }
+    )
+    note = (
+        "better: the probability that a run of the method is better than one of the other, over the settings here "
+        "that the claim is about (with constraints, or all), weighed as everywhere; p after Holm's correction over "
+        "all rows (t over seeds). supported: p < 0.05 and above 0.5; reversed: p < 0.05 and below; not supported: no "
+        "difference, and the interval excludes an advantage worth the name (above 0.55); cannot be told: everything "
+        "else. A claim was made on the paper's own benchmarks and budget."
+    )
+    return Table("claims", "Claims of papers on these runs", note, found, shown)
+
+
+def _sentences(found: pd.DataFrame) -> list[str]:
+    sentences = []
+    for (paper, claim, ours), own in groupby(rows_of(found), key=itemgetter("paper", "claim", "better")):
+        parts = [f"{r['worse']} {fixed(r['probability'])}{_ends(r)}, {r['verdict']}" for r in own]
+        sentences.append(f'{paper} says: "{claim}". Here, the probability that {ours} is better: {"; ".join(parts)}.')
+    return sentences
+
+
+def _ends(row: dict[str, Any]) -> str:
+    return "" if np.isnan(row["low"]) else f" ({interval((row['low'], row['high']))})"

@@ -1,0 +1,53 @@
+"""Verdicts under each constraint, beside the average over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.table import Table
+from nasbench.results.parts import rows
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.verdicts import Pair
+
+
+def part(subject: Subject) -> Part | None:
+    """None where there is one constraint: it is the average."""
+    comparison = subject.comparison
+    if len(comparison.by_constraint) < 2 or len(comparison.methods) < 2:
+        return None
+    own = [
+        (name, pair)
+        for name, verdicts in [("(average)", comparison.overall), *comparison.by_constraint.items()]
+        for pair in comparison.against_baseline(verdicts)
+    ]
+    every = [(name, pair) for name, verdicts in comparison.by_constraint.items() for pair in verdicts.pairs.values()]
+    if not own:
+        return None
+    title = f"Under each constraint: probability that {comparison.methods[comparison.baseline]} is better"
+    tables = [_table("constraints", title, comparison, own)]
+    tables.append(_table("constraints-pairs", "Under each constraint: every pair", comparison, every))
+    return Part("constraints", "Constraint by constraint", tables)
+
+
+def _table(name: str, title: str, comparison: Comparison, found: Sequence[tuple[str, Pair]]) -> Table:
+    every_pair = name != "constraints"
+    pairs = [pair for _, pair in found]
+    data = pd.DataFrame([rows.facts(pair, comparison.methods) for pair in pairs])
+    data.insert(0, "constraint", [constraint for constraint, _ in found])
+    names = {"method": data["method"], "other": data["other"]} if every_pair else {"against": data["other"]}
+    shown = pd.DataFrame({"constraint": data["constraint"], **names}).assign(**rows.shown(pairs))
+    bold = np.zeros(shown.shape, bool)
+    bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
+    tested = sum(len(v.tested) for v in comparison.by_constraint.values())
+    note = (
+        f"{rows.BETTER} {rows.HERE} {rows.ALIKE} p under a constraint: after Holm's correction over all {tested} pairs "
+        "under all constraints, and times 5, since of the 5 % that a report may err the averages have 4 and all single "
+        "constraints together 1. Methods that ignore constraints are the same as those that heed them where there is "
+        "none."
+    )
+    marks = rows.marks(pairs, "correction over all pairs under all constraints")
+    return Table(name, title, note, data, shown, bold, marks, "files" if every_pair else "page")

@@ -1,0 +1,60 @@
+"""How methods treat the constraints."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.panels import Chart, Panel, Series
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.settings import named
+from nasbench.results.statistics import summaries
+from nasbench.results.statistics.comparison import Comparison
+
+
+def part(subject: Subject) -> Part:
+    """Feasible proposals of every method."""
+    comparison = subject.comparison
+    chart = Chart("found", lambda points: [found(comparison, points)])
+    return Part("feasibility", "Feasible proposals", [table(comparison)], [chart])
+
+
+def table(comparison: Comparison) -> Table:
+    """Shares of feasible evaluations, and the wait for the first."""
+    data = named(comparison.curves, summaries.feasibility(comparison.curves))
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "runs": data["runs"].astype(str),
+            "feasible %": (100 * data["feasible_share"]).map("{:.1f}".format),
+            "first": data["first_feasible"].map(lambda value: f"{value:.0f}" if math.isfinite(value) else "never"),
+            "after [s]": data["first_seconds"].map(lambda value: f"{value:.4g}" if math.isfinite(value) else "never"),
+            "never": data["never"].astype(str),
+            "failed": (data["failed_evaluations"] + data["failed_runs"]).astype(str),
+        }
+    )
+    note = (
+        "As observed. feasible %: feasible evaluations over all evaluations. first: upper median over seeds of the "
+        "number of evaluations to the first feasible one; after: the same in seconds on the run's clock. never: runs "
+        "without any. failed: evaluations and runs that failed."
+    )
+    return Table("feasibility", "Feasible proposals", note, data, shown, place="terminal")
+
+
+def found(comparison: Comparison, points: int) -> Panel:
+    """Share of runs with a feasible incumbent, averaged over settings without a missing method."""
+    curves = comparison.curves
+    at = comparison.along(points)
+    known = np.isfinite(curves.at(at))
+    series = []
+    for method in range(len(curves.methods)):
+        own = [curves.groups[s, method] for s in curves.complete]
+        if own:
+            series.append(Series(method, np.mean([known[runs].mean(axis=0) for runs in own], axis=0)))
+    label = "share of runs with a feasible incumbent"
+    return Panel("Anything feasible yet", curves.unit, label, at, tuple(series), (0.0, 1.05))

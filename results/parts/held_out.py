@@ -1,0 +1,76 @@
+"""Test metrics of the incumbents, and single networks for orientation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.curves import Curves
+from nasbench.results.display.numbers import number
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.settings import named
+from nasbench.results.statistics import summaries
+
+
+def part(subject: Subject) -> Part | None:
+    """Test metrics; None where no benchmark has any."""
+    found = summaries.held_out(subject.curves)
+    if not len(found):
+        return None
+    title = "Test metrics of the incumbents"
+    return Part("held-out", title, [_held_out(named(subject.curves, found), title)])
+
+
+def references(subject: Subject) -> Part | None:
+    """Single networks; None where the stores have none."""
+    found = _references(subject.references)
+    return Part("references", "Reference networks", [found]) if found is not None else None
+
+
+def _held_out(data: pd.DataFrame, title: str) -> Table:
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "metric": data["metric"],
+            "runs": data["runs"].astype(str),
+            "median": data["median"].map(number),
+            "quartiles": [f"{number(a)}-{number(b)}" for a, b in zip(data["q1"], data["q3"], strict=True)],
+            "mean": data["mean"].map(number),
+        }
+    )
+    note = (
+        "Measured on a test split at each run's last incumbent, which the objective (on its own split) chose: no "
+        "method sees these numbers, and none can be constrained or minimised. Runs without a feasible incumbent are "
+        "left out."
+    )
+    return Table("held-out", title, note, data, shown, place="terminal")
+
+
+def _references(every: Sequence[Curves]) -> Table | None:
+    rows = []
+    for curves in every:
+        for (setting, _), runs in curves.groups.items():
+            known = curves.settings.iloc[setting]
+            values = [(known["objective"], curves.incumbent[runs, -1])]
+            tested = pd.DataFrame([facts for facts in curves.runs["held_out"].iloc[runs] if facts])
+            values += [(metric, tested[metric].to_numpy(float)) for metric in tested.columns]
+            for metric, found in values:
+                kept = found[np.isfinite(found)]
+                if len(kept):
+                    rows.append((known["bench"], metric, len(kept), np.median(kept), kept.min(), kept.max()))
+    if not rows:
+        return None
+    data = pd.DataFrame(rows, columns=["benchmark", "metric", "runs", "median", "smallest", "largest"])
+    shown = data.astype({"runs": str})
+    for column in ("median", "smallest", "largest"):
+        shown[column] = data[column].map(number)
+    note = (
+        "Single networks, for orientation: nothing is searched, so they take no part in ranks and tests. Each run is "
+        "one training; the epoch is chosen on the validation split."
+    )
+    return Table("references", "Reference networks", note, data, shown, place="terminal")

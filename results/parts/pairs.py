@@ -1,0 +1,126 @@
+"""Every pair of methods: a table, the multi-comparison matrix, and the critical-difference diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from nasbench.results.curves import Array
+from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
+from nasbench.results.display.numbers import fixed
+from nasbench.results.display.table import Table
+from nasbench.results.parts import rows
+from nasbench.results.parts.part import Drawn, Part, Subject
+from nasbench.results.statistics.classical import cliques
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.summaries import medians
+from nasbench.results.statistics.verdicts import Pair
+
+_LOWEST = 1e-3  # normalised regret below which a ratio says no more
+
+
+def part(subject: Subject) -> Part | None:
+    """None where no two methods share a setting."""
+    comparison = subject.comparison
+    if not comparison.overall.pairs:
+        return None
+    return Part("pairs", "Every pair of methods", [table(comparison)], figures=partial(_figures, comparison))
+
+
+def table(comparison: Comparison) -> Table:
+    """Every pair, the better method first."""
+    pairs = [p if p.here.value >= 0.5 else p.turned() for p in comparison.overall.pairs.values()]
+    pairs.sort(key=lambda pair: (pair.is_identical, -pair.here.value))
+    data = pd.DataFrame([rows.facts(pair, comparison.methods) for pair in pairs])
+    data["log10_ratio"] = log_ratios(comparison, pairs)
+    shown = data[["method", "other"]].assign(**rows.shown(pairs))
+    shown["ties %"] = [f"{100 * pair.tied:.0f}" for pair in pairs]
+    shown["log ratio"] = data["log10_ratio"].map(fixed)
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 2] = [pair.verdict != 0 for pair in pairs]
+    note = (
+        f"{rows.BETTER} It does not depend on which other methods take part. {rows.HERE} {rows.ALIKE} p: after Holm's "
+        "correction over all pairs that are not identical"
+        + (
+            "; of the 5 % that a report may err, 4 are for these averages, and 1 is for the single constraints"
+            if len(comparison.by_constraint) > 1
+            else ""
+        )
+        + ". w/l/e: benchmarks on which the probability is above, below or at one half. ties: pairs of runs that tie. "
+        "log ratio: median over settings of log10 of the ratio of normalised regrets of the medians (those below 0.001 "
+        "count as 0.001), above 0 where the first is better: an effect size, and no test rests on it. Not told apart "
+        "is not equal."
+    )
+    correction = f"Holm's correction over {len(comparison.overall.tested)} pairs"
+    return Table("pairs", "Every pair of methods", note, data, shown, bold, rows.marks(pairs, correction))
+
+
+def log_ratios(comparison: Comparison, pairs: list[Pair]) -> Array:
+    """Median over settings of log10 (regret of the other / ours), of normalised regrets of the medians; NaN unknown."""
+    curves = comparison.curves
+    values = curves.at((comparison.end,))
+    middle = medians(curves, values)[:, :, 0]
+    span = curves.settings["median"].to_numpy(float) - curves.oracle
+    regret = np.maximum((middle - curves.oracle[:, None]) / np.where(span > 0, span, np.nan)[:, None], _LOWEST)
+    found = []
+    for pair in pairs:
+        ratios = np.log10(regret[pair.settings, pair.b] / regret[pair.settings, pair.a])
+        found.append(float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else np.nan)
+    return np.array(found)
+
+
+def _figures(comparison: Comparison) -> Iterator[Drawn]:
+    yield ("matrix",), _matrix(comparison)
+    if len(comparison.overall.ranks) > 1:
+        yield ("cd",), _critical_differences(comparison)
+
+
+def _matrix(comparison: Comparison) -> Figure:
+    overall = comparison.overall
+    ranked = [rank.method for rank in overall.ranks] or [kind[0] for kind in overall.kinds]
+    kinds = {kind[0]: kind for kind in overall.kinds}
+    names = [" = ".join(comparison.methods[m] for m in kinds[first]) for first in ranked]
+    cells = [[_cell(overall.pair(a, b) if a != b else None) for b in ranked] for a in ranked]
+    title = "probability that the row is better than the column; benchmarks won/lost/even"
+    return matrix(cells, names, names, title)
+
+
+def _cell(pair: Pair | None) -> Cell:
+    if pair is None:
+        return Cell(np.nan, "")
+    stars = "*" * (abs(pair.verdict) + abs(pair.verdict_alike))
+    text = f"{fixed(pair.here.value)}{stars}\n{pair.wins}/{pair.losses}/{pair.even}"
+    return Cell(pair.here.value, text, is_bold=pair.verdict != 0)
+
+
+def _critical_differences(comparison: Comparison) -> Figure:
+    """Axis: expected ranks. Thick: not told apart on these benchmarks; thin: on tasks like these."""
+    overall = comparison.overall
+    methods = [rank.method for rank in overall.ranks]
+    values = np.array([rank.here.value for rank in overall.ranks])
+    count = len(methods)
+    told = [[overall.pair(a, b) if a != b else None for b in methods] for a in methods]
+    bars = []
+    if overall.ranks[0].here.known:
+        for is_thick in (True, False):
+            if is_thick or overall.unit:
+                apart = np.array([[p is not None and _is_apart(p, is_thick) for p in row] for row in told])
+                bars += [Bar(found, is_thick) for found in cliques(values, apart)]
+    whiskers = [
+        np.array([estimate.interval(1.0, count) for estimate in own])
+        for own in ([r.here for r in overall.ranks], [r.alike for r in overall.ranks])
+    ]
+    title = (
+        f"expected rank, {len(overall.complete)} settings; thick: not told apart on these benchmarks, "
+        "thin: on tasks like these"
+    )
+    names = tuple(comparison.methods[m] for m in methods)
+    return critical_differences(values, bars, names, title, whiskers, methods)
+
+
+def _is_apart(pair: Pair, is_here: bool) -> bool:
+    return (pair.verdict if is_here else pair.verdict_alike) != 0

@@ -1,0 +1,235 @@
+"""Setting by setting: medians, curves, regrets, the baseline against the others, and what the settings are."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.curves import Array, Curves
+from nasbench.results.display.numbers import fixed, intervals, number, p_value, point
+from nasbench.results.display.panels import Chart, Panel, Series, scaled
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics import summaries, targets
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import holm
+from nasbench.results.statistics.verdicts import held
+
+
+def part(subject: Subject) -> Part:
+    """Every setting for itself."""
+    comparison = subject.comparison
+    tables = [medians(comparison), performance(comparison), within(comparison)]
+    charts = [
+        Chart(f"curves-{bench}", partial(_panels, comparison, settings), bench)
+        for bench, settings in _by_bench(comparison.curves).items()
+    ]
+    return Part("settings", "Setting by setting", [t for t in tables if t is not None], charts)
+
+
+def explained(subject: Subject) -> Part:
+    """What the settings are."""
+    return Part("explained", "What the settings are", [_explained(subject.curves)])
+
+
+def medians(comparison: Comparison) -> Table:
+    """The median of every method on every setting at the end, one row per setting."""
+    curves = comparison.curves
+    middle = summaries.medians(curves, curves.at((comparison.end,)))[:, :, 0]
+    data = pd.DataFrame(middle, columns=pd.Index(map(_column, curves.methods)), dtype=float)
+    settings = curves.settings
+    shown = pd.DataFrame(
+        {
+            "benchmark": settings["bench"],
+            "objective": settings["objective"] + settings["unit"].map(lambda unit: f" [{unit}]" if unit else ""),
+            "constraint": settings["constraint"],
+        }
+        | {_column(name): data[_column(name)].map(number) for name in curves.methods}
+        | {"oracle": [number(value) for value in curves.oracle]}
+    )
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 3:-1] = lowest(data.to_numpy(float))
+    for name in ("constraint", "objective", "bench"):
+        data.insert(0, name, settings[name])
+    note = (
+        f"Median over seeds of what the incumbent is worth ({_worth(curves)}) at the end of the budget; a run without "
+        "a feasible incumbent counts with the worst feasible value of the setting. The objective's name says on which "
+        "split and at which epoch it was measured. oracle: the best that an incumbent can be worth. Whether a "
+        "difference is more than chance stands in within.csv."
+    )
+    return Table("medians", "Medians at the end of the budget", note, data, shown, bold, "Bold: the lowest.")
+
+
+def performance(comparison: Comparison) -> Table:
+    """What the incumbents of every method on every setting are worth, with regrets and areas."""
+    curves = comparison.curves
+    found = summaries.performance(curves, comparison.checkpoints)
+    area = targets.areas(comparison)
+    own = pd.DataFrame(
+        [(s, m, float(np.mean(area[runs]))) for (s, m), runs in curves.groups.items()],
+        columns=["setting", "method", "area"],
+    )
+    own.loc[~np.isin(own["setting"], targets.with_oracle(curves)), "area"] = np.nan
+    data = named(curves, found.merge(own, on=["setting", "method"], how="left"))
+    # Where there is no table, what stands in for nothing found is what another method saw: no result of this one's.
+    nothing = (data["found"] == 0) & data["normalised_regret"].isna()
+    ends = data["low"].map(number) + "-" + data["high"].map(number)
+    spread = data["values"].where(data["values"] != "", ends)
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "at": [point(at, curves.unit) for at in data["point"]],
+            "median": data["median"].map(number).mask(nothing, "-"),
+            "95 %": spread.mask(nothing, "-"),
+            "n. regret": data["normalised_regret"].map(lambda value: number(value, 3)),
+            "area": data["area"].map(lambda value: number(value, 3)),
+            "found %": data["found"].map(lambda value: f"{100 * value:.0f}"),
+        }
+    )
+    note = (
+        f"What the incumbent is worth ({_worth(curves)}), over seeds: median with its 95 % interval between order "
+        "statistics (of five runs: lowest to highest, 94 %; of fewer: the values themselves, and no interval). A run "
+        "without a feasible incumbent counts with the worst feasible value of the setting (of the table, or where "
+        "there is none, of all runs; a method that found nothing there has no median); found says how many runs have "
+        "one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle, 1 at the "
+        "median of everything feasible; area: mean over the whole budget of the share of targets from 1 to 0.001 of "
+        "normalised regret that are reached, 1 at best; - where the oracle is unknown. The CSV has quartiles and the "
+        "mean, and the regret in the objective's unit and in % of the oracle."
+    )
+    return Table("performance", "What incumbents are worth", note, data, shown, place="files")
+
+
+def within(comparison: Comparison) -> Table | None:
+    """The baseline against every other method inside each setting; None where they never meet."""
+    rows = []
+    for setting in range(len(comparison.curves.settings)):
+        for method in range(len(comparison.methods)):
+            pair = held(comparison.field, np.array([setting]), comparison.baseline, method)
+            if method != comparison.baseline and pair is not None:
+                p = np.nan if pair.is_identical else pair.here.p()
+                rows.append((setting, method, pair.seeds, pair.here.value, *pair.here.interval(), p, pair.floor))
+    if not rows:
+        return None
+    names = ["setting", "method", "seeds", "better", "low", "high", "p", "floor"]
+    frame = pd.DataFrame(rows, columns=names)
+    frame["p_holm"] = holm(frame["p"].to_numpy(float))
+    data = named(comparison.curves, frame).rename(columns={"method": "against"})
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "against": data["against"],
+            "seeds": data["seeds"].astype(str),
+            "better": data["better"].map(fixed),
+            "95 %": intervals(data["low"], data["high"]),
+            "p": data["p"].map(p_value),
+            "p (Holm)": data["p_holm"].map(p_value),
+        }
+    )
+    note = (
+        "Inside each setting: the probability that a run of the baseline is better than one of the other, over the "
+        "seeds that both have, with its t interval over seeds. p (Holm): after correction over every row of this table."
+    )
+    title = f"Setting by setting: probability that {comparison.methods[comparison.baseline]} is better"
+    return Table("within", title, note, data, shown, place="files")
+
+
+def lowest(values: Array) -> np.ndarray:
+    """Where each row has its lowest value, ties included."""
+    known = np.where(np.isnan(values), np.inf, values)
+    least = known.min(axis=1, keepdims=True)
+    found: np.ndarray = np.isclose(known, least, rtol=1e-9, atol=0) & ~np.isnan(values)
+    return found
+
+
+def named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the names of benchmark, constraint, method, objective and unit in place of numbers."""
+    settings = curves.settings.iloc[frame["setting"]].reset_index(drop=True)
+    methods = [curves.methods[m] for m in frame["method"]]
+    found = frame.drop(columns=["setting", "method"])
+    for name, values in (("method", methods), ("unit", settings["unit"]), ("objective", settings["objective"])):
+        found.insert(0, name, values)
+    for name in ("constraint", "bench"):
+        found.insert(0, name, settings[name])
+    return found
+
+
+def _worth(curves: Curves) -> str:
+    return "its mean over the table's repetitions" if curves.score == "mean" and curves.has_means else "as observed"
+
+
+def _column(method: str) -> str:
+    """A column's name for a method: not that of another column."""
+    taken = ("benchmark", "objective", "constraint", "oracle", "bench")
+    return f"{method} (method)" if method in taken else method
+
+
+def _by_bench(curves: Curves) -> dict[str, list[int]]:
+    """The settings of each benchmark."""
+    found: dict[str, list[int]] = {}
+    for setting, bench in enumerate(curves.settings["bench"]):
+        found.setdefault(bench, []).append(setting)
+    return found
+
+
+def _panels(comparison: Comparison, settings: list[int], points: int) -> list[Panel]:
+    return [curve(comparison, setting, points) for setting in settings]
+
+
+def curve(comparison: Comparison, setting: int, points: int) -> Panel:
+    """Median and quartiles of what the incumbent is worth, against the budget, on one setting.
+
+    A line begins where its median rests on feasible incumbents alone, so padding is never drawn.
+    """
+    curves = comparison.curves
+    facts = curves.settings.iloc[setting]
+    at = comparison.along(points)
+    if curves.seconds is None:
+        at = np.unique(np.linspace(1, curves.reached[setting], points).round())
+    series = []
+    for method in range(len(curves.methods)):
+        runs = curves.groups.get((setting, method))
+        if runs is None:
+            continue
+        values = curves.at(at, runs)
+        own = np.where(np.isnan(values), np.inf, values)
+        with np.errstate(invalid="ignore"):  # between a number and infinity lies nothing
+            low, median, high = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
+        both = np.isfinite(low) & np.isfinite(high)
+        band = (np.where(both, low, np.nan), np.where(both, high, np.nan))
+        series.append(Series(method, np.where(np.isfinite(median), median, np.nan), *band))
+    oracle = float(curves.oracle[setting]) if np.isfinite(curves.oracle[setting]) else None
+    unit = f" [{facts['unit']}]" if facts["unit"] else ""
+    title = facts["constraint"].replace("none", "no constraint").replace("+", " + ")
+    ylabel = f"{facts['objective']}{unit}"
+    return scaled(Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle))
+
+
+def _explained(curves: Curves) -> Table:
+    settings = curves.settings
+    shown = pd.DataFrame(
+        {
+            "benchmark": settings["bench"],
+            "family": settings["family"],
+            "objective": settings["objective"] + settings["unit"].map(lambda unit: f" [{unit}]" if unit else ""),
+            "split": settings["split"],
+            "constraint": settings["constraint"],
+            "means": settings["bounds"].map(", ".join),
+            "oracle": [number(value, 6) for value in curves.oracle],
+            "median": settings["median"].map(lambda value: number(value, 6)),
+            "worst": settings["worst"].map(lambda value: number(value, 6)),
+            "noise": settings["noise"].map(lambda value: number(value, 3)),
+            "feasible %": (100 * settings["feasible_share"]).map(lambda value: number(value, 3)),
+        }
+    )
+    note = (
+        f"oracle: the best that an incumbent can be worth ({_worth(curves)}) among all that is feasible; median, "
+        "worst: of the objective over every feasible (configuration, repetition) of the table; noise: standard "
+        "deviation between the repetitions of one good configuration; feasible: share of the table's rows; - where "
+        "there is no table."
+    )
+    return Table("settings", "Settings", note, settings.drop(columns=["bounds", "held_out"]), shown, place="files")

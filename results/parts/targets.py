@@ -1,0 +1,108 @@
+"""Targets of regret: shares reached, areas, interquartile means, and performance profiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.curves import Array
+from nasbench.results.display.numbers import fixed, intervals, point
+from nasbench.results.display.panels import Chart, Panel, Series
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics import targets
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import Estimate
+
+
+def part(subject: Subject) -> Part | None:
+    """None where no setting that all methods have has an oracle."""
+    comparison = subject.comparison
+    if not targets.known(comparison):
+        return None
+    found = targets.table(comparison)
+    tables = [reached(comparison), *([] if found is None else [aggregates(comparison, found)])]
+    charts = [
+        Chart("targets", lambda points: [over_budget(comparison, points)]),
+        Chart("profiles", lambda points: [profiles(comparison, points)]),
+    ]
+    return Part("targets", "Targets reached", tables, charts)
+
+
+def reached(comparison: Comparison) -> Table:
+    """Share of targets reached at the checkpoints."""
+    shares = targets.reached(comparison, comparison.checkpoints)
+    names = [point(at, comparison.curves.unit) for at in comparison.checkpoints]
+    data = pd.DataFrame({"method": comparison.methods} | {name: shares[:, i] for i, name in enumerate(names)})
+    shown = data.map(lambda value: fixed(value) if isinstance(value, float) else value)
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 1:] = np.isclose(shares, shares.max(axis=0), rtol=0, atol=1e-9)
+    note = (
+        "The share of the targets from 1 (the median of everything feasible) to 0.001 of normalised regret, even in "
+        "the logarithm, that a run has reached (0 is the oracle); mean over runs, with families, benchmarks and "
+        "constraints weighed alike, over the settings that all methods have and whose oracle is known. Before its "
+        "first feasible evaluation a run has reached none."
+    )
+    return Table("targets", "Share of targets reached", note, data, shown, bold)
+
+
+def aggregates(comparison: Comparison, found: targets.Targets) -> Table:
+    """Interquartile mean and mean of the target score at the end, and its area over the budget, with intervals."""
+
+    def weighted(values: Array) -> float:
+        return float(found.weights @ values.mean(axis=1))
+
+    base = comparison.baseline
+    records: list[dict[str, float | str]] = []
+    for method, name in enumerate(comparison.methods):
+        row: dict[str, float | str] = {"method": name}
+        row |= _facts("iqm", targets.jackknife(found.final[method], targets.interquartile_mean))
+        if method != base:
+            both = np.stack([found.final[method], found.final[base]])
+            row |= _facts("difference", targets.jackknife(both, _difference), -1.0)
+        row |= _facts("mean", targets.jackknife(found.final[method], weighted))
+        row |= _facts("area", targets.jackknife(found.area[method], weighted))
+        records.append(row)
+    data = pd.DataFrame(records)
+    shown = data[["method"]].copy()
+    for name, label in (("iqm", "iqm"), ("difference", "to baseline"), ("mean", "mean"), ("area", "area")):
+        if name in data:
+            shown[label] = data[name].map(fixed)
+            shown[f"95 % of {label}"] = intervals(data[f"{name}_low"], data[f"{name}_high"])
+    note = (
+        f"Of the share of targets reached by each run, over the {found.final.shape[2]} seeds that all methods have. "
+        "iqm: mean of the middle half of all runs of all settings (Agarwal et al., 2021), which leaves out the "
+        "settings where a method fails, so the mean stands beside it. area: mean over the budget of the share reached "
+        "so far; padding before the first feasible evaluation cannot dominate it, for it counts as 0. Intervals: "
+        "delete-one-seed jackknife, t over seeds, for the listed benchmarks. to baseline: the difference of iqm to "
+        f"{comparison.methods[base]}, seeds paired. No verdict rests on these."
+    )
+    return Table("aggregates", "Means of the share of targets reached", note, data, shown)
+
+
+def _difference(values: Array) -> float:
+    """Of the interquartile means of two methods."""
+    return targets.interquartile_mean(values[0]) - targets.interquartile_mean(values[1])
+
+
+def _facts(label: str, estimate: Estimate, lowest: float = 0.0) -> dict[str, float | str]:
+    low, high = estimate.interval(lowest)
+    return {label: estimate.value, f"{label}_low": low, f"{label}_high": high}
+
+
+def over_budget(comparison: Comparison, points: int) -> Panel:
+    """Share of targets reached against the budget."""
+    curves = comparison.curves
+    at = comparison.along(points)
+    shares = targets.reached(comparison, at)
+    series = tuple(Series(m, shares[m]) for m in range(len(comparison.methods)))
+    return Panel("Targets reached", curves.unit, "share of targets reached", at, series, (0.0, 1.0))
+
+
+def profiles(comparison: Comparison, points: int) -> Panel:
+    """Performance profiles: share of runs that end at or below a normalised regret."""
+    exponents = np.linspace(-3, 0.5, points)
+    shares = targets.profiles(comparison, 10.0**exponents)
+    series = tuple(Series(m, shares[m]) for m in range(len(comparison.methods)))
+    label = "share of runs at or below"
+    return Panel("Performance profiles", "log10 of normalised regret", label, exponents, series, (0.0, 1.02))

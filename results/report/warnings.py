@@ -1,0 +1,100 @@
+"""What keeps a report from being the whole story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from nasbench.results.display.numbers import count, listed
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import FEWEST
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.status import status
+from nasbench.results.store.trajectory import Cell
+
+_INITIAL = ("population", "initial", "startup")
+"""Options that say how many evaluations a method makes before it learns from any."""
+
+
+def warnings_of(
+    stores: Sequence[Store], comparison: Comparison, fragments: Sequence[Fragment], is_current: Callable[[Cell], bool | None]
+) -> list[str]:
+    """One sentence each, without its full stop."""
+    return [
+        *_of_stores(stores, comparison.curves.protocol, is_current),
+        *_of_seeds(comparison),
+        *_of_methods(comparison),
+        *_of_initial_phases(comparison, fragments),
+    ]
+
+
+def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Cell], bool | None]) -> Iterator[str]:
+    for store in stores:
+        cells = [c for c in status(store, is_current) if c.cell.protocol == protocol]
+        missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
+        if missing:
+            yield f"{missing} of the {asked} runs asked for are missing: `nasbench status {store.folder}` says which"
+        stale = sorted({c.cell.bench for c in cells if c.stale})
+        if stale:
+            yield (
+                f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, or another version of a "
+                f"method, than this installation has; `nasbench status {store.folder}` says which"
+            )
+
+
+def _of_seeds(comparison: Comparison) -> Iterator[str]:
+    curves = comparison.curves
+    counts = curves.runs.groupby(["setting", "method"]).size()
+    if counts.max() < FEWEST:
+        seeds = count(int(counts.max()), "seed")
+        yield f"every method has {seeds} at most: below {FEWEST} there is no interval, no p, and no verdict"
+    elif counts.min() != counts.max():
+        yield (
+            f"the numbers of seeds differ, {counts.min()} to {counts.max()}: a pair is judged on the seeds that both "
+            "have in all its settings"
+        )
+    absent = len(curves.settings) * len(curves.methods) - len(counts)
+    if absent:
+        yield (
+            f"{count(absent, 'pair')} of method and setting {'has' if absent == 1 else 'have'} no run; ranks use the "
+            f"{count(len(comparison.overall.complete), 'setting')} where none is missing"
+        )
+
+
+def _of_methods(comparison: Comparison) -> Iterator[str]:
+    curves = comparison.curves
+    empty = int((curves.runs["evaluations"] == 0).sum())
+    if empty:
+        verb = "has" if empty == 1 else "have"
+        yield f"{count(empty, 'run')} {verb} no evaluation at all: the budget is too small for one, or the run failed"
+    for method, name in enumerate(curves.methods):
+        if not np.isfinite(curves.incumbent[curves.runs["method"] == method]).any():
+            yield f"{name} has found nothing feasible in any run: it loses to whatever has"
+    failed = int(((curves.runs["failure"] != "") | (curves.runs["failed_evaluations"] > 0)).sum())
+    if failed:
+        yield f"{count(failed, 'run')} with failed evaluations, or stopped early (and then keeping the last incumbent)"
+    for method, name in enumerate(curves.methods):
+        own = curves.runs[curves.runs["method"] == method]
+        stopped = int((own["failure"] != "").sum())
+        if 2 * stopped >= len(own):
+            yield f"{stopped} of the {len(own)} runs of {name} stopped early: its numbers mean little"
+    for kind in comparison.overall.kinds:
+        if len(kind) > 1:
+            names = listed([curves.methods[m] for m in kind])
+            yield f"{names} are identical: all their runs are the same, so they count as one method in ranks"
+
+
+def _of_initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
+    """Methods whose budget ends before they have learned from anything."""
+    longest = comparison.curves.runs.groupby("method")["evaluations"].max()
+    known = {f.cell.method: dict(f.cell.parameters) for f in fragments}
+    for method, name in enumerate(comparison.methods):
+        for option in _INITIAL:
+            size = known.get(name, {}).get(option)
+            if isinstance(size, int) and not isinstance(size, bool) and size >= longest.get(method, size + 1):
+                yield (
+                    f"{name} made at most {count(int(longest[method]), 'evaluation')}, and its first {size} are random "
+                    f"({option}={size}): what is compared here is its initial phase"
+                )

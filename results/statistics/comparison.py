@@ -1,0 +1,179 @@
+"""The one analysis of a report: tables, figures, sentences and files all read from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from nasbench.results.curves import Array, Curves, Score
+from nasbench.results.statistics.estimates import FEWEST, Tasks
+from nasbench.results.statistics.improvement import MISSING, improvement, places
+from nasbench.results.statistics.verdicts import Field, Pair, Rank, Verdicts, corrected, expected_ranks, judge
+
+CONSTRAINTS_SHARE = 0.2
+"""Where there are several constraints: the part of the 5 % that verdicts under single ones may err, all together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods compared on the runs of `curves`, which bring their score and their unit of time."""
+
+    curves: Curves
+    baseline: int
+    """The method that stands against each other one where there is no room for all pairs."""
+    checkpoints: tuple[float, ...]
+    """Points of comparison, ascending, in the unit of the curves; the last is the end of the budget."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods."""
+        return self.curves.methods
+
+    @property
+    def score(self) -> Score:
+        """What is compared."""
+        return self.curves.score
+
+    @property
+    def end(self) -> float:
+        """Where verdicts are given."""
+        return self.checkpoints[-1]
+
+    def along(self, points: int) -> Array:
+        """Up to so many points of the budget, evenly spaced, the end among them."""
+        if self.curves.seconds is None:
+            return np.unique(np.linspace(1, self.end, points).round())
+        return np.linspace(0, self.end, points + 1)[1:]
+
+    @cached_property
+    def field(self) -> Field:
+        """The runs at the end."""
+        return self._fields(self.curves.at((self.end,)))[0]
+
+    @cached_property
+    def overall(self) -> Verdicts:
+        """Averaged over constraints, benchmarks and families."""
+        every = np.arange(len(self.curves.settings))
+        share = 1 - CONSTRAINTS_SHARE if len(self._scopes("constraint")) > 1 else 1.0
+        return corrected([judge(self.field, every, self.baseline)], share)[0]
+
+    @cached_property
+    def by_constraint(self) -> dict[str, Verdicts]:
+        """Under each constraint; where there is one, it is the average."""
+        scopes = self._scopes("constraint")
+        if len(scopes) == 1:
+            return dict.fromkeys(scopes, self.overall)
+        judged = [judge(self.field, scope, self.baseline) for scope in scopes.values()]
+        return dict(zip(scopes, corrected(judged, CONSTRAINTS_SHARE), strict=True))
+
+    @cached_property
+    def by_family(self) -> dict[str, Verdicts]:
+        """In each family of benchmarks: estimates without p."""
+        return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("family").items()}
+
+    def against_baseline(self, verdicts: Verdicts) -> list[Pair]:
+        """The baseline held against every other method that shares a setting with it."""
+        others = (m for m in range(len(self.methods)) if m != self.baseline)
+        return [pair for m in others if (pair := verdicts.pair(self.baseline, m)) is not None]
+
+    def ranks(self, values: Array) -> Array:
+        """Expected rank of each method at some points, shape (methods, points), over the settings that have them all.
+
+        Methods whose runs are all the same count once, and share their rank; NaN where there is no such setting.
+
+        Args:
+            values: of every run, shape (runs, points), NaN where it has found nothing.
+        """
+        found = np.full((len(self.methods), values.shape[1]), np.nan)
+        settings = self.overall.complete
+        if not len(settings):
+            return found
+        weights = self.field.tasks.of(settings).weights
+        firsts = [kind[0] for kind in self.overall.kinds]
+        common = np.flatnonzero(np.all(self.field.places[settings][:, firsts] >= 0, axis=(0, 1)))
+        kept = common if len(common) >= FEWEST else np.arange(self.field.places.shape[2])
+        for point, own in enumerate(self._fields(values)):
+            ranks = expected_ranks(own.places[settings][:, firsts][:, :, kept], weights)
+            for kind, rank in zip(self.overall.kinds, ranks, strict=True):
+                found[list(kind), point] = rank
+        return found
+
+    def improvements(self, values: Array) -> Array:
+        """Probability that the baseline is better than each method at some points, shape (methods, points).
+
+        NaN for the baseline, and where no setting has both; the seeds are those of the verdicts.
+        """
+        found = np.full((len(self.methods), values.shape[1]), np.nan)
+        pairs = self.against_baseline(self.overall)
+        for point, own in enumerate(self._fields(values)):
+            for pair in pairs:
+                ours, theirs = (own.places[pair.settings, m] for m in (pair.a, pair.b))
+                if pair.here.known:
+                    common = (ours >= 0).all(axis=0) & (theirs >= 0).all(axis=0)
+                    ours, theirs = ours[:, common], theirs[:, common]
+                weights = self.field.tasks.of(pair.settings).weights
+                found[pair.b, point] = weights @ improvement(ours, theirs)
+        return found
+
+    @cached_property
+    def otherwise(self) -> Comparison:
+        """The same by the other score."""
+        other: Score = "observed" if self.score == "mean" else "mean"
+        return Comparison(self.curves.scored(other), self.baseline, self.checkpoints)
+
+    def rank_of(self, method: int) -> Rank | None:
+        """The rank of a method, or of the one that represents it; None where there are no ranks."""
+        first = next(kind[0] for kind in self.overall.kinds if method in kind)
+        return next((rank for rank in self.overall.ranks if rank.method == first), None)
+
+    def _scopes(self, column: str) -> dict[str, NDArray[np.intp]]:
+        """The settings of each constraint, or each family, in the order of the settings."""
+        names = self.curves.settings[column].to_numpy()
+        return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names)}
+
+    @cached_property
+    def _layout(self) -> tuple[NDArray[np.intp], ...]:
+        """Setting, method and number of the seed of each run, and the tasks."""
+        runs = self.curves.runs
+        seeds = np.unique(runs["seed"].to_numpy(), return_inverse=True)[1]
+        return runs["setting"].to_numpy(np.intp), runs["method"].to_numpy(np.intp), seeds.astype(np.intp)
+
+    @cached_property
+    def _tasks(self) -> Tasks:
+        settings = self.curves.settings
+        return Tasks(*(pd.factorize(settings[name])[0].astype(np.intp) for name in ("family", "bench")))
+
+    @cached_property
+    def _identity(self) -> NDArray[np.int64]:
+        """As in `Field`: runs are the same where all that they saw was."""
+        curves = self.curves
+        prints = np.array(
+            [
+                hash((seen[:n].tobytes(), good[:n].tobytes())) if n else 0
+                for seen, good, n in zip(curves.observed, curves.feasible, curves.runs["evaluations"], strict=True)
+            ]
+        )
+        numbers = np.unique(prints, return_inverse=True)[1] + 1
+        found: NDArray[np.int64] = self._spread(np.where(curves.runs["evaluations"] > 0, numbers, 0)[:, None])[0]
+        return found
+
+    def _fields(self, values: Array) -> list[Field]:
+        """The runs by some values, shape (runs, points): one for each point."""
+        setting = self._layout[0]
+        ranked = np.empty(values.shape, np.int32)
+        order = np.argsort(setting, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(setting[order])) + 1):
+            ranked[rows] = places(values[rows])
+        return [Field(own, self._identity, self._tasks) for own in self._spread(ranked)]
+
+    def _spread(self, values: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Values of every run, shape (runs, points), as (points, settings, methods, seeds)."""
+        setting, method, seed = self._layout
+        shape = (values.shape[1], len(self.curves.settings), len(self.methods), int(seed.max()) + 1)
+        found = np.full(shape, MISSING, values.dtype)
+        found[:, setting, method, seed] = values.T
+        return found

@@ -1,0 +1,157 @@
+"""What a report says in words, and what it must not say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from nasbench.results import Store
+from nasbench.results.parts.claims import claims
+from nasbench.results.parts.sentences import answer
+from tests.results.conftest import load_all, make_cell, make_run
+from tests.results.test_verdicts import Values, cells, compared, drawn, one_family_of_four
+
+from nasbench.results.statistics.comparison import Comparison  # isort: skip
+
+Fill = Callable[..., Store]
+PLACE = ("x", "b", "none")
+
+
+def clear(methods: str = "abc", seeds: int = 20, place: tuple[str, str, str] = PLACE) -> Values:
+    """Each method beats the next in every run, on one benchmark."""
+    return {m: {place: [i + s / 100 for s in range(seeds)]} for i, m in enumerate(methods, 1)}
+
+
+def words(comparison: Comparison) -> str:
+    return " ".join(answer(comparison))
+
+
+def test_the_first_is_named_with_whom_it_beats_and_by_how_much(filled: Fill) -> None:
+    said = words(compared(filled, clear()))
+    assert "On b, after 3 evaluations on 1 worker, a is first (expected rank 1.00 of 3" in said
+    assert "1.00 (0.92-1.00) against b; 1.00 (0.92-1.00) against c; p < 0.001 (20 seeds; Holm over 3 pairs)" in said
+    assert "This says nothing about other tasks: one benchmark." in said
+
+
+def test_no_first_is_named_where_one_other_is_not_told_apart(filled: Fill) -> None:
+    rng = np.random.default_rng(0)
+    values = {m: {PLACE: rng.normal(5, 1, 20).tolist()} for m in "ab"} | {"c": {PLACE: [20.0 + i for i in range(20)]}}
+    said = words(compared(filled, values))
+    assert "no method is better than all others" in said
+    assert "is not told apart from" in said
+    assert " is first" not in said
+
+
+def test_no_first_is_named_where_nothing_is_told(filled: Fill) -> None:
+    rng = np.random.default_rng(1)
+    said = words(compared(filled, {m: {PLACE: rng.normal(5, 1, 20).tolist()} for m in "abc"}))
+    assert "no first can be named" in said
+    assert "is told apart from none of the others" in said
+
+
+def test_no_first_is_named_where_two_share_the_lowest_rank(filled: Fill) -> None:
+    """Each wins the half of the seeds that the other loses."""
+    values = {"a": [1.0] * 10 + [3.0] * 10, "b": [3.0] * 10 + [1.0] * 10, "c": [9.0 + i for i in range(20)]}
+    said = words(compared(filled, {m: {PLACE: own} for m, own in values.items()}))
+    assert "a and b share the lowest expected rank" in said
+    assert " is first" not in said
+
+
+def test_identical_methods_are_called_that(filled: Fill) -> None:
+    same = clear("a")["a"]
+    assert words(compared(filled, {"a": same, "b": same})) == (
+        "a and b are identical here: every run of one is that of the others."
+    )
+
+
+def test_with_a_twin_the_first_is_named_with_it(filled: Fill) -> None:
+    values = clear("ab")
+    said = words(compared(filled, {**values, "twin": values["a"]}))
+    assert "a = twin is first (expected rank 1.00 of 2" in said
+
+
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_too_few_seeds_name_nobody(filled: Fill, seeds: int) -> None:
+    said = words(compared(filled, clear(seeds=seeds)))
+    assert said.startswith("No verdict: ")
+    assert "5 at least, 10 are advised, 20 where there is one benchmark" in said
+    assert "first" not in said
+
+
+def test_where_nothing_feasible_was_found_nobody_is_named(filled: Fill) -> None:
+    for method in "ab":
+        filled({make_cell(method): [make_run(s, [1.0, 2.0], [False, False]) for s in range(6)]})
+    comparison = Comparison(load_all(filled({})), 0, (2.0,))
+    assert words(comparison) == "No method found anything feasible: there is nothing to compare."
+
+
+def test_where_every_run_failed_that_is_said(filled: Fill) -> None:
+    for method in "ab":
+        filled({make_cell(method): [make_run(s, [np.nan], failure="constructor: no") for s in range(6)]})
+    comparison = Comparison(load_all(filled({})), 0, (1.0,))
+    assert words(comparison).startswith("No run has an evaluation")
+
+
+def test_one_method_alone_is_no_first(filled: Fill) -> None:
+    assert answer(compared(filled, clear("a"))) == []
+
+
+def test_a_win_on_one_family_is_called_that(filled: Fill) -> None:
+    said = words(compared(filled, one_family_of_four()))
+    assert "against b, ahead in 1 of 4 families; p < 0.001" in said
+    assert "On tasks like these 4 families nothing is sure of a" in said
+
+
+def test_seeds_that_can_tell_nothing_are_said_to_be_too_few(filled: Fill) -> None:
+    """Five seeds on one benchmark: p is 0.034 at best, times 3 pairs."""
+    said = words(compared(filled, clear(seeds=5)))
+    assert "5 seeds cannot tell 3 methods apart, however different" in said
+
+
+def test_every_constraint_has_its_sentence(filled: Fill) -> None:
+    said = words(compared(filled, drawn("ab", seeds=20)))
+    assert "Without a constraint: " in said
+    assert "Under size@0.1: " in said
+
+
+def held(filled: Fill, values: Values) -> dict[str, str]:
+    found = claims(compared(filled, values))
+    return dict(zip(found["worse"], found["verdict"], strict=True)) if len(found) else {}
+
+
+def test_claims_are_supported_reversed_not_supported_or_cannot_be_told(filled: Fill) -> None:
+    rng = np.random.default_rng(5)
+    place = ("x", "b", "none")
+    many = {
+        "nasbot": {place: rng.normal(5, 1, 20).tolist()},
+        "nasbot-ea": {place: rng.normal(9, 1, 20).tolist()},
+        "nasbot-rand:x=1": {place: rng.normal(1, 1, 20).tolist()},
+        "random": {place: rng.normal(5, 1, 20).tolist()},
+    }
+    assert held(filled, many) == {
+        "nasbot-ea": "supported",
+        "nasbot-rand:x=1": "reversed",
+        "random": "cannot be told",
+    }
+
+
+def test_an_advantage_that_is_excluded_is_not_supported(filled: Fill) -> None:
+    rng = np.random.default_rng(2)
+    places = [("x", f"b{i}", "none") for i in range(60)]
+    values = {m: {place: rng.normal(5, 1, 20).tolist() for place in places} for m in ("nasbot", "random")}
+    assert held(filled, values) == {"random": "not supported"}
+
+
+def test_few_seeds_decide_no_claim(filled: Fill) -> None:
+    values = dict(zip(("nasbot", "random"), clear("ab", seeds=4).values(), strict=True))
+    assert held(filled, values) == {"random": "cannot be told"}
+
+
+def test_a_claim_about_constraints_is_held_against_constrained_runs_alone(filled: Fill) -> None:
+    values = dict(zip(("c-tpe", "tpe"), clear("ab").values(), strict=True))
+    assert held(filled, values) == {}
+    under = dict(zip(("c-tpe", "tpe"), clear("ab", place=("x", "b", "size@S")).values(), strict=True))
+    assert held(filled, {m: values[m] | under[m] for m in values}) == {"tpe": "supported"}
+    assert len(cells(under)) == 2

@@ -1,0 +1,86 @@
+"""Target scores, areas, interquartile means and profiles, beside other implementations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nasbench.results import Store
+from nasbench.results.statistics import targets
+from nasbench.results.statistics.comparison import Comparison
+from tests.results.conftest import SETTING, load_all, make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+def test_a_score_is_the_share_of_log_spaced_targets_reached() -> None:
+    regret = np.array([5.0, 1.0, 0.1, 0.0123, 1e-3, 0.0, np.nan])
+    grid = 10.0 ** np.linspace(0, -3, 300_001)
+    expected = [np.mean(r < grid) for r in regret[:-1]]
+    assert targets.target_scores(regret) == pytest.approx([*expected, 0.0], abs=1e-5)
+
+
+def test_padding_does_not_dominate_the_area(filled: Fill) -> None:
+    """Nothing feasible for 2 of 10 evaluations, then a regret of 0.01: the area loses those two, and no more."""
+    setting = dataclasses.replace(SETTING, worst=1e9)
+    run = make_run(0, [1.09] * 10, [False, False] + [True] * 8)  # (1.09 - 1) / (10 - 1) = 0.01
+    curves = load_all(filled({make_cell(setting=setting): [run]}))
+    assert targets.areas(Comparison(curves, 0, (10.0,))).tolist() == pytest.approx([0.8 * 2 / 3])
+
+
+def test_the_area_under_a_budget_in_seconds_is_over_time(filled: Fill) -> None:
+    """Evaluations of a second; the optimum from the third on, of a budget of eight seconds: six of them."""
+    run = make_run(0, [10.0, 1.0])
+    curves = load_all(filled({make_cell(evals=None, seconds=8.0): [run]}))
+    assert targets.areas(Comparison(curves, 0, (8.0,))).tolist() == pytest.approx([6 / 8], abs=0.01)
+
+
+def comparison_of(filled: Fill, seeds: int = 12) -> Comparison:
+    rng = np.random.default_rng(4)
+    for i, method in enumerate("ab"):
+        for bench in ("p", "q", "r"):
+            ends = 1 + 9 * 10 ** rng.uniform(-3 - i, 0, seeds)
+            filled({make_cell(method, bench=bench): [make_run(s, [v]) for s, v in enumerate(ends)]})
+    return Comparison(load_all(filled({})), 0, (1.0,))
+
+
+def test_the_interquartile_mean_is_the_trimmed_mean_of_scipy_and_its_interval_the_literal_jackknife(
+    filled: Fill,
+) -> None:
+    found = targets.table(comparison_of(filled))
+    assert found is not None
+    values = found.final[1]
+    own = targets.jackknife(values, targets.interquartile_mean)
+    assert own.value == pytest.approx(stats.trim_mean(values.ravel(), 0.25))
+    pseudo = [12 * own.value - 11 * stats.trim_mean(np.delete(values, k, axis=1).ravel(), 0.25) for k in range(12)]
+    half = stats.t.ppf(0.975, 11) * stats.sem(pseudo)
+    assert own.interval() == pytest.approx((own.value - half, own.value + half))
+
+
+def test_the_jackknife_of_a_mean_is_the_t_interval() -> None:
+    values = np.random.default_rng(0).uniform(size=(3, 10))
+    own = targets.jackknife(values, lambda v: float(v.mean()))
+    test = stats.ttest_1samp(values.mean(axis=0), 0.5)
+    assert own.interval() == pytest.approx(tuple(test.confidence_interval(0.95)))
+
+
+def test_profiles_are_shares_of_runs_at_or_below(filled: Fill) -> None:
+    comparison = comparison_of(filled)
+    regret = (comparison.curves.incumbent[:, 0] - 1) / 9
+    of = comparison.curves.runs["method"].to_numpy()
+    found = targets.profiles(comparison, np.array([0.003, 0.1, 1.0]))
+    for method in (0, 1):
+        expected = [np.mean(regret[of == method] <= tau) for tau in (0.003, 0.1, 1.0)]
+        assert found[method] == pytest.approx(expected)
+
+
+def test_reached_is_the_weighted_mean_of_scores(filled: Fill) -> None:
+    comparison = comparison_of(filled)
+    regret = (comparison.curves.incumbent[:, 0] - 1) / 9
+    of = comparison.curves.runs["method"].to_numpy()
+    expected = [np.clip(-np.log10(regret[of == m]) / 3, 0, 1).mean() for m in (0, 1)]
+    assert targets.reached(comparison, (1.0,))[:, 0] == pytest.approx(expected)
