@@ -94,7 +94,7 @@ class Encoded:
         if len(first) == len(which):
             return own
         kept = np.unique(which, return_index=True)[1]
-        return self._packed(own.numbers[kept], np.bincount(which, own.masses), own.paths[kept])
+        return self._packed(own.numbers[kept], np.bincount(which, own.masses).astype(np.float64), own.paths[kept])
 
     @property
     def mass(self) -> float:

@@ -189,10 +189,10 @@ def _pivot(source: int, target: int, gain: float, n: int, links: Numbers, state:
 def _following(x: int, top: int, links: Numbers) -> int:
     """The node after x in a walk through the tree below `top`, parents first; -1 at its end."""
     if links[_CHILD, x] >= 0:
-        return links[_CHILD, x]
+        return int(links[_CHILD, x])
     while x != top:
         if links[_NEXT, x] >= 0:
-            return links[_NEXT, x]
+            return int(links[_NEXT, x])
         x = links[_PARENT, x]
     return -1
 

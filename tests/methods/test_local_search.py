@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nasbench.benchmarks.spaces.published.example import figure_4
 
 from nasbench.benchmarks import Evaluation, Metric, UsageError, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.example import figure_4
 from nasbench.cli.engine.plan import open_benchmark
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.bananas import Ensemble, words_of
