@@ -106,6 +106,7 @@ def _sides(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def main() -> None:
+    """Runs the methods, and prints how often each is better, worse and tied against the scripts' medians."""
     parser = argparse.ArgumentParser(description="c-TPE against its authors' scripts")
     parser.add_argument("--methods", nargs="+", default=["c-tpe", "c-tpe-naive", "tpe:variant=paper", "random"])
     parser.add_argument("--settings", type=int, choices=(21, 63), default=63, help="21: two constraints; 63: all")

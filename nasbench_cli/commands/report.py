@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
-from nasbench.cli.engine.suites import method_label, parse_checkpoints
+from nasbench.cli.engine.suites import SCORES, method_label, parse_checkpoints
 from nasbench.results import Store
 
 
@@ -20,6 +20,12 @@ from nasbench.results import Store
 @click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
 @click.option("--checkpoints", metavar="N,N,…", help="Evaluations at which to compare.  [default: the suite's]")
 @click.option("--protocol", metavar="TEXT", help="Which runs, where budgets or workers are mixed.")
+@click.option(
+    "--score",
+    type=click.Choice(SCORES),
+    help="What is compared on tables: the incumbent's mean over repetitions, or its observed value.  [default: the "
+    "suite's, or mean]",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -42,12 +48,13 @@ def report(
     baseline: str | None,
     checkpoints: str | None,
     protocol: str | None,
+    score: str | None,
     out: Path,
     formats: str,
 ) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     points = None if checkpoints is None else parse_checkpoints(checkpoints)
-    print_report(stores, out, baseline, points, protocol, formats)
+    print_report(stores, out, baseline, points, protocol, score, formats)
 
 
 def print_report(
@@ -56,6 +63,7 @@ def print_report(
     baseline: str | None,
     checkpoints: tuple[int, ...] | None,
     protocol: str | None,
+    score: str | None,
     formats: str,
 ) -> None:
     """Writes the report of some stores, taken together, and prints its tables."""
@@ -66,9 +74,8 @@ def print_report(
     if strange:
         raise unknown("format", strange[0], FORMATS)
     stores = [Store.open(folder) for folder in folders]
-    written = write(
-        stores, out, None if baseline is None else method_label(baseline), checkpoints, protocol, wanted, is_current
-    )
+    held_against = None if baseline is None else method_label(baseline)
+    written = write(stores, out, held_against, checkpoints, protocol, wanted, is_current, score)
     click.echo(written.text)
     for store in stores:
         say_notices(store)

@@ -135,9 +135,10 @@ def _figures(parts: Sequence[Part], curves: Curves) -> Iterator[tuple[str, Figur
     for part in parts:
         for chart in part.charts:
             panels = chart.panels(_FILE_POINTS)
-            several = bool(chart.title)
-            figure = plots.charts(panels, curves.methods, chart.title) if several else plots.chart(panels[0], curves.methods)
-            yield slug(chart.name), figure
+            if chart.title:
+                yield slug(chart.name), plots.charts(panels, curves.methods, chart.title)
+            else:
+                yield slug(chart.name), plots.chart(panels[0], curves.methods)
         for words, figure in part.figures():
             yield slug(".".join(words)), figure
 

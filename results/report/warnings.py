@@ -14,12 +14,12 @@ from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import Cell
 
-_INITIAL = ("population", "initial", "startup")
-"""Options that say how many evaluations a method makes before it learns from any."""
-
 
 def warnings_of(
-    stores: Sequence[Store], comparison: Comparison, fragments: Sequence[Fragment], is_current: Callable[[Cell], bool | None]
+    stores: Sequence[Store],
+    comparison: Comparison,
+    fragments: Sequence[Fragment],
+    is_current: Callable[[Cell], bool | None],
 ) -> list[str]:
     """One sentence each, without its full stop."""
     return [
@@ -89,12 +89,11 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
 def _of_initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
     """Methods whose budget ends before they have learned from anything."""
     longest = comparison.curves.runs.groupby("method")["evaluations"].max()
-    known = {f.cell.method: dict(f.cell.parameters) for f in fragments}
+    initial = {f.cell.method: f.cell.initial for f in fragments}
     for method, name in enumerate(comparison.methods):
-        for option in _INITIAL:
-            size = known.get(name, {}).get(option)
-            if isinstance(size, int) and not isinstance(size, bool) and size >= longest.get(method, size + 1):
-                yield (
-                    f"{name} made at most {count(int(longest[method]), 'evaluation')}, and its first {size} are random "
-                    f"({option}={size}): what is compared here is its initial phase"
-                )
+        size = initial.get(name, 0)
+        if size > 0 and size >= longest.get(method, size + 1):
+            yield (
+                f"{name} made at most {count(int(longest[method]), 'evaluation')}, and its first {size} are random: "
+                "what is compared here is its initial phase"
+            )

@@ -65,7 +65,7 @@ class Hidden:
 def _values(h: Hyperparameter) -> list[Coordinate]:
     """All values of a hyper-parameter, some of a range."""
     if isinstance(h, Float):
-        return list(np.linspace(h.low, h.high, _TRIED).tolist())
+        return [float(x) for x in np.linspace(h.low, h.high, _TRIED)]
     if isinstance(h, Integer):
         return sorted({round(x) for x in np.linspace(h.low, h.high, _TRIED).tolist()})
     return list(range(len(h.values)))
