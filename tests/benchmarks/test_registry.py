@@ -20,7 +20,9 @@ from nasbench.benchmarks.spaces.trainable import SPACES, Frame, TrainableSpace
 @pytest.fixture
 def registry() -> Registry[int]:
     """Over a package without any item of its own."""
-    made: Registry[int] = Registry("thing", "nasbench.benchmarks.spaces", "nasbench.nothing")
+    made: Registry[int] = Registry(
+        "thing", "nasbench.benchmarks.spaces", "nasbench.nothing", lambda item: isinstance(item, int)
+    )
     made.add("tpe", 1)
     made.add("c-tpe", 2)
     return made
@@ -75,7 +77,9 @@ def test_a_third_party_adds_data_sets_and_spaces_by_entry_points(monkeypatch: py
         ],
     }
     monkeypatch.setattr(registry_module, "entry_points", lambda group: points[group])
-    datasets: Registry[Dataset] = Registry("data set", "nasbench.benchmarks.images", "nasbench.datasets")
+    datasets: Registry[Dataset] = Registry(
+        "data set", "nasbench.benchmarks.images", "nasbench.datasets", lambda item: isinstance(item, Dataset)
+    )
     spaces: Registry[Callable[[Frame], TrainableSpace]] = Registry(
         "space", "nasbench.benchmarks.spaces.trainable", "nasbench.spaces"
     )
