@@ -136,7 +136,9 @@ def _figures(parts: Sequence[Part], curves: Curves) -> Iterator[tuple[str, Figur
         for chart in part.charts:
             panels = chart.panels(_FILE_POINTS)
             several = bool(chart.title)
-            figure = plots.charts(panels, curves.methods, chart.title) if several else plots.chart(panels[0], curves.methods)
+            figure = (
+                plots.charts(panels, curves.methods, chart.title) if several else plots.chart(panels[0], curves.methods)
+            )
             yield slug(chart.name), figure
         for words, figure in part.figures():
             yield slug(".".join(words)), figure

@@ -19,7 +19,10 @@ _INITIAL = ("population", "initial", "startup")
 
 
 def warnings_of(
-    stores: Sequence[Store], comparison: Comparison, fragments: Sequence[Fragment], is_current: Callable[[Cell], bool | None]
+    stores: Sequence[Store],
+    comparison: Comparison,
+    fragments: Sequence[Fragment],
+    is_current: Callable[[Cell], bool | None],
 ) -> list[str]:
     """One sentence each, without its full stop."""
     return [
