@@ -26,7 +26,10 @@ from nasbench.results.curves import Curves
 from nasbench.results.parts import sentences
 from nasbench.results.parts.claims import claims
 from nasbench.results.statistics import targets
-from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.comparison import CONSTRAINTS_SHARE, Comparison
+from nasbench.results.statistics.estimates import Tasks
+from nasbench.results.statistics.improvement import places
+from nasbench.results.statistics.verdicts import Field, Verdicts, corrected, judge
 
 Array = NDArray[np.float64]
 
@@ -43,8 +46,15 @@ class Layout:
     constraints: int
     seeds: int
 
+    def nesting(self) -> tuple[Tasks, NDArray[np.intp]]:
+        """Family and benchmark of each setting, ordered by family, benchmark and constraint; and its constraint."""
+        bench = np.arange(sum(self.families))
+        family = np.repeat(np.arange(len(self.families)), self.families)
+        own = np.repeat(family, self.constraints), np.repeat(bench, self.constraints)
+        return Tasks(*own), np.tile(np.arange(self.constraints), len(bench))
+
     def settings(self) -> pd.DataFrame:
-        """One row per setting, as `Curves.settings` has them, ordered by family, benchmark and constraint."""
+        """One row per setting, as `Curves.settings` has them, in the same order."""
         rows = [
             {"family": f"f{f}", "bench": f"f{f}b{b}", "constraint": f"size@{c}"}
             for f, benches in enumerate(self.families)
@@ -73,8 +83,9 @@ For B the constraint's part is drawn for each setting, so that settings of a ben
 class World:
     """Methods on drawn tasks: shift of each in each setting, and what else happens there."""
 
-    settings: pd.DataFrame
-    """As `Curves.settings`."""
+    tasks: Tasks
+    constraint: NDArray[np.intp]
+    """Its number in each setting."""
     shifts: Array
     """Shape (settings, methods), in standard deviations of a seed's noise; lower is better."""
     at_oracle: Array
@@ -98,7 +109,7 @@ class World:
         count = len(shifts)
         at_oracle = np.where(rng.random(count) < 0.3, rng.uniform(0.05, 0.25, count), 0.0)
         infeasible = np.where(rng.random(count) < 0.1, rng.uniform(0.02, 0.15, count), 0.0)
-        return cls(layout.settings(), shifts, at_oracle, infeasible)
+        return cls(*layout.nesting(), shifts, at_oracle, infeasible)
 
     def runs(self, seeds: int, rng: np.random.Generator) -> Array:
         """Objectives that runs end with, shape (settings, methods, seeds): 0 at the optimum, NaN for nothing."""
@@ -121,11 +132,11 @@ def report(settings: pd.DataFrame, values: Array) -> Comparison:
     return Comparison(curves, 0, (1.0,))
 
 
-def truth(world: World, rng: np.random.Generator, draws: int = 1000) -> tuple[Array, Array]:
+def truth(world: World, rng: np.random.Generator, draws: int = 400) -> tuple[Array, Array]:
     """On these tasks: the probability that each method is better than each, and each one's expected rank."""
     settings, count = world.shifts.shape
     runs = np.sort(np.nan_to_num(world.runs(draws, rng), nan=np.inf), axis=2)
-    weights = report(world.settings, runs[:, :, :1]).field.tasks.weights
+    weights = world.tasks.weights
     better = np.full((count, count), 0.5)
     for a, b in combinations(range(count), 2):
         own = np.empty(settings)
@@ -136,33 +147,47 @@ def truth(world: World, rng: np.random.Generator, draws: int = 1000) -> tuple[Ar
     return better, 0.5 + (1 - better).sum(axis=1)
 
 
-def statements(comparison: Comparison, is_alike: bool) -> Iterator[tuple[str, bool]]:
-    """What a report on methods that are alike says, and whether it is false.
+def verdicts(world: World, seeds: int, rng: np.random.Generator) -> tuple[Verdicts, list[Verdicts]]:
+    """The verdicts of a report on new runs in a world: on averages, and under each of several constraints."""
+    runs = world.runs(seeds, rng)
+    settings = len(runs)
+    ranked = places(runs.reshape(settings, -1).T).T.reshape(runs.shape)
+    every = np.arange(settings)
+    own = Field(ranked, 1 + np.arange(ranked.size).reshape(ranked.shape), world.tasks)
+    scopes = [every[world.constraint == c] for c in np.unique(world.constraint)]
+    if len(scopes) == 1:
+        return corrected([judge(own, every, 0)])[0], []
+    under = corrected([judge(own, scope, 0) for scope in scopes], CONSTRAINTS_SHARE)
+    return corrected([judge(own, every, 0)], 1 - CONSTRAINTS_SHARE)[0], under
+
+
+def statements(overall: Verdicts, constraints: list[Verdicts], is_alike: bool) -> Iterator[tuple[str, bool]]:
+    """What a report on methods that are alike marks, and whether it marks anything.
 
     Args:
         is_alike: they are so on the listed tasks, not only on average over what could be drawn.
     """
-    overall = comparison.overall
-    constraints = [*comparison.by_constraint.values()] if len(comparison.by_constraint) > 1 else []
-    marked = any(p.verdict for p in overall.pairs.values())
-    under = any(p.verdict for v in constraints for p in v.pairs.values())
+    single = [pair for own in constraints for pair in own.pairs.values()]
+    marked = any(pair.verdict for pair in overall.pairs.values())
     if is_alike:
         yield "a pair marked", marked
-        if constraints:
-            yield "a pair marked under one constraint", under
-        yield "any mark for these benchmarks", marked or under
-        yield "a first named", any(" is first" in text for text in sentences.answer(comparison))
-        yield "a claim decided", claims(comparison)["verdict"].isin(["supported", "reversed"]).any()
+        if single:
+            yield "a pair marked under one constraint", any(pair.verdict for pair in single)
+            yield "any mark for these benchmarks", marked or any(pair.verdict for pair in single)
     if overall.unit:
-        yield "a pair marked for tasks like these", any(p.verdict_alike for p in overall.pairs.values())
-        singly = any(p.verdict_alike for v in constraints for p in v.pairs.values())
-        if constraints:
-            yield "a pair marked for tasks like these under one constraint", singly
+        yield "a pair marked for tasks like these", any(pair.verdict_alike for pair in overall.pairs.values())
+        if single:
+            yield "the same under one constraint", any(pair.verdict_alike for pair in single)
 
 
-def coverage(comparison: Comparison, better: Array, ranks: Array) -> Iterator[tuple[str, bool]]:
+def words(comparison: Comparison) -> Iterator[tuple[str, bool]]:
+    """What the sentences and claims of a report on methods that are alike say, and whether it is false."""
+    yield "a first named", any(" is first" in text for text in sentences.answer(comparison))
+    yield "a claim decided", claims(comparison)["verdict"].isin(["supported", "reversed"]).any()
+
+
+def coverage(overall: Verdicts, better: Array, ranks: Array) -> Iterator[tuple[str, bool]]:
     """Whether intervals hold what is true on the listed tasks, and 1/2 and the middle rank on tasks like these."""
-    overall = comparison.overall
     count = len(overall.ranks)
     for (a, b), pair in overall.pairs.items():
         low, high = pair.here.interval()
@@ -189,16 +214,20 @@ def interquartile(comparison: Comparison) -> bool:
 
 
 def simulate(layout: Layout, model: str, reports: int, seed: int) -> dict[str, tuple[int, int]]:
-    """How often each statement was false, and each interval held: (times, of so many)."""
+    """How often each statement was false, and each interval held: (times, of so many).
+
+    Sentences, claims and interquartile means are asked of every tenth report.
+    """
     rng = np.random.default_rng([seed, sum(map(ord, model)), *layout.families, layout.seeds])
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for _ in range(reports):
+    for number in range(reports):
         world = World.draw(layout, model, len(METHODS), rng)
         better, ranks = truth(world, rng) if model != "I" else (np.full((4, 4), 0.5), np.full(4, 2.5))
-        own = report(world.settings, world.runs(layout.seeds, rng))
-        found = [*statements(own, model == "I"), *coverage(own, better, ranks)]
-        if model == "I":
-            found.append(("difference of interquartile means", interquartile(own)))
+        overall, constraints = verdicts(world, layout.seeds, rng)
+        found = [*statements(overall, constraints, model == "I"), *coverage(overall, better, ranks)]
+        if model == "I" and number % 10 == 0:
+            whole = report(layout.settings(), world.runs(layout.seeds, rng))
+            found += [*words(whole), ("difference of interquartile means", interquartile(whole))]
         for name, is_so in found:
             counts[name][0] += bool(is_so)
             counts[name][1] += 1
@@ -213,7 +242,7 @@ def power(effect: float, model: str, reports: int, seed: int) -> tuple[float, di
     values = []
     for _ in range(reports):
         world = World.draw(layout, model, 2, rng, effect)
-        (pair,) = report(world.settings, world.runs(layout.seeds, rng)).overall.pairs.values()
+        (pair,) = verdicts(world, layout.seeds, rng)[0].pairs.values()
         values.append(pair.here.value)
         for name, estimate in (("here", pair.here), ("alike", pair.alike)):
             seen[f"{name}, 1 pair"] += estimate.p() < 0.05 and estimate.value > 0.5
@@ -280,7 +309,8 @@ def main() -> None:
     if asked.runner:
         counts: dict[str, int] = defaultdict(int)
         for own in copies(asked.runner):
-            for name, is_false in statements(own, True):
+            under = [*own.by_constraint.values()]
+            for name, is_false in (*statements(own.overall, under, True), *words(own)):
                 counts[name] += bool(is_false)
         for name, times in counts.items():
             print(f"| {name} | copies of random search | {times / asked.runner:.3f} |", flush=True)
