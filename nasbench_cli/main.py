@@ -132,6 +132,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
 
     if isinstance(error, UsageError | StoreError):
         return str(error), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
+    if isinstance(error, RecursionError):
+        return "a file is nested too deeply to be read (--debug shows where)", BAD_USAGE
     if isinstance(error, OSError):
         return f"the system refused: {error}", SOME_FAILED
     return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", SOME_FAILED

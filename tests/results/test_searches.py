@@ -69,28 +69,32 @@ def test_a_log_is_kept_with_its_run_and_read_by_pandas(store: Store) -> None:
     rows = log([1, 0, 0, 0, 0])
     cell = make_cell("zo-darts")
     store.commit(cell, [replace(make_run(4, [3.0]), log=rows), make_run(5, [3.0])], FACTS)
-    kept = store.search_log(cell, 4)
+    (f,) = store.fragments()
+    kept = store.search_log(f, 4)
     assert kept is not None
     frame = kept.to_pandas()
     assert len(frame) == len(rows)
     assert frame["value"].tolist() == [row[2] for row in rows]
     assert frame["choice"].dropna().unique().tolist() == list(CHOICES)
     assert set(frame["seed"]) == {4}
-    assert store.search_log(cell, 5) is None
+    assert store.search_log(f, 5) is None
     whole = pd.read_parquet(store.folder / "_searches")
     assert len(whole) == len(rows)
     assert len(pd.read_parquet(store.folder)) == 2  # the trajectories, and nothing of the logs
 
 
-def test_a_damaged_log_is_set_aside_with_a_notice(store: Store) -> None:
+def test_a_run_whose_log_is_damaged_is_missing_and_said_to_be(store: Store) -> None:
     cell = make_cell("zo-darts")
-    store.commit(cell, [replace(make_run(0, [3.0]), log=log([1, 0, 0, 0, 0]))], FACTS)
-    (path,) = (store.folder / "_searches").iterdir()
+    store.commit(cell, [replace(make_run(s, [3.0]), log=log([1, 0, 0, 0, 0])) for s in (0, 1)], FACTS)
+    (f,) = store.fragments()
+    path = store._search(cell, 0)
     path.write_bytes(path.read_bytes()[:100])
-    assert store.search_log(cell, 0) is None
-    assert "not a readable search log" in store.notices[0]
-    assert store.search_log(cell, 0) is None
-    assert len(store.runs()[cell.id]) == 1
+    assert store.search_log(f, 0) is None
+    assert "seed 0, is damaged: its bytes do not match the digest" in store.notices[0]
+    assert list(store.runs()[cell.id]) == [1]
+    (f,) = store.fragments()
+    assert store.search_log(f, 1) is not None
+    assert len(list((store.folder / "_aside").iterdir())) == 2  # the fragment, and the log
 
 
 def test_logs_go_aside_with_their_runs(store: Store) -> None:
@@ -99,10 +103,10 @@ def test_logs_go_aside_with_their_runs(store: Store) -> None:
     cell, newer = make_cell("zo-darts"), make_cell("zo-darts", method_version=2)
     store.commit(cell, [run], FACTS)
     store.forget(cell, {0})
-    assert store.search_log(cell, 0) is None
+    assert list((store.folder / "_searches").iterdir()) == []
     store.commit(cell, [run], FACTS)
     store.supersede([newer])
-    assert store.search_log(cell, 0) is None
+    assert list((store.folder / "_searches").iterdir()) == []
     store.commit(newer, [run], FACTS)
     whole = pd.read_parquet(store.folder / "_searches")
     assert set(whole["run"]) == {newer.run_id(0)}
