@@ -39,7 +39,7 @@ def cannot_open() -> Benchmark:
 from nasbench.methods import METHODS
 
 
-@METHODS.register("local")
+@METHODS.register("toy-local")
 class Local(Careful):
     \"\"\"Registered by its decorator and by its entry point.\"\"\"
 """
@@ -136,8 +136,8 @@ def test_failures_are_data_and_the_rest_goes_on(command: Command, tmp_path: Path
 
 def test_a_plugin_neither_replaces_ours_nor_trips_over_its_own_decorator(command: Command) -> None:
     methods = {row["name"]: row for row in json.loads(command("list", "methods", "--json").stdout)}
-    assert methods["local"]["summary"].startswith("Registered by its decorator")
-    assert command("run", "--method", "local", "--method", "random", "--bench", "toy", "--evals", 5).returncode == 0
+    assert methods["toy-local"]["summary"].startswith("Registered by its decorator")
+    assert command("run", "--method", "toy-local", "--method", "random", "--bench", "toy", "--evals", 5).returncode == 0
     assert "learns nothing" in command("show", "random").stdout
 
 
