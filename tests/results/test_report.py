@@ -293,8 +293,9 @@ def test_a_damaged_run_has_no_page_but_a_sentence(filled: Fill) -> None:
     for i in range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 20):
         content[i] ^= 255
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="is damaged"):
+    with pytest.raises(StoreError, match="holds no finished run"):
         describe(store, "a", "toy", None, 0)
+    assert "is set aside" in store.notices[0]
 
 
 def test_too_little_for_a_posterior_is_not_a_posterior(compared: Store, tmp_path: Path) -> None:
