@@ -193,7 +193,7 @@ class CTPE(TPE):
     appendix C). Without a constraint it is TPE. Pending evaluations and the other options: as for `tpe`.
     """
 
-    version = 2
+    version = 3
 
     seconds = 1.6e-4
     heeds_constraints = True
