@@ -4,6 +4,8 @@ A density is a mixture of product kernels, one per member of the group and one p
 p(x) = 1/(n+1) · (Σ_j Π_d k_d(x_d | x_jd) + Π_d prior_d(x_d)). Hyper-parameters are discrete (a kernel is a table of
 masses over K levels) or continuous (a Gaussian truncated to the range). Works on packed arrays, see
 `methods.tpe.dimensions`. Shapes: N observations, D hyper-parameters, S candidates. Importing this module loads numba.
+
+All of it is one file because numba's cache of a function notices changes of that function's file only.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ _SQRT2PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 MOST_COMBINATIONS = 64
 """Largest number of combinations of levels in a block of hyper-parameters; absence counts as one more level each."""
+_CHUNK = 512  # observations that are multiplied at a time: their factors fit into a core's cache
 
 
 @njit(cache=True)
@@ -41,8 +44,7 @@ def log_relative_ratio(log_good: float, log_bad: float, quantile: float) -> floa
     if quantile >= 1.0:
         return 0.0
     a, b = math.log(quantile + _TINY), math.log(1.0 - quantile) + log_bad - log_good
-    top = max(a, b)
-    return -(top + math.log(math.exp(a - top) + math.exp(b - top)))
+    return -(max(a, b) + math.log1p(math.exp(-abs(a - b))))
 
 
 @njit(cache=True)
@@ -109,12 +111,13 @@ def gaussian_masses(centre: float, width: float, edges: Array, masses: Array) ->
 
     The K + 1 `edges` bound the cells; the outer two bound the truncation.
     """
-    before = normal_cdf((edges[0] - centre) / width)
-    whole = normal_cdf((edges[-1] - centre) / width) - before
+    first = before = normal_cdf((edges[0] - centre) / width)
     for c in range(len(edges) - 1):
         after = normal_cdf((edges[c + 1] - centre) / width)
-        masses[c] = max((after - before) / whole, _TINY)
+        masses[c] = after - before
         before = after
+    for c in range(len(masses)):
+        masses[c] = max(masses[c] / (before - first), _TINY)
 
 
 @njit(cache=True)
@@ -218,62 +221,99 @@ def draw(
 def log_density(
     dims: Array, levels: Array, points: Array, rows: Array, kernels: Array, at_levels: Array, at_points: Array
 ) -> Array:
-    """Log density of candidates (levels (D, S), points (D, S)) under a group's mixture, shape (S,).
+    """Log density of candidates (levels (D, S), points (D, S)) under a group's mixture, shape (S,)."""
+    codes = block_codes(dims[0], dims[12], levels)
+    return _log_density(dims, codes, points, rows, kernels, describe(dims, at_levels, at_points))
 
-    The hot loop: S · n products of D factors. Discrete hyper-parameters are taken in blocks that have few combinations;
-    each combination of a candidate's is multiplied out once against all of an observation's, so that a pair of
-    candidate and observation costs one factor per block.
+
+@njit(cache=True)
+def _log_density(dims: Array, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array) -> Array:
+    """`log_density` of described candidates, given the codes of all observations (see `describe`, `block_codes`).
+
+    The hot loop: S · n products of D factors. Discrete hyper-parameters are taken in blocks that have few combinations.
+    The factors of a combination against all observations are looked up once, however many candidates have it, so that a
+    pair of candidate and observation costs one multiplication of neighbours in memory per block.
+    """
+    sizes, _, _, _, _, _, _, lower, upper, _, _, _, _, _ = dims
+    slots, _, at_points, priors = candidates
+    widths = kernels[1]
+    masses = block_masses(dims, kernels[0], candidates)
+    heights = kernel_heights(sizes, points, rows, widths, lower, upper)
+    sums = np.zeros(len(priors))
+    factors, products = np.empty((len(masses), masses.shape[1], min(_CHUNK, len(rows)))), np.empty(_CHUNK)
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        product = products[: len(chunk)]
+        for b in range(len(masses)):
+            code = codes[b]
+            for u in range(1 + slots[b].max()):
+                row, factor = masses[b, u], factors[b, u]
+                for i in range(len(chunk)):
+                    factor[i] = row[code[chunk[i]]]
+        for s in range(len(sums)):
+            first = factors[0, slots[0, s]]
+            for i in range(len(product)):
+                product[i] = first[i]
+            for b in range(1, len(masses)):
+                factor = factors[b, slots[b, s]]
+                for i in range(len(product)):
+                    product[i] *= factor[i]
+            for d in range(len(sizes)):
+                x = at_points[d, s]
+                if sizes[d] == 0 and not np.isnan(x):
+                    alone = truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
+                    for i in range(len(product)):
+                        place = points[d, chunk[i]]
+                        if np.isnan(place):
+                            product[i] *= alone  # who lacks it tells no more of it than the prior
+                        else:
+                            product[i] *= heights[d, start + i] * math.exp(-0.5 * ((x - place) / widths[d]) ** 2)
+            sums[s] += _sum(product)
+    return np.log((sums + priors) / (len(rows) + 1) + _TINY)
+
+
+@njit(cache=True)
+def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
+    """Describes candidates (levels (D, S), points (D, S)) by what is the same under every density.
+
+    Returns:
+        (slots, at_levels, at_points, priors): slots[b, s] numbers candidate s's combination of levels in block b among
+        the distinct ones, shape (blocks, S); priors is the density under the prior's kernel alone, shape (S,).
     """
     sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks, _ = dims
-    tables, widths = kernels
-    n, found = len(rows), np.empty(at_levels.shape[1])
-    own = block_codes(sizes, blocks, levels[:, rows])
-    theirs = block_codes(sizes, blocks, at_levels)
-    combinations = 1
-    for b in range(len(blocks) - 1):
-        combinations = max(combinations, np.prod(sizes[blocks[b] : blocks[b + 1]] + 1))
-    combined = np.empty((len(blocks) - 1, 1 + theirs.max(), combinations))
-    made = np.zeros(combined.shape[:2], np.bool_)
-    heights = np.ones((len(sizes), n))
+    codes = block_codes(sizes, blocks, at_levels)
+    slots = np.zeros(codes.shape, np.int64)
+    for b in range(len(codes)):
+        known = np.full(1 + codes[b].max(), -1)
+        used = 0
+        for s in range(codes.shape[1]):
+            if known[codes[b, s]] < 0:
+                known[codes[b, s]] = used
+                used += 1
+            slots[b, s] = known[codes[b, s]]
+    priors = np.ones(codes.shape[1])
+    for d in range(len(sizes)):
+        k = sizes[d]
+        for s in range(len(priors)):
+            c, x = at_levels[d, s], at_points[d, s]
+            if c < k:
+                priors[s] *= prior[offsets[d] + c]
+            elif k == 0 and not np.isnan(x):
+                priors[s] *= truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
+    return slots, at_levels, at_points, priors
+
+
+@njit(cache=True)
+def kernel_heights(sizes: Array, points: Array, rows: Array, widths: Array, lower: Array, upper: Array) -> Array:
+    """Densities of a group's continuous kernels at their own centres, shape (D, n); 1 where there is none."""
+    heights = np.ones((len(sizes), len(rows)))
     for d in range(len(sizes)):
         if sizes[d] == 0:
-            for i in range(n):
+            for i in range(len(rows)):
                 x = points[d, rows[i]]
                 if not np.isnan(x):
                     heights[d, i] = truncated_gaussian(x, x, widths[d], lower[d], upper[d])
-    product = np.empty(n)
-    for s in range(at_levels.shape[1]):
-        of_prior = 1.0
-        for b in range(len(blocks) - 1):
-            if not made[b, theirs[b, s]]:
-                made[b, theirs[b, s]] = True
-                row = combined[b, theirs[b, s]]
-                _multiply_out(row, sizes, offsets, tables, blocks[b], blocks[b + 1], at_levels[:, s])
-        product[:] = 1.0
-        for b in range(0, len(blocks) - 2, 2):  # two at once: the products are read and written half as often
-            row, next_row = combined[b, theirs[b, s]], combined[b + 1, theirs[b + 1, s]]
-            mine, next_mine = own[b], own[b + 1]
-            for i in range(n):
-                product[i] *= row[mine[i]] * next_row[next_mine[i]]
-        if len(blocks) % 2 == 0:
-            row, mine = combined[-1, theirs[-1, s]], own[-1]
-            for i in range(n):
-                product[i] *= row[mine[i]]
-        for d in range(len(sizes)):
-            k, c, x = sizes[d], at_levels[d, s], at_points[d, s]
-            if c < k:
-                of_prior *= prior[offsets[d] + c]
-            elif k == 0 and not np.isnan(x):
-                alone = truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
-                for i in range(n):
-                    place = points[d, rows[i]]
-                    if np.isnan(place):
-                        product[i] *= alone  # who lacks it knows no more of it than the prior
-                    else:
-                        product[i] *= heights[d, i] * math.exp(-0.5 * ((x - place) / widths[d]) ** 2)
-                of_prior *= alone
-        found[s] = math.log((_sum(product) + of_prior) / (n + 1) + _TINY)
-    return found
+    return heights
 
 
 @njit(cache=True)
@@ -285,6 +325,27 @@ def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
             for i in range(levels.shape[1]):
                 codes[b, i] = codes[b, i] * (sizes[d] + 1) + levels[d, i]
     return codes
+
+
+@njit(cache=True)
+def block_masses(dims: Array, tables: Array, candidates: Array) -> Array:
+    """Kernel masses of the candidates' combinations of levels: [b, slot, code], each distinct combination once.
+
+    That is the mass of the combination in `slot` of block b under the kernel around the combination `code`.
+    """
+    sizes, offsets, _, _, _, _, _, _, _, _, _, _, blocks, _ = dims
+    slots, at_levels, _, _ = candidates
+    combinations = 1
+    for b in range(len(slots)):
+        combinations = max(combinations, np.prod(sizes[blocks[b] : blocks[b + 1]] + 1))
+    masses = np.empty((len(slots), 1 + slots.max(), combinations))
+    for b in range(len(slots)):
+        made = 0
+        for s in range(slots.shape[1]):
+            if slots[b, s] == made:
+                _multiply_out(masses[b, made], sizes, offsets, tables, blocks[b], blocks[b + 1], at_levels[:, s])
+                made += 1
+    return masses
 
 
 @njit(cache=True)
@@ -410,12 +471,13 @@ def _scores(
 ) -> Array:
     """Sums the log density ratios over metrics, relative ones or plain, shape (S,)."""
     scores = np.zeros(at_levels.shape[1])
+    codes, candidates = block_codes(dims[0], dims[12], levels), describe(dims, at_levels, at_points)
     for m in range(len(groups)):
         good, bad = np.flatnonzero(groups[m] == 1), np.flatnonzero(groups[m] == 0)
         if len(good) + len(bad) == 0 or (relative and len(bad) == 0):
             continue  # nothing is known, or all satisfy it: its ratio is 1 (corollary 2)
-        log_good = log_density(dims, levels, points, good, fitted[m], at_levels, at_points)
-        log_bad = log_density(dims, levels, points, bad, fit(dims, levels, points, bad), at_levels, at_points)
+        log_good = _log_density(dims, codes, points, good, fitted[m], candidates)
+        log_bad = _log_density(dims, codes, points, bad, fit(dims, levels, points, bad), candidates)
         quantile = len(good) / (len(good) + len(bad))
         for s in range(len(scores)):
             if relative:

@@ -239,6 +239,32 @@ def test_the_scripts_draw_each_hyperparameter_on_its_own() -> None:
     assert agree[True] == pytest.approx((20 * (0.8**2 + 0.2**2) + 0.5) / 21, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("barred_at", "kept"),
+    [
+        (0, [0, 1, 2, 4]),  # no such rule: duplicates alone go
+        (1, [2, 4]),  # b has been evaluated, and a twice; c is merely known
+        (2, [0, 2, 4]),
+        (3, [0, 1, 2, 4]),
+    ],
+)
+def test_candidates_evaluated_often_enough_and_duplicates_are_not_scored(barred_at: int, kept: list[int]) -> None:
+    a, b, c, d = [0, 0.25], [1, 0.25], [1, 0.5], [0, 0.5]
+    dims = Dimensions([Categorical("x", (0, 1)), Float("y", 0.0, 1.0)], [None] * 2)
+    observed, drawn = (
+        [np.array(part).T.copy() for part in zip(*map(dims.pack, places), strict=True)]
+        for places in ([a, b, a, c], [b, a, c, a, d])
+    )
+    evaluated = np.array([True, True, True, False])
+    assert compiled.contenders(*observed, evaluated, barred_at, *drawn).tolist() == kept
+
+
+def test_where_all_candidates_are_barred_none_is() -> None:
+    dims = Dimensions([Categorical("x", (0, 1))], [None])
+    levels, points = (np.array(part).T.copy() for part in zip(*map(dims.pack, ([0], [1])), strict=True))
+    assert compiled.contenders(levels, points, np.array([True, True]), 1, levels, points).tolist() == [0, 1]
+
+
 def test_continuous_candidates_follow_their_density() -> None:
     dims = one(Float("x", 0.0, 1.0))
     _, to = drawn(dims, [[0.5], [0.9]], joint=True, n=5000)
