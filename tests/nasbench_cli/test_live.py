@@ -92,7 +92,7 @@ def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp
 def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
     """A training that a kill interrupts goes on from its state, and its row has the time of both attempts."""
     program = (
-        "import sys; from benchmarks.images import training; training.CHECKPOINT_SECONDS = 0.0\n"
+        "import sys; from nasbench.benchmarks.training import training; training.CHECKPOINT_SECONDS = 0.0\n"
         "from nasbench.cli.main import main; main()"
     )
     command = [sys.executable, "-c", program, "run", "--bench", "digits/nasbench201@25", "--method", "random"]
@@ -100,6 +100,7 @@ def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     states = tmp_path / "store" / "_journals"
     while not list(states.glob("*.state")):
+        assert process.poll() is None  # it would never come
         time.sleep(0.02)
     time.sleep(1.5)
     process.kill()

@@ -238,7 +238,7 @@ def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
     program = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from results import Store, StoreError\n"
+        "from nasbench.results import Store, StoreError\n"
         "from tests.results.conftest import FACTS, make_cell, make_run\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "store = Store.open(Path(sys.argv[1]))\n"
