@@ -192,13 +192,25 @@ def expected_ranks(places_: Places, weights: Array) -> Array:
         places_: shape (settings, methods, seeds), every method present in every setting.
         weights: of the settings, sum 1.
     """
-    methods = places_.shape[1]
-    found = np.ones(methods)
+    _, methods, seeds = places_.shape
+    if (places_ >= 0).all():  # from the ranks of all runs together, less those among a method's own
+        joined = np.array([_mid_ranks(own.ravel()) for own in places_]).reshape(places_.shape)
+        behind = joined.sum(axis=2) - seeds / 2 - seeds**2 / 2
+        found: Array = 1 + weights @ (behind / seeds**2)
+        return found
+    ranks = np.ones(methods)
     for a, b in combinations(range(methods), 2):
         better = float(weights @ improvement(places_[:, a], places_[:, b]))
-        found[a] += 1 - better
-        found[b] += better
-    return found
+        ranks[a] += 1 - better
+        ranks[b] += better
+    return ranks
+
+
+def _mid_ranks(places_: Places) -> Array:
+    """Rank of each run among all, 1 the best; ties share their mean rank."""
+    counts = np.bincount(places_)
+    ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[places_]
+    return ranks
 
 
 def _kinds(identity: NDArray[np.int64], preferred: int) -> tuple[tuple[int, ...], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from scipy import stats
 from nasbench.results import Cell, Store
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import holm
+from nasbench.results.statistics.verdicts import expected_ranks
 from nasbench.results.store.trajectory import Trajectory
 from tests.results.conftest import SETTING, load_all, make_cell, make_run
 
@@ -114,6 +115,20 @@ def test_ranks_over_the_budget_end_at_the_ranks(filled: Fill) -> None:
     chances = comparison.improvements(comparison.curves.at((1,)))[:, 0]
     for pair in comparison.against_baseline(comparison.overall):
         assert chances[pair.b] == pytest.approx(pair.here.value)
+
+
+def test_ranks_from_all_runs_together_are_those_from_pairs() -> None:
+    """With ties, and where some runs are missing (by pairs alone)."""
+    rng = np.random.default_rng(0)
+    joined = rng.integers(0, 9, size=(3, 20)).astype(np.int32).reshape(3, 4, 5)
+    weights = np.array([0.5, 0.3, 0.2])
+    expected = np.ones(4)
+    for a, b in permutations(range(4), 2):
+        x, y = joined[:, a, :, None], joined[:, b, None, :]
+        expected[a] += weights @ ((x > y) + 0.5 * (x == y)).mean(axis=(1, 2))
+    assert expected_ranks(joined, weights) == pytest.approx(expected)
+    wider = np.concatenate([joined, np.full((3, 4, 2), -1, np.int32)], axis=2)
+    assert expected_ranks(wider, weights) == pytest.approx(expected)
 
 
 def test_a_pair_turned_says_the_same_from_the_other_side(filled: Fill) -> None:
