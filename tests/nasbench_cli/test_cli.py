@@ -61,7 +61,7 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
     assert len(re.findall(r"5/5 +complete", state.out)) == 4
     report = nasbench("report", "runs/demo", "--checkpoints", "20,40", "--baseline", "evolution:population=9")
     assert report.code == 0
-    assert "Baseline evolution:population=9" in report.out
+    assert "Probability that evolution:population=9 is better" in report.out
     assert all(len(line) <= 80 for line in report.out.splitlines() if not line.startswith(("20 runs", "13 files")))
     assert (tmp_path / "report" / "index.html").exists()
 
