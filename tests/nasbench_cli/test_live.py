@@ -283,7 +283,7 @@ def test_who_found_nothing_has_no_median_of_anothers(nasbench: Callable[..., Pri
         warnings.simplefilter("error")
         done = nasbench("report", tmp_path / "store", "--out", tmp_path / "report", "--format", "csv")
     assert done.code == 0, done.err
-    assert re.search(r"random +2 +- +- +- +- +0\n", done.out)
+    assert "nothing feasible" in done.out
     assert nasbench(*asked).code == 0
     page = nasbench("show", tmp_path / "store", "random", BENCH, 0, "--constrain", "none").out
     assert re.search(r"There: val-auc 0\.\d+, parameters [\d,]+, parameters_paper", page)
