@@ -152,6 +152,16 @@ def test_a_pair_does_not_depend_on_who_else_takes_part(filled: Fill, tmp_path_fa
     assert (every.here, every.alike, every.wins) == (two.here, two.alike, two.wins)
 
 
+def test_tasks_like_these_are_never_surer_than_the_listed_ones(filled: Fill) -> None:
+    """More families than seeds, and all families alike: over families there would be more degrees of freedom."""
+    places = [(f"f{i}", f"f{i}b", "none") for i in range(9)]
+    ends = {"a": [1.0, 2.0, 3.0, 4.0, 5.0], "b": [3.0, 1.5, 6.0, 2.5, 7.0]}
+    (pair,) = compared(filled, {m: dict.fromkeys(places, own) for m, own in ends.items()}).overall.pairs.values()
+    assert (pair.here.freedom, pair.alike.freedom) == (4, 8)
+    assert pair.alike.p() < pair.here.p() < 0.5
+    assert pair.p_alike == pair.p_here == pytest.approx(pair.here.p())
+
+
 def test_the_averages_have_four_of_the_five_percent_and_constraints_one_together(filled: Fill) -> None:
     comparison = compared(filled, drawn())
     single = [p for v in comparison.by_constraint.values() for p in v.pairs.values()]
