@@ -120,32 +120,25 @@ def run(
 
     import pandas as pd
 
-    from nasbench.benchmarks import UsageError, parse_constraints
+    from nasbench.benchmarks import UsageError
     from nasbench.cli.engine.executors import local
-    from nasbench.cli.engine.plan import Grid, Protocol
+    from nasbench.cli.engine.plan import Protocol
     from nasbench.cli.engine.session import begin
-    from nasbench.cli.engine.suites import Suite, check_benchmark, parse_seeds
-    from nasbench.methods import MethodSpec
+    from nasbench.cli.engine.suites import Suite, asked_grid
 
     if jobs < 1:
         raise UsageError(f"jobs must be at least 1, not {jobs}")
-    grid = Grid(
-        methods=tuple(map(MethodSpec.parse, _several(methods))),
-        benchmarks=tuple(map(check_benchmark, _several(benchmarks))),
-        constraints=(parse_constraints(_several(constraints)),),
-        seeds=parse_seeds(seeds),
-        protocol=Protocol(200 if evals is None and seconds is None else evals, seconds, workers),
-    )
+    protocol = Protocol(200 if evals is None and seconds is None else evals, seconds, workers)
+    grid = asked_grid(_several(methods), _several(benchmarks), _several(constraints), seeds, protocol)
     with tempfile.TemporaryDirectory() as scratch:
         session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)")
         for _ in session.compute(local(jobs)):
             pass
-        wanted = {planned.cell.run_id(seed) for planned in session.planned for seed in planned.seeds}
-        tables = [fragment.table().to_pandas() for fragment in session.store.fragments()]
-    frame: pd.DataFrame = pd.concat(tables, ignore_index=True)
-    return frame.loc[frame["run"].isin(wanted)].sort_values(
-        ["method", "bench", "seed", "evaluation"], ignore_index=True, kind="stable"
-    )
+        asked = {planned.cell.id: planned.seeds for planned in session.planned}
+        fragments = [fragment for fragment in session.store.fragments() if fragment.cell.id in asked]
+        tables = [(fragment.table().to_pandas(), asked[fragment.cell.id]) for fragment in fragments]
+    frame: pd.DataFrame = pd.concat([table[table["seed"].isin(seeds)] for table, seeds in tables], ignore_index=True)
+    return frame.sort_values(["method", "bench", "seed", "evaluation"], ignore_index=True, kind="stable")
 
 
 def report(*stores: str | Path, out: str | Path = "report") -> str:

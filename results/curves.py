@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,9 @@ from numpy.typing import NDArray
 from nasbench.results.errors import StoreError
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.trajectory import Cell, Score
 
 Array: TypeAlias = NDArray[np.float64]
-Score: TypeAlias = Literal["mean", "observed"]
-"""What an incumbent is worth: `mean`, its score by the means of the table, or `observed`, what the method saw."""
-SCORES: tuple[Score, ...] = get_args(Score)
-
 _COLUMNS = ("incumbent", "feasible", "finished", "score", "score_feasible")
 
 

@@ -22,26 +22,30 @@ unchanged. `python tests/test_licences.py` writes the table anew.
 """
 
 
-def licence(name: str) -> str:
-    """As the package states it; empty where the package is not installed."""
+def licence(name: str, version: str) -> str:
+    """As the package states it; empty where this version is not installed."""
     try:
         facts = metadata(name)
     except PackageNotFoundError:
+        return ""
+    if facts["Version"] != version:
         return ""
     stated = [c.rpartition(" :: ")[2] for c in facts.get_all("Classifier") or [] if c.startswith("License :: ")]
     text = facts.get("License-Expression") or ", ".join(c for c in stated if c != "OSI Approved") or facts["License"]
     return str(text).strip().partition("\n")[0]
 
 
-def pinned() -> list[str]:
+def licences() -> dict[str, str]:
+    """The licences of the packages that are installed as constraints.txt pins them."""
     lines = (ROOT / "constraints.txt").read_text().splitlines()
-    return [line.partition("==")[0] for line in lines if "==" in line]
+    stated = {line.partition("==")[0]: licence(*line.split("==")) for line in lines if "==" in line}
+    return {name: text for name, text in stated.items() if text}
 
 
 def test_the_table_of_licences_is_that_of_the_installed_packages() -> None:
     rows = dict(line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| "))
-    assert {name: rows.get(name) for name in pinned() if licence(name) and name in rows} == {
-        name: licence(name) for name in pinned() if licence(name) and name in rows
+    assert {name: rows[name] for name in licences() if name in rows} == {
+        name: text for name, text in licences().items() if name in rows
     }
     assert {"numpy", "pyarrow", "torch", "optuna", "pytest"} <= rows.keys()
 
@@ -55,4 +59,4 @@ def test_the_core_is_locked_in_the_versions_of_the_constraints() -> None:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(HEAD + "".join(f"| {name} | {licence(name)} |\n" for name in pinned() if licence(name)))
+    PAGE.write_text(HEAD + "".join(f"| {name} | {text} |\n" for name, text in licences().items()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.methods.base import METHODS, Method, Observation, Problem
@@ -40,22 +40,27 @@ class AxNEI(Method):
         self._flat = problem.flat
         self._client: Client | None = None
         self._pending: dict[Configuration, deque[int]] = {}
+        self._proposed: set[Configuration] = set()
 
     def ask(self) -> Configuration:
         client = self._begun()
         from ax.exceptions.core import DataRequiredError, SearchSpaceExhausted
 
         names = [h.name for h in self._flat.hyperparameters]
+        space = self._problem.space
         try:
+            if isinstance(space, GridSpace) and len(self._proposed) == space.size:
+                raise SearchSpaceExhausted("Ax itself would look on for minutes")
             ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
             configuration = self._flat.at(self._present([_number(parameters[name]) for name in names]))
         except (DataRequiredError, SearchSpaceExhausted):
             # It waits for initial trials that are pending, or has proposed all there is: a random one meanwhile.
-            configuration = self._problem.space.sample(self._rng)
+            configuration = space.sample(self._rng)
             pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
             coordinates = {h.name: _any_value(h) if x is None else _number(x) for h, x in pairs}
             trial = client.attach_trial(coordinates)
         self._pending.setdefault(configuration, deque()).append(trial)
+        self._proposed.add(configuration)
         return configuration
 
     def tell(self, observation: Observation) -> None:

@@ -74,10 +74,15 @@ class OptunaTPE(OptunaMethod):
 
     seconds = 2.5e-3
 
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
+        _check_initial(initial)
+        super().__init__(problem, rng)
+        self._initial = initial
+
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         import optuna
 
-        return optuna.samplers.TPESampler(seed=seed)
+        return optuna.samplers.TPESampler(n_startup_trials=self._initial, seed=seed)
 
 
 @METHODS.register("cnsga2")
@@ -106,14 +111,21 @@ class OptunaGP(OptunaMethod):
 
     seconds = 0.23
 
-    def __init__(self, problem: Problem, rng: Generator) -> None:
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-gp", "gp", "torch")
+        _check_initial(initial)
         super().__init__(problem, rng)
+        self._initial = initial
 
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         import optuna
 
-        return optuna.samplers.GPSampler(seed=seed, deterministic_objective=False)
+        return optuna.samplers.GPSampler(n_startup_trials=self._initial, seed=seed, deterministic_objective=False)
+
+
+def _check_initial(initial: int) -> None:
+    if initial < 1:
+        raise UsageError(f"initial must be at least 1, not {initial}")
 
 
 def _suggested(trial: optuna.Trial, h: Hyperparameter) -> Coordinate:

@@ -11,8 +11,9 @@ from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
-from nasbench.cli.engine.suites import SCORES, method_label, parse_checkpoints
+from nasbench.cli.engine.suites import method_label, parse_checkpoints
 from nasbench.results import Store
+from nasbench.results.store.trajectory import SCORES
 
 
 @click.command()

@@ -11,7 +11,7 @@ from time import perf_counter
 
 import click
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import UsageError
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
@@ -19,13 +19,12 @@ from nasbench.cli.engine import suites
 from nasbench.cli.engine.costs import Costs, span
 from nasbench.cli.engine.executors import local
 from nasbench.cli.engine.on_ray import Cluster, OnRay
-from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
+from nasbench.cli.engine.plan import PlannedCell, Protocol
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.session import begin, is_live
 from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.engine.watch import NO_LIMITS, Limits
 from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.methods import MethodSpec
 
 _WORTH_SAYING = 30.0  # seconds
 
@@ -140,18 +139,13 @@ def run(
             raise UsageError("give a --method and a --bench (see `nasbench list`), or a --suite")
         if target is not None:
             benchmarks = suites.with_target(benchmarks, target)
-        grid = Grid(
-            methods=tuple(map(MethodSpec.parse, methods)),
-            benchmarks=tuple(map(suites.check_benchmark, benchmarks)),
-            constraints=(parse_constraints(constraints),),
-            seeds=suites.parse_seeds(10 if seeds is None else seeds),
-            protocol=Protocol(
-                evals=200 if evals is None and budget_seconds is None else evals,
-                seconds=budget_seconds,
-                workers=1 if workers is None else workers,
-                charge_thinking=charge_thinking,
-            ),
+        protocol = Protocol(
+            evals=200 if evals is None and budget_seconds is None else evals,
+            seconds=budget_seconds,
+            workers=1 if workers is None else workers,
+            charge_thinking=charge_thinking,
         )
+        grid = suites.asked_grid(methods, benchmarks, constraints, 10 if seeds is None else seeds, protocol)
         wanted = suites.Suite(grids=(grid,))
     folder = folder or Path("runs") / (suite.stem if suite else "default")
     part = None if shard is None else suites.Shard.parse(shard)
@@ -209,9 +203,8 @@ def compute(
             f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s ({rate}), stored in {folder}"
         )
     say_notices(session.store)
-    failures = session.failures()
+    failures, absent = session.outcome()
     say_failures([(p.cell.method, p.cell.bench, p.cell.constraint, record) for p, record in failures])
-    absent = session.absent()
     if absent:
         click.echo(f"{absent} runs are still missing: give the same command again", err=True)
     return bool(failures or absent)

@@ -36,16 +36,12 @@ class Session:
         """Computes and stores the missing runs; yields the records of those newly stored, as they come."""
         return executor.execute(self.to_do, self.store)
 
-    def failures(self) -> list[tuple[PlannedCell, RunRecord]]:
-        """The stored runs of this session that failed, or have a failed evaluation."""
+    def outcome(self) -> tuple[list[tuple[PlannedCell, RunRecord]], int]:
+        """The stored runs of this session that failed or have a failed evaluation, and how many the store lacks."""
         stored = self.store.runs()
-        found = ((p, stored.get(p.cell.id, {})) for p in self.planned)
-        return [(p, runs[seed]) for p, runs in found for seed in p.seeds if seed in runs and runs[seed].failed]
-
-    def absent(self) -> int:
-        """The number of runs of this session that the store still lacks."""
-        stored = self.store.runs()
-        return sum(seed not in stored.get(p.cell.id, {}) for p in self.planned for seed in p.seeds)
+        found = [(p, stored.get(p.cell.id, {}), seed) for p in self.planned for seed in p.seeds]
+        failures = [(p, runs[seed]) for p, runs, seed in found if seed in runs and runs[seed].failed]
+        return failures, sum(seed not in runs for _, runs, seed in found)
 
 
 def begin(

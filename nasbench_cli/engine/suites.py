@@ -13,10 +13,10 @@ from nasbench.benchmarks import BenchmarkSpec, UsageError, parse_constraints
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.methods import MethodSpec
+from nasbench.results.store.trajectory import SCORES
 
 T = TypeVar("T")
 
-SCORES = ("mean", "observed")
 _OURS = Path(__file__).parents[2] / "suites"
 
 
@@ -60,6 +60,26 @@ class Suite:
             "score": self.score,
         }
         return facts if self.title else {}
+
+
+def asked_grid(
+    methods: Sequence[str],
+    benchmarks: Sequence[str],
+    constraints: Sequence[str],
+    seeds: int | str,
+    protocol: Protocol,
+) -> Grid:
+    """The grid that a user names: on the command line, or from Python.
+
+    Raises UsageError, with the nearest name, for whatever is not there.
+    """
+    return Grid(
+        methods=tuple(map(MethodSpec.parse, methods)),
+        benchmarks=tuple(map(check_benchmark, benchmarks)),
+        constraints=(parse_constraints(constraints),),
+        seeds=parse_seeds(seeds),
+        protocol=protocol,
+    )
 
 
 def parse_seeds(value: str | int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from matplotlib.figure import Figure
 
-from nasbench.results.curves import SCORES, Curves, Score, load, references, select
+from nasbench.results.curves import Curves, load, references, select
 from nasbench.results.display import plots
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import (
@@ -36,7 +36,7 @@ from nasbench.results.report.files import slug, write_all
 from nasbench.results.report.warnings import warnings_of
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.trajectory import SCORES, Cell, Score
 
 Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nasbench.results.curves import Array, Curves, Score
+from nasbench.results.curves import Array, Curves
 from nasbench.results.statistics.estimates import FEWEST, Tasks
 from nasbench.results.statistics.improvement import MISSING, improvement, places
 from nasbench.results.statistics.verdicts import Field, Pair, Rank, Verdicts, corrected, expected_ranks, judge
+from nasbench.results.store.trajectory import Score
 
 CONSTRAINTS_SHARE = 0.2
 """Where there are several constraints: the part of the 5 % that verdicts under single ones may err, all together."""

@@ -8,11 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+Score: TypeAlias = Literal["mean", "observed"]
+"""What an incumbent is worth: `mean`, its score by the means of the table, or `observed`, what the method saw."""
+SCORES: tuple[Score, ...] = get_args(Score)
 
 SCHEMA_VERSION = 2
 """Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.

@@ -51,7 +51,7 @@ def searched(method: Method, n: int) -> list[tuple[int, ...]]:
     return asked
 
 
-EVALUATIONS = [("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 14)]
+EVALUATIONS = [("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 12)]
 
 
 @pytest.mark.parametrize(("name", "n"), EVALUATIONS)
