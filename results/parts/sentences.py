@@ -9,7 +9,7 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.verdicts import Pair, Rank, Verdicts
 
-_MOST_NAMED = 6  # others of whom a sentence gives numbers
+_MOST_NAMED = 8  # others of whom a sentence gives numbers
 _MOST_CONSTRAINTS = 8
 
 
@@ -21,10 +21,11 @@ def answer(comparison: Comparison) -> list[str]:
     found = [_here(comparison), _alike(comparison)]
     equivalent = [p for p in comparison.overall.tested if p.is_equivalent and not p.is_identical and not p.verdict]
     if equivalent:
-        pairs = listed([f"{comparison.methods[p.a]} and {comparison.methods[p.b]}" for p in equivalent[:_MOST_NAMED]])
+        names = [f"{comparison.methods[p.a]} and {comparison.methods[p.b]}" for p in equivalent[:_MOST_NAMED]]
+        pairs = "; ".join(names)
         found.append(
             f"Alike for practical purposes, for the whole interval lies between 0.45 and 0.55: {pairs}"
-            + (f", and {len(equivalent) - _MOST_NAMED} pairs more." if len(equivalent) > _MOST_NAMED else ".")
+            + (f"; and {len(equivalent) - _MOST_NAMED} pairs more." if len(equivalent) > _MOST_NAMED else ".")
         )
     if 1 < len(comparison.by_constraint) <= _MOST_CONSTRAINTS:
         found += [_under(comparison, name, own) for name, own in comparison.by_constraint.items()]
@@ -201,7 +202,7 @@ def _where(comparison: Comparison, verdicts: Verdicts) -> str:
     where = f"On {settings['bench'].iloc[0]}" if benches == 1 else f"On these {benches} benchmarks"
     where += f" of {count(families, 'family', 'families')}" if benches > 1 else ""
     if len(constraints) > 1:
-        where += f", averaged over {len(constraints)} constraints"
+        where += ", averaged over their constraints"
     elif constraints[0] != "none":
         where += f" under {constraints[0]}"
     return f"{where}, after {comparison.curves.protocol}"
