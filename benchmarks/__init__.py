@@ -1,6 +1,6 @@
 """Problems: a search space, and what a configuration scores."""
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Oracle
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Fidelity, Oracle
 from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -13,6 +13,7 @@ __all__ = [
     "Bound",
     "Constraint",
     "Evaluation",
+    "Fidelity",
     "Metric",
     "Oracle",
     "UsageError",

@@ -56,6 +56,20 @@ class Oracle(NamedTuple):
     standard deviation of a configuration's repetitions; NaN where none has two feasible repetitions."""
 
 
+class Fidelity(NamedTuple):
+    """How long one training can be watched: what is measured is known at each of some levels along it."""
+
+    name: str
+    """What is counted, such as `epochs`."""
+    unit: str
+    """What one level more means, for people: `1 epoch`, `200 steps`."""
+    levels: tuple[int, ...]
+    """The levels at which values are known, ascending; an evaluation is made at the last one."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {spans(self.levels)}"
+
+
 class Benchmark(Blockwise, ABC):
     """A search space and what its configurations score.
 
@@ -76,6 +90,8 @@ class Benchmark(Blockwise, ABC):
     """Licence of the data."""
     checksum: str
     """Checksum of the data, or of whatever else determines the scores. It is part of a run's identity."""
+    fidelity: Fidelity | None = None
+    """The levels of one training at which its values are known; None where only its end is."""
     fidelities: tuple[int, ...] = ()
     """The numbers of training epochs that `at` accepts; empty where there is no choice."""
     variants: tuple[str, ...] = ()
@@ -89,6 +105,19 @@ class Benchmark(Blockwise, ABC):
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and every evaluation is journaled.
     False: costs are recorded, and the clock is simulated."""
+
+    @property
+    def kind(self) -> str:
+        """Where scores come from.
+
+        `live` (computed now), `table` (looked up), `surrogate` (a fitted model answers) or `simulated` (a formula).
+        """
+        return "live" if self.live else "simulated"
+
+    @property
+    def constrainable(self) -> tuple[str, ...]:
+        """Names of the metrics beside the objective that a constraint may bound: those of no test split."""
+        return tuple(metric.name for metric in self.metrics[1:] if not metric.held_out)
 
     @property
     def seconds(self) -> float:
@@ -123,7 +152,7 @@ class Benchmark(Blockwise, ABC):
 
     def at(self, epochs: int) -> Benchmark:
         """The benchmark `name@epochs`: trained for `epochs` epochs. Raises UsageError for other fidelities."""
-        allowed = f"allowed: {_spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"
+        allowed = f"allowed: {spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"
         raise UsageError(f"{self.name} is not recorded at {epochs} epochs; {allowed}")
 
     def variant(self, name: str) -> Benchmark:
@@ -215,7 +244,7 @@ ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
 """Kinds of benchmarks on a user's file, as callables (path of the file, column to predict) → benchmark."""
 
 
-def _spans(numbers: Sequence[int]) -> str:
+def spans(numbers: Sequence[int]) -> str:
     """Ascending integers for people: `1 to 200`, or one by one where they have gaps."""
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]} to {numbers[-1]}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.spaces import Configuration, GridSpace
+from nasbench.benchmarks.spaces import Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
 
@@ -21,7 +21,8 @@ class LocalSearch(Method):
 
     Begins from the best of `initial` random configurations, and again from as many new ones where no neighbour is
     better. Nothing is asked for twice. Better is by feasibility, then violation, then objective; a failed evaluation is
-    never better. The neighbours of a grid are all configurations that differ in one choice; elsewhere they are mutants,
+    never better. The neighbours in a grid are all configurations that differ in one choice, in a table's own list
+    what it says; elsewhere they are mutants,
     until fifty in a row are known or a hundred were asked for. With several workers the search moves on as soon as a
     better neighbour is told, and those that are still pending count as asked for.
     initial: random configurations that each start takes.
@@ -64,13 +65,8 @@ class LocalSearch(Method):
 
     def _neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
         """Those of a configuration that have not been asked for when they are due, in random order."""
-        if isinstance(self._space, GridSpace):
-            found = [
-                (*configuration[:d], choice, *configuration[d + 1 :])
-                for d, size in enumerate(self._space.sizes)
-                for choice in range(size)
-                if choice != configuration[d]
-            ]
+        if isinstance(self._space, FiniteSpace):
+            found = self._space.neighbours(configuration)
             for i in self._rng.permutation(len(found)).tolist():
                 if found[i] not in self._asked:
                     yield found[i]

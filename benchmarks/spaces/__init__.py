@@ -2,6 +2,7 @@
 
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Space
 from nasbench.benchmarks.spaces.features import Hashed
+from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate, Flat
 from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
@@ -22,6 +23,7 @@ __all__ = [
     "Condition",
     "Configuration",
     "Coordinate",
+    "FiniteSpace",
     "Flat",
     "Float",
     "ForeignConfiguration",

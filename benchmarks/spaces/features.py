@@ -11,8 +11,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Configuration, Space
-from nasbench.benchmarks.spaces.grid import GridSpace
-from nasbench.benchmarks.spaces.hyperparameters import binned
+from nasbench.benchmarks.spaces.finite import FiniteSpace
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Ordinal, binned
 from nasbench.benchmarks.spaces.parameters import ParameterSpace
 from nasbench.benchmarks.spaces.views import AsTokens
 
@@ -31,11 +31,16 @@ class Hashed:
     def __init__(self, space: Space, buckets: int) -> None:
         self._space, self._buckets = space, buckets
         self._known: dict[Configuration, Indices] = {}
-        self._grid = space if isinstance(space, GridSpace) and space.blockwise else None
-        if self._grid is not None:
-            tokens = [[f"{h.name}={value}" for value in h.values] for h in self._grid.hyperparameters]
-            self._starts = np.cumsum([0, *self._grid.sizes[:-1]])
-            self._table = np.array([self._bucket(token) for own in tokens for token in own])
+        self._rows = (
+            space if isinstance(space, FiniteSpace) and space.blockwise and not isinstance(space, AsTokens) else None
+        )
+        own = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
+        if self._rows is not None and len(own) == len(self._rows.hyperparameters):
+            words = [[f"{h.name}={value}" for value in h.values] for h in own]
+            self._starts = np.cumsum([0, *map(len, words[:-1])])
+            self._table = np.array([self._bucket(word) for of_one in words for word in of_one])
+        else:
+            self._rows = None
 
     def of(self, configuration: Configuration) -> Indices:
         """The buckets of one configuration, a token each."""
@@ -49,11 +54,11 @@ class Hashed:
 
     def draw(self, n: int, rng: Generator) -> tuple[Callable[[int], Configuration], Indices]:
         """n random configurations: the i-th on demand, and all buckets, shape (n, tokens), padded."""
-        rows = self._grid.sample_block(n, rng) if self._grid is not None else None
-        if rows is not None and self._grid is not None:
-            grid = self._grid
-            digits = np.stack(np.unravel_index(rows, grid.sizes), axis=1)
-            return lambda i: grid.configuration(int(rows[i])), self._table[digits + self._starts]
+        space = self._rows
+        rows = None if space is None else space.sample_block(n, rng)
+        digits = None if space is None or rows is None else space.digits(rows)
+        if space is not None and rows is not None and digits is not None:
+            return lambda i: space.configuration(int(rows[i])), self._table[digits + self._starts]
         drawn = [self._space.sample(rng) for _ in range(n)]
         found = [self.of(configuration) for configuration in drawn]
         padded = np.full((n, max(map(len, found))), self._buckets, np.int64)

@@ -6,15 +6,15 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Space, Values
+from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 
 Choices: TypeAlias = tuple[int, ...]
@@ -22,7 +22,7 @@ Choices: TypeAlias = tuple[int, ...]
 _INT64 = 2**63 - 1
 
 
-class GridSpace(Space, blockwise=True):
+class GridSpace(FiniteSpace, blockwise=True):
     """The product of finite hyper-parameters.
 
     A configuration is the tuple of its choice indices, one per hyper-parameter; its index (the row of a table) is the
@@ -33,7 +33,7 @@ class GridSpace(Space, blockwise=True):
         names = [h.name for h in hyperparameters]
         if not names or len(set(names)) != len(names):
             raise UsageError(f"a grid needs one or more hyper-parameters with distinct names, not {names}")
-        self.hyperparameters = tuple(hyperparameters)
+        self.hyperparameters: tuple[Choice, ...] = tuple(hyperparameters)
         self.sizes = tuple(len(h.values) for h in hyperparameters)
         self.size = math.prod(self.sizes)
         self._strides = tuple(math.prod(self.sizes[d + 1 :]) for d in range(len(self.sizes)))
@@ -64,8 +64,14 @@ class GridSpace(Space, blockwise=True):
         choice += choice >= choices[d]
         return (*choices[:d], choice, *choices[d + 1 :])
 
-    def check(self, configuration: Configuration) -> None:
-        self.index(configuration)
+    def neighbours(self, configuration: Configuration) -> list[Configuration]:
+        """All configurations that differ in one choice."""
+        return [
+            (*configuration[:d], choice, *configuration[d + 1 :])
+            for d, size in enumerate(self.sizes)
+            for choice in range(size)
+            if choice != configuration[d]
+        ]
 
     def index(self, configuration: Configuration) -> int:
         """The row of a configuration, in [0, size). Raises ForeignConfiguration if it is not of this space."""
@@ -110,27 +116,9 @@ class GridSpace(Space, blockwise=True):
     def to_json(self, configuration: Configuration) -> str:
         return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
 
-    def has_block(self, block: Block, n: int) -> bool:
-        """Whether `block` is n rows of this grid."""
-        return (
-            isinstance(block, np.ndarray)
-            and block.shape == (n,)
-            and block.dtype == np.int64
-            and bool(((block >= 0) & (block < self.size)).all())
-        )
-
-    def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
-        """`to_json` of many rows, each text made once; an array of str of the same shape."""
-        texts: NDArray[np.object_] = self._row_json[rows]
-        for row in set(rows[texts == ""].tolist()):
-            self._row_json[row] = self.to_json(self.configuration(row))
-        made: NDArray[np.object_] = self._row_json[rows]
-        return made
-
-    @cached_property
-    def _row_json(self) -> NDArray[np.object_]:
-        """The JSON of every row that has been asked for, empty elsewhere."""
-        return np.full(self.size, "", dtype=object)
+    def digits(self, block: Block) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = np.stack(np.unravel_index(block, self.sizes), axis=1)
+        return found
 
     def as_flat(self) -> GridSpace:
         return self

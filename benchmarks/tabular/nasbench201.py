@@ -24,6 +24,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.plain_pickle import SCALARS, NotPlain, load_plain
 
 OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
 """The released files. Each name ends in the last digits of the file's MD5 sum, by its authors' convention."""
@@ -111,6 +112,8 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
         raise UsageError(
             f"{error.name} is not installed: `make setup EXTRAS=nb201` (extra nasbench[nb201]) adds it"
         ) from None
+    except NotPlain as error:
+        raise UsageError(f"{path} cannot be read: {error}; --trust opens it nevertheless") from None
     except MemoryError:
         raise UsageError(
             f"{path} does not fit into memory: about {peak_memory(path) / 2**30:.0f} GiB are needed"
@@ -127,7 +130,7 @@ def _read_201(path: Path, trust: bool) -> tuple[Any, Any]:
     import torch
     from nas_201_api import ArchResults
 
-    scalars = [(scalar, name) for name, scalar in _SCALARS.items()]
+    scalars = [(scalar, name) for name, scalar in SCALARS.items()]
     plain: list[Any] = [OrderedDict, set, np.dtype, np.dtypes.Float64DType, np.dtypes.Int64DType, *scalars]
     with torch.serialization.safe_globals(plain):
         return torch.load(path, map_location="cpu", weights_only=not trust), ArchResults
@@ -137,23 +140,7 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
     from nats_bench.api_utils import ArchResults
 
     with bz2.open(path) as file:
-        return (pickle.load(file) if trust else _PlainUnpickler(file).load()), ArchResults
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Makes plain containers and numbers only."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        plain = {"collections.OrderedDict": OrderedDict, "builtins.set": set, "numpy.dtype": np.dtype, **_SCALARS}
-        try:
-            return plain[f"{module}.{name}"]
-        except KeyError:
-            raise pickle.UnpicklingError(f"{module}.{name} is no plain data; --trust opens it nevertheless") from None
-
-
-_scalar = np.float64(0).__reduce__()[0]
-# numpy's scalar, under its old and its new name.
-_SCALARS = {f"numpy.{core}.multiarray.scalar": _scalar for core in ("core", "_core")}
+        return (pickle.load(file) if trust else load_plain(file)), ArchResults
 
 
 def _row(architecture: str) -> int:

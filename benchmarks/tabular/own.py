@@ -21,7 +21,7 @@ from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.network_grids import grid
-from nasbench.benchmarks.tabular import embedded
+from nasbench.benchmarks.tabular import embedded, nasbench_graph
 from nasbench.benchmarks.tabular.imported import NAME, Table
 from nasbench.benchmarks.tabular.table import Array
 
@@ -143,7 +143,7 @@ def _read_spec(spec: Path) -> dict[str, Any]:
         for number, entry in enumerate(facts[section], 1):
             _check(entry, keys, needed, f"{spec}, [[{section}]] number {number}")
     name = facts["name"]
-    if name in embedded.NAMES:
+    if name in (*embedded.NAMES, *nasbench_graph.NAMES):
         raise UsageError(f"name = {name!r} in {spec} is that of an embedded table: give yours another")
     if not re.fullmatch(NAME, name):
         raise UsageError(

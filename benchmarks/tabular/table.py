@@ -1,4 +1,4 @@
-"""A benchmark that is a table: the configurations of a grid, with repetitions."""
+"""A benchmark that is a table: the configurations of a finite space, with repetitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.base import Benchmark, Evaluation, Oracle, Status
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces import Block, Configuration, GridSpace
+from nasbench.benchmarks.spaces import Block, Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
 
 Array: TypeAlias = NDArray[np.float64]
@@ -25,33 +25,42 @@ class TabularBenchmark(Benchmark, blockwise=True):
     """Looks configurations up: an evaluation draws one stored repetition, all metrics from that same repetition.
 
     Args:
-        load: returns the values, shape (configurations, repetitions, metrics), rows in the order of the grid, metrics
+        load: returns the values, shape (configurations, repetitions, metrics), rows in the order of the space, metrics
             in the order of `metrics`; where a configuration has fewer repetitions, the rest is NaN; one that has none
             is not in the table. May be memory-mapped. Called once, when a value is first needed.
-        cost: the name of the metric that is the cost of an evaluation, in seconds.
-        absent: how an evaluation of a configuration that is not in the table ends.
+        cost: the name of the metric that is the cost of an evaluation, in seconds; or one number of seconds for all.
+        absent: how an evaluation of a configuration without a value of the objective ends; it costs what is recorded
+            as the cost of its first repetition, or nothing.
+        absence: why it ends so, in a few words.
     """
 
-    space: GridSpace
+    space: FiniteSpace
 
     def __init__(
         self,
         name: str,
         family: str,
-        space: GridSpace,
+        space: FiniteSpace,
         metrics: Sequence[Metric],
         load: Callable[[], Array],
         *,
-        cost: str,
+        cost: str | float,
         source: str,
         licence: str,
         checksum: str,
         absent: Status = "failed",
+        absence: str = "the table has no such configuration",
     ) -> None:
         self.name, self.family, self.space, self.metrics = name, family, space, tuple(metrics)
         self.source, self.licence, self.checksum = source, licence, checksum
-        self._load, self._absent = load, absent
-        self._cost = self.column(cost)
+        self._load, self._absent, self._absence = load, absent, absence
+        self.cost_column = self.column(cost) if isinstance(cost, str) else None
+        """The position of the metric that is the cost of an evaluation; None where all cost the same."""
+        self._cost = 0.0 if isinstance(cost, str) else float(cost)
+
+    @property
+    def kind(self) -> str:
+        return "table"
 
     @cached_property
     def values(self) -> Array:
@@ -81,9 +90,11 @@ class TabularBenchmark(Benchmark, blockwise=True):
         try:
             repetition = seed % self.repetition_counts[row]
         except ZeroDivisionError:
-            return Evaluation((math.nan,) * len(self.metrics), 0.0, self._absent, "the table has no such configuration")
+            cost = self.costs(self.values[row, :1])[0]
+            cost = float(cost) if math.isfinite(cost) and self.cost_column is not None else 0.0
+            return Evaluation((math.nan,) * len(self.metrics), cost, self._absent, self._absence)
         metrics = tuple(self._rows[row * self._repetitions + repetition].tolist())
-        return Evaluation(metrics, metrics[self._cost])
+        return Evaluation(metrics, self._cost if self.cost_column is None else metrics[self.cost_column])
 
     def known(self, column: int, configuration: Configuration) -> float:
         if not self.metrics[column].cheap:
@@ -110,10 +121,9 @@ class TabularBenchmark(Benchmark, blockwise=True):
         rows: Array = self._rows[block * self._repetitions + (seeds % counts).astype(np.int64)]
         return rows
 
-    @property
-    def cost_column(self) -> int:
-        """The position of the metric that is the cost of an evaluation."""
-        return self._cost
+    def costs(self, metrics: Array) -> Array:
+        """The costs of evaluations in seconds, shape (evaluations,), from their metrics."""
+        return np.full(len(metrics), self._cost) if self.cost_column is None else metrics[:, self.cost_column]
 
     def means(self, column: int) -> Array:
         """Mean over repetitions of one metric, shape (configurations,); NaN where none has a value.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, GridSpace, Space
+from nasbench.benchmarks.spaces import AsGraph, AsScalars, Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.graphs.canonical import canonical
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
@@ -84,7 +84,7 @@ class Candidates(ABC):
 class Listed(Candidates):
     """Every network of a finite space: those with the same graph are one candidate."""
 
-    def __init__(self, space: GridSpace, allowed: Allowed = lambda _: True) -> None:
+    def __init__(self, space: FiniteSpace, allowed: Allowed = lambda _: True) -> None:
         super().__init__()
         self._networks, self._packed, members, self._number = _listed(space)
         kept = [[member for member in own if allowed(member)] for own in members]
@@ -217,7 +217,7 @@ def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int |
     Args:
         begins: evolution begins from the first so many that were asked for; by default from all.
     """
-    if isinstance(space, GridSpace) and space.size <= MOST_LISTED and not isinstance(space, AsScalars):
+    if isinstance(space, FiniteSpace) and space.size <= MOST_LISTED and not isinstance(space, AsScalars):
         return Listed(space, allowed)
     return Evolved(space, allowed, begins)
 
@@ -254,7 +254,7 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
 
 @lru_cache(maxsize=4)
 def _listed(
-    space: GridSpace,
+    space: FiniteSpace,
 ) -> tuple[list[Encoded], Packed, list[list[Configuration]], dict[Configuration, int]]:
     """Every network of a space once, the configurations that have it, and the number of each configuration."""
     assert isinstance(space, AsGraph)  # see `Method.needs`

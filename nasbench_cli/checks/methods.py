@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import Configuration, GridSpace, Space
+from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.base import (
     Check,
@@ -209,7 +209,7 @@ def _blocks_equal_single_asks(trial: Trial) -> str | None:
         return "it asks one by one"
     block = trial.method().ask_block(trial.count)
     space = trial.benchmark.space
-    if block is None or not isinstance(space, GridSpace):
+    if block is None or not isinstance(space, FiniteSpace):
         return "it asks one by one here"
     method = trial.method()
     single = [space.to_json(method.ask()) for _ in range(trial.count)]

@@ -9,8 +9,8 @@ import textwrap
 import click
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
+from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.commands.show import kind_of
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import table
 from nasbench.methods import METHODS, Method
@@ -82,11 +82,24 @@ def _benchmarks() -> list[dict[str, str]]:
         except UsageError as error:
             rows.append({"name": name, "summary": str(error)})
             continue
-        kind = kind_of(benchmark)
-        rows.append(
-            {"name": name, "summary": f"{kind}; minimises {benchmark.objective.name}", "family": benchmark.family}
-        )
+        size = benchmark.space.size if isinstance(benchmark.space, FiniteSpace) else None
+        facts = {
+            "kind": benchmark.kind,
+            "configurations": "" if size is None else f"{size:,}",
+            "objective": benchmark.objective.name,
+            "constrain": ", ".join(benchmark.constrainable),
+            "fidelity": str(benchmark.fidelity or ""),
+            "family": benchmark.family,
+        }
+        rows.append({"name": name, "summary": _in_a_line(facts)} | facts)
     return rows + _broken(BENCHMARKS.broken)
+
+
+def _in_a_line(facts: dict[str, str]) -> str:
+    words = [f"{facts['kind']} of {facts['configurations']}" if facts["configurations"] else facts["kind"]]
+    words.append(f"minimises {facts['objective']}")
+    words += [f"{key} {facts[key]}" for key in ("constrain", "fidelity", "family") if facts[key]]
+    return "; ".join(words)
 
 
 def _suites() -> list[dict[str, str]]:

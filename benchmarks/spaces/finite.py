@@ -1,0 +1,68 @@
+"""Spaces whose configurations are numbered: the rows of a table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.base import Block, Configuration, Space
+from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
+
+
+class FiniteSpace(Space):
+    """Finitely many configurations, numbered from 0; many of them are an integer array of their numbers."""
+
+    hyperparameters: tuple[Hyperparameter, ...]
+    """What `values` names, in its order."""
+    size: int
+    """Number of configurations."""
+
+    @abstractmethod
+    def index(self, configuration: Configuration) -> int:
+        """The number of a configuration, in [0, size). Raises ForeignConfiguration if it is not of this space."""
+
+    @abstractmethod
+    def configuration(self, index: int) -> Configuration:
+        """The configuration with a number: the inverse of `index`. Raises IndexError outside [0, size)."""
+
+    @abstractmethod
+    def neighbours(self, configuration: Configuration) -> list[Configuration]:
+        """All that `mutate` can return, each once."""
+
+    def digits(self, block: Block) -> NDArray[np.int64] | None:
+        """The index of each hyper-parameter's value, shape (configurations, hyper-parameters); None where there are
+        real numbers among them."""
+        return None
+
+    def __iter__(self) -> Iterator[Configuration]:
+        """All configurations in the order of their numbers."""
+        return map(self.configuration, range(self.size))
+
+    def check(self, configuration: Configuration) -> None:
+        self.index(configuration)
+
+    def has_block(self, block: Block, n: int) -> bool:
+        """Whether `block` is the numbers of n configurations."""
+        return (
+            isinstance(block, np.ndarray)
+            and block.shape == (n,)
+            and block.dtype == np.int64
+            and bool(((block >= 0) & (block < self.size)).all())
+        )
+
+    def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
+        """`to_json` of many configurations, each text made once; an array of str of the same shape."""
+        texts: NDArray[np.object_] = self._row_json[rows]
+        for row in set(rows[texts == ""].tolist()):
+            self._row_json[row] = self.to_json(self.configuration(row))
+        made: NDArray[np.object_] = self._row_json[rows]
+        return made
+
+    @cached_property
+    def _row_json(self) -> NDArray[np.object_]:
+        """The JSON of every configuration that has been asked for, empty elsewhere."""
+        return np.full(self.size, "", dtype=object)

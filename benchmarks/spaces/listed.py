@@ -1,0 +1,261 @@
+"""Listed spaces: a table is all there is, although its columns could hold more than its rows do."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.finite import FiniteSpace
+from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
+
+Array = NDArray[np.float64]
+
+_NEAREST = 8  # neighbours of a row whose hyper-parameters are real numbers
+
+
+class ListedSpace(FiniteSpace, blockwise=True):
+    """The rows of a table; a configuration is the number of its row.
+
+    Rows are drawn uniformly. Where a hyper-parameter is a real number, the neighbours of a row are the eight nearest
+    rows and those to which it is one of the eight; distance is Euclid's, each hyper-parameter scaled to [0, 1] on its
+    own scale, two categories 1 apart.
+
+    Args:
+        points: the coordinates of each row (see `spaces.flat`), shape (rows, hyper-parameters), no two rows alike.
+    """
+
+    table_kind = "listed"
+
+    def __init__(self, hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]) -> None:
+        names = [h.name for h in hyperparameters]
+        if not names or len(set(names)) != len(names):
+            raise UsageError(f"a list needs one or more hyper-parameters with distinct names, not {names}")
+        if not len(points):
+            raise UsageError("a list of configurations needs one or more rows")
+        self.hyperparameters: tuple[Hyperparameter, ...] = tuple(hyperparameters)
+        self.points, self.size = points, len(points)
+
+    def sample(self, rng: Generator) -> int:
+        return int(rng.integers(self.size))
+
+    def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
+
+    def index(self, configuration: Configuration) -> int:
+        if type(configuration) is not int or not 0 <= configuration < self.size:
+            raise ForeignConfiguration(f"a configuration here is a row in [0, {self.size}), not {configuration!r}")
+        return configuration
+
+    def configuration(self, index: int) -> int:
+        if not 0 <= index < self.size:
+            raise IndexError(f"row {index} is outside [0, {self.size})")
+        return index
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> int:
+        """A neighbour, drawn uniformly. Raises UsageError if the table has one row."""
+        found = self.neighbours(configuration)
+        if not found:
+            raise UsageError("this table has a single row: nothing can mutate")
+        return found[int(rng.integers(len(found)))]
+
+    def neighbours(self, configuration: Configuration) -> list[int]:
+        return self._near[configuration]
+
+    def find(self, coordinates: Sequence[Coordinate]) -> int | None:
+        """The row at some coordinates; None where the table has none."""
+        found = np.flatnonzero((self.points == np.array(coordinates)).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    def distances(self, coordinates: Sequence[Coordinate]) -> Array:
+        """The squared distance of every row from some coordinates, shape (rows,)."""
+        point = self._places(np.array([coordinates]))
+        found: Array = np.square(self._scaled - point).sum(axis=1)
+        return found
+
+    def values(self, configuration: Configuration) -> Values:
+        pairs = zip(self.hyperparameters, self.points[configuration].tolist(), strict=True)
+        return {h.name: _value(h, x) for h, x in pairs}
+
+    def from_values(self, values: Values) -> int:
+        names = [h.name for h in self.hyperparameters]
+        for name in values:
+            if name not in names:
+                raise unknown("hyper-parameter", name, names)
+        for name in names:
+            if name not in values:
+                raise UsageError(f"{name} is missing; hyper-parameters: {', '.join(names)}")
+        found = self.find([_coordinate(h, values[h.name]) for h in self.hyperparameters])
+        if found is None:
+            raise UsageError(f"the table has no row with {values}")
+        return found
+
+    def to_json(self, configuration: Configuration) -> str:
+        return json.dumps(self.values(configuration))
+
+    def describe(self) -> list[tuple[str, str, str]]:
+        rows = []
+        for h in self.hyperparameters:
+            values = f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
+            rows.append((h.name, h.kind, values))
+        return [*rows, ("rows", "listed", f"{self.size:,}, and nothing else")]
+
+    def as_flat(self) -> NearestRows:
+        """The view for methods that propose coordinates; a new one for each search."""
+        return NearestRows(self)
+
+    @cached_property
+    def _scaled(self) -> Array:
+        return self._places(self.points)
+
+    def _places(self, points: NDArray[np.number]) -> Array:
+        """Coordinates as points between which Euclid's distance is that of the rows, shape (rows, axes)."""
+        axes: list[Array] = []
+        for h, column in zip(self.hyperparameters, points.T, strict=True):
+            if isinstance(h, Categorical):
+                axes += [(column == k) / math.sqrt(2) for k in range(len(h.values))]
+            elif isinstance(h, Ordinal):
+                axes.append(column / max(len(h.values) - 1, 1))
+            else:
+                low, high, x = (np.log(v) if h.log else np.asarray(v, float) for v in (h.low, h.high, column))
+                axes.append((x - low) / (high - low))
+        return np.array(axes).T
+
+    @cached_property
+    def _near(self) -> list[list[int]]:
+        """The neighbours of each row."""
+        from scipy.spatial import cKDTree  # takes a while to import
+
+        count = min(_NEAREST + 1, self.size)
+        nearest = np.atleast_2d(cKDTree(self._scaled).query(self._scaled, count)[1]).reshape(self.size, count)
+        found: list[set[int]] = [set() for _ in range(self.size)]
+        for row, others in enumerate(nearest.tolist()):
+            for other in [other for other in others if other != row][:_NEAREST]:
+                found[row].add(other)
+                found[other].add(row)
+        return [sorted(own) for own in found]
+
+
+class ListedChoices(ListedSpace, blockwise=True):
+    """The rows of a table whose hyper-parameters are all choices, in ascending order (lexicographically).
+
+    The neighbours of a row are the rows that differ in one choice, or, where there are none, the nearest ones.
+    """
+
+    def __init__(self, hyperparameters: Sequence[Choice], points: NDArray[np.number]) -> None:
+        super().__init__(hyperparameters, points)
+
+    def digits(self, block: Block) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = self.points[block].astype(np.int64)
+        return found
+
+    def neighbours(self, configuration: Configuration) -> list[int]:
+        own = self.points[configuration]
+        found = np.flatnonzero((self.points != own).sum(axis=1) == 1)
+        if not len(found) and self.size > 1:
+            distances = self.distances(own.tolist())
+            distances[configuration] = np.inf
+            found = np.flatnonzero(distances <= distances.min())
+        nearest: list[int] = found.tolist()
+        return nearest
+
+    def as_sequence(self) -> RowWalk:
+        """The view for methods that choose step by step: each choice is among values that some row has."""
+        return self._walk
+
+    @cached_property
+    def _walk(self) -> RowWalk:
+        return RowWalk(self.points, 0, self.size, 0)
+
+
+class RowWalk:
+    """A row that is partly chosen (see `spaces.sequence.Walk`): those in [low, high) agree on the choices so far."""
+
+    def __init__(self, points: NDArray[np.number], low: int, high: int, depth: int) -> None:
+        self._points, self._low, self._high, self._depth = points, low, high, depth
+        self._taken: dict[int, RowWalk] = {}
+
+    @property
+    def options(self) -> int:
+        """Number of values that the next choice can take; 0 once one row is left."""
+        return 0 if self._high - self._low == 1 else len(self._starts) - 1
+
+    @property
+    def configuration(self) -> int:
+        """The row that is left."""
+        return self._low
+
+    def take(self, option: int) -> RowWalk:
+        """This walk with one more choice: the next hyper-parameter takes its value number `option` of those left."""
+        if option not in self._taken:
+            low, high = self._starts[option], self._starts[option + 1]
+            self._taken[option] = RowWalk(self._points, low, high, self._depth + 1)
+        return self._taken[option]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The first row with each value of the next choice, and the end."""
+        column = self._points[self._low : self._high, self._depth]
+        changes = np.flatnonzero(column[1:] != column[:-1]) + self._low + 1
+        return [self._low, *changes.tolist(), self._high]
+
+
+class NearestRows:
+    """The flat view of a listed space: coordinates that no row has stand for the nearest row not yet given out.
+
+    A view belongs to one search. A row counts as given out when the view returned it, or was asked for its coordinates;
+    when all have been, the nearest is given again. Of equally near rows it gives the first.
+    """
+
+    def __init__(self, space: ListedSpace) -> None:
+        self._space = space
+        self.hyperparameters = space.hyperparameters
+        self.conditions = (None,) * len(space.hyperparameters)
+        self._given: set[int] = set()
+
+    def coordinates(self, configuration: Configuration) -> list[Coordinate]:
+        """The coordinates of a row."""
+        self._given.add(configuration)
+        found: list[Coordinate] = self._space.points[configuration].tolist()
+        return found
+
+    def at(self, coordinates: Sequence[Coordinate]) -> int:
+        """The row at some coordinates, or near them."""
+        found = self._space.find(coordinates)
+        if found is None:
+            distances = self._space.distances(coordinates)
+            if len(self._given) < self._space.size:
+                distances[list(self._given)] = np.inf
+            found = int(distances.argmin())
+        self._given.add(found)
+        return found
+
+
+def listed(hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]) -> ListedSpace:
+    """The space of some rows, with the views that its hyper-parameters allow."""
+    choices = [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)]
+    if len(choices) == len(hyperparameters):
+        return ListedChoices(choices, points)
+    return ListedSpace(hyperparameters, points)
+
+
+def _value(h: Hyperparameter, x: float) -> object:
+    if isinstance(h, Categorical | Ordinal):
+        return h.values[int(x)]
+    return int(x) if isinstance(h, Integer) else x
+
+
+def _coordinate(h: Hyperparameter, value: object) -> Coordinate:
+    if isinstance(h, Float | Integer):
+        return value  # type: ignore[return-value]
+    if value not in h.values:
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {', '.join(map(str, h.values))}")
+    return h.values.index(value)

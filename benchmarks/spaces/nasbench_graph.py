@@ -1,0 +1,189 @@
+"""The space of NAS-Bench-Graph (Qin et al., NeurIPS 2022): four layers for graphs, and what each of them reads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.hyperparameters import Categorical
+from nasbench.benchmarks.spaces.listed import ListedChoices
+
+Links = tuple[int, ...]
+Rows = NDArray[np.int32]
+
+LINKS: tuple[Links, ...] = (
+    (0, 0, 0, 0),
+    (0, 0, 0, 1),
+    (0, 0, 1, 1),
+    (0, 0, 1, 2),
+    (0, 0, 1, 3),
+    (0, 1, 1, 1),
+    (0, 1, 1, 2),
+    (0, 1, 2, 2),
+    (0, 1, 2, 3),
+)
+"""What each of four nodes reads: 0 the input, k node k. Every other way is one of these in another order of nodes."""
+OPERATIONS = ("gat", "gcn", "gin", "cheb", "sage", "arma", "graph", "fc", "skip")
+"""The operations of a node, in the order of the benchmark."""
+OPERATIONS_OF_PROTEINS = ("gcn", "sage", "arma", "fc", "skip")
+"""Those that were trained on the data set proteins."""
+
+_SKIP = "skip"
+_NODES = 4
+_WRITTEN = tuple(itertools.product(range(1), range(2), range(3), range(4)))
+"""All ways to write what the nodes read."""
+_ALIKE: dict[Links, tuple[int, ...]] = {  # nodes whose operations can be exchanged; for 0012 two chains, see `_sorted`
+    (0, 0, 0, 0): (0, 1, 2, 3),
+    (0, 0, 0, 1): (1, 2),
+    (0, 0, 1, 1): (2, 3),
+    (0, 1, 1, 1): (1, 2, 3),
+    (0, 1, 2, 2): (2, 3),
+}
+_CHAINS = (0, 0, 1, 2)
+_CHANNELS = 256  # as many as the authors' networks have at most; all layers of a network have as many
+
+
+class GraphNetworks(ListedChoices, blockwise=True):
+    """The architectures of NAS-Bench-Graph, each once: 26,206 with all operations, 2,021 with those of proteins.
+
+    A network can be written in up to 164 ways (nodes in another order, a skip elsewhere); the flat view takes any of
+    them. Neighbours are two networks of which some ways to write them differ in one operation or in one link.
+    """
+
+    table_kind = "nas-bench-graph"
+
+    def __init__(self, operations: Sequence[str] = OPERATIONS) -> None:
+        self._operations = tuple(operations)
+        codes = _canonical_codes(self._operations)
+        sizes = (len(LINKS), *[len(self._operations)] * _NODES)
+        is_code = np.zeros(math.prod(sizes) + 1, bool)  # one more, for the code -1
+        is_code[codes] = True
+        found = np.flatnonzero(is_code[:-1])
+        row_of_code = np.full(len(is_code), -1, np.int32)
+        row_of_code[found] = np.arange(len(found))
+        self._rows: Rows = row_of_code[codes]
+        """The row of each way to write a network, shape (2, 3, 4, operations, …): links of nodes 2 to 4, operations."""
+        points = np.stack(np.unravel_index(found, sizes), axis=1).astype(np.int8)
+        words = ["".join(map(str, links)) for links in LINKS]
+        nodes = [Categorical(f"op{k}", self._operations) for k in range(1, _NODES + 1)]
+        super().__init__([Categorical("links", tuple(words)), *nodes], points)
+
+    def row(self, links: Links, operations: Sequence[str]) -> int | None:
+        """The row of a network written in any way; None where it is nothing but skips, which has no row.
+
+        Args:
+            links: what each node reads, 0 to k - 1 for node k.
+            operations: the name of each node's operation.
+        """
+        found = int(self._rows[(*links[1:], *map(self._operations.index, operations))])
+        return None if found < 0 else found
+
+    def find(self, coordinates: Sequence[Coordinate]) -> int | None:
+        macro, *operations = [int(x or 0) for x in coordinates]
+        return self.row(LINKS[macro], [self._operations[o] for o in operations])
+
+    def neighbours(self, configuration: Configuration) -> list[int]:
+        shape = self._rows.shape
+        written = np.unravel_index(np.flatnonzero(self._rows.ravel() == configuration), shape)
+        found: set[int] = set()
+        for axis, size in enumerate(shape):
+            changed = (*written[:axis], np.arange(size)[:, None], *written[axis + 1 :])
+            found |= set(self._rows[changed].ravel().tolist())
+        return sorted(found - {-1, configuration})
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The four operations between `ip` and `op`, which joins the nodes that no other reads."""
+        macro, *operations = self.points[configuration].tolist()
+        links = LINKS[macro]
+        leaves = [node for node in range(1, _NODES + 1) if node not in links]
+        edges = {(parent, node) for node, parent in enumerate(links, 1)} | {(leaf, _NODES + 1) for leaf in leaves}
+        labels = [_LABELS.get(self._operations[o], self._operations[o]) for o in operations]
+        none = (None,) * (_NODES + 2)
+        return LayerGraph(("ip", *labels, "op"), none, frozenset(edges), kind="graph-network", channels=_CHANNELS)
+
+    @cached_property
+    def keys(self) -> NDArray[np.int64]:
+        """The key under which the package has each row: the digits of links and operations, the latter of all nine."""
+        places = np.array([OPERATIONS.index(name) for name in self._operations])
+        digits = np.column_stack([self.points[:, :1], places[self.points[:, 1:]]])
+        found: NDArray[np.int64] = digits @ (10 ** np.arange(_NODES, -1, -1))
+        return found
+
+
+_LABELS = {"fc": "dense"}  # another name: OTMANN weighs the `fc` that ends a convolutional network
+
+
+def _canonical_codes(operations: tuple[str, ...]) -> NDArray[np.int64]:
+    """The one form of each way to write a network, as a mixed-radix number of links and operations; -1 for skips alone.
+
+    Shape (2, 3, 4, operations, operations, operations, operations). How nodes move depends only on the links and on
+    which of them are skips; so each of these cases is thought through once, and applied to all operations at once.
+    """
+    count = len(operations)
+    every = np.stack(np.unravel_index(np.arange(count**_NODES), (count,) * _NODES), axis=1)
+    skip = operations.index(_SKIP)
+    patterns = [p for p in itertools.product((False, True), repeat=_NODES) if not all(p)]
+    having = {pattern: np.flatnonzero(((every == skip) == pattern).all(axis=1)) for pattern in patterns}
+    weights = count ** np.arange(_NODES - 1, -1, -1)
+    codes = np.full((len(_WRITTEN), len(every)), -1, np.int64)
+    for number, written in enumerate(_WRITTEN):
+        for pattern, chosen in having.items():
+            links, order = _moved(written, pattern)
+            digits = _sorted(links, every[chosen[:, None], order])
+            codes[number, chosen] = LINKS.index(links) * count**_NODES + digits @ weights
+    return codes.reshape(2, 3, 4, *[count] * _NODES)
+
+
+def _moved(written: Links, skips: tuple[bool, ...]) -> tuple[Links, list[int]]:
+    """The links of the canonical form, and which node of the written one stands where."""
+    links, order = _renumbered(written)
+    for i in range(_NODES):
+        if skips[order[i]] and _moves(i, links, [skips[k] for k in order]):
+            order = [order[i], *order[:i], *order[i + 1 :]]
+            above = links[i]
+            read = [above if parent == i + 1 else parent for parent in links]
+            # Whatever read the input now reads the skip, which is node 1; the nodes before it are one further.
+            read = [parent + 1 if parent <= i else parent for parent in read]
+            links = (0, *read[:i], *read[i + 1 :])
+    again, then = _renumbered(links)
+    return again, [order[k] for k in then]
+
+
+def _moves(i: int, links: Links, skips: Sequence[bool]) -> bool:
+    """Whether a skip moves to the front: unless it is a leaf with a sibling, and something but skips lies before it."""
+    is_leaf = i + 1 not in links
+    has_sibling = any(parent == links[i] for j, parent in enumerate(links) if j != i)
+    node = i + 1
+    while node and skips[node - 1]:
+        node = links[node - 1]
+    return not (is_leaf and has_sibling and node)
+
+
+def _renumbered(links: Links) -> tuple[Links, list[int]]:
+    """The same links with the nodes in the order of one of `LINKS`, and which node stands where then."""
+    for order in itertools.permutations(range(_NODES)):
+        place = {0: 0} | {node + 1: k for k, node in enumerate(order, 1)}
+        found = tuple(place[links[node]] for node in order)
+        if found in LINKS:
+            return found, list(order)
+    raise AssertionError(links)  # there is no other way to link four nodes
+
+
+def _sorted(links: Links, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Operations of nodes that can be exchanged in ascending order; shape (networks, nodes)."""
+    found = digits.copy()
+    alike = list(_ALIKE.get(links, ()))
+    found[:, alike] = np.sort(digits[:, alike], axis=1)
+    if links == _CHAINS:
+        first, second = digits[:, [0, 2]], digits[:, [1, 3]]
+        swapped = (first[:, 0] > second[:, 0]) | ((first[:, 0] == second[:, 0]) & (first[:, 1] > second[:, 1]))
+        found[swapped] = digits[swapped][:, [1, 0, 3, 2]]
+    return found
