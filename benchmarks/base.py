@@ -26,7 +26,8 @@ class Evaluation(NamedTuple):
     """What a benchmark returns for one configuration."""
 
     metrics: tuple[float, ...]
-    """One value per metric, in the order of `Benchmark.metrics`, so the objective is first. NaN unless status is ok."""
+    """One value per metric, in the order of `Benchmark.metrics`, so the objective is first. NaN unless status is ok; of
+    what was refused before training, the metrics that are known then."""
     cost: float
     """Duration of the evaluation in seconds: recorded training time on a table, measured time on a live benchmark."""
     status: Status = "ok"
@@ -57,7 +58,7 @@ class Oracle(NamedTuple):
 
 
 class Fidelity(NamedTuple):
-    """How long one training can be watched: what is measured is known at each of some levels along it."""
+    """How long a training goes on: what is measured is known at each of some levels."""
 
     name: str
     """What is counted, such as `epochs`."""
@@ -65,9 +66,11 @@ class Fidelity(NamedTuple):
     """What one level more means, for people: `1 epoch`, `200 steps`."""
     levels: tuple[int, ...]
     """The levels at which values are known, ascending; an evaluation is made at the last one."""
+    continuable: bool = True
+    """Whether lower levels are earlier points of the same training; else each level is a training of its own."""
 
     def __str__(self) -> str:
-        return f"{self.name} {spans(self.levels)}"
+        return f"{self.name} {spans(self.levels)}" + ("" if self.continuable else ", each a training of its own")
 
 
 class Benchmark(Blockwise, ABC):
@@ -149,6 +152,26 @@ class Benchmark(Blockwise, ABC):
         belongs to this evaluation alone; the caller deletes it afterwards.
         """
         return self.evaluate(configuration, seed)
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        """Evaluates one configuration by a training that ends at a level of `fidelity`, as `evaluate` does at the last.
+
+        The metrics are what somebody has who stops there; one that is measured at the end only is NaN. The cost counts
+        from the beginning of the training: the harness subtracts what a continued one has paid. With the same seed,
+        levels are points of one training, if `fidelity.continuable`.
+
+        Args:
+            state: a file in which a live benchmark keeps the training, and from which it goes on; its cost then counts
+                from where the file left it.
+
+        Raises UsageError where the benchmark has one fidelity only, or the level is none of its levels.
+        """
+        raise UsageError(f"{self.name} has one fidelity only")
+
+    @property
+    def highest(self) -> int:
+        """The highest level of the fidelity; 1 where there is no choice."""
+        return self.fidelity.levels[-1] if self.fidelity else 1
 
     def at(self, epochs: int) -> Benchmark:
         """The benchmark `name@epochs`: trained for `epochs` epochs. Raises UsageError for other fidelities."""

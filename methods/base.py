@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.base import Benchmark, Evaluation
+from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
@@ -37,6 +37,8 @@ class Problem:
     state: Path | None = None
     """A file that belongs to this run alone. A method whose asks take minutes may keep its progress there, and continue
     from it after an interruption. None where runs leave nothing behind."""
+    fidelity: Fidelity | None = None
+    """The levels at which a training may be stopped, and watched; None where every evaluation is a whole one."""
 
     @property
     def flat(self) -> Flat:
@@ -55,11 +57,27 @@ class Problem:
                 raise UsageError(f"{metric.name} of {benchmark.name} is measured on a test split: no method is told it")
             return benchmark.known(column, configuration)
 
-        return cls(benchmark.space, benchmark.objective, constraints, known, state)
+        return cls(benchmark.space, benchmark.objective, constraints, known, state, benchmark.fidelity)
 
 
 Rank: TypeAlias = tuple[float, float]
 """(sum of the violations of all constraints, objective): compared in this order; smaller is better."""
+
+
+class Proposal(NamedTuple):
+    """A configuration to evaluate up to a level of the fidelity, or a training to continue up to it."""
+
+    configuration: Configuration
+    """The configuration; that of the trial, where one is continued."""
+    level: int
+    """One of the problem's `fidelity.levels`; above what the trial has reached, where one is continued."""
+    continues: int | None = None
+    """Number of the trial to go on with (`Observation.trial`); only what is added is paid. None begins a new one."""
+
+    @classmethod
+    def of(cls, asked: Configuration | Proposal, highest: int) -> Proposal:
+        """What a method asked for: a bare configuration is to be trained up to the highest level."""
+        return asked if isinstance(asked, Proposal) else cls(asked, highest)
 
 
 class Observation(NamedTuple):
@@ -71,6 +89,10 @@ class Observation(NamedTuple):
     """Its metrics and cost. Metrics that are measured on a test split are NaN: a method never sees them."""
     feasible: bool
     """True if the evaluation is ok and every constraint holds on the observed values."""
+    level: int = 1
+    """The level of the fidelity up to which it was trained; 1 where there is no choice."""
+    trial: int = 0
+    """Number of the training: that of the ask that began it, from 0."""
 
     @property
     def objective(self) -> float:
@@ -78,11 +100,18 @@ class Observation(NamedTuple):
         return self.evaluation.metrics[0]
 
     def rank(self, constraints: tuple[Bound, ...]) -> Rank:
-        """A key that orders observations by violation (0 if feasible), then by objective; a failed one is worst."""
-        if self.evaluation.status != "ok":
+        """A key that orders observations by violation (0 if feasible), then by objective; a failed one is worst.
+
+        One that was refused before training is ordered by what was known of its violation.
+        """
+        evaluation = self.evaluation
+        if evaluation.status == "failed":
             return math.inf, math.inf
-        metrics = self.evaluation.metrics
-        return sum([bound.violation(metrics[bound.column]) for bound in constraints]), self.objective
+        values = [(bound, evaluation.metrics[bound.column]) for bound in constraints]
+        if evaluation.status == "infeasible":
+            known = [bound.violation(value) for bound, value in values if not math.isnan(value)]
+            return sum(known) or math.inf, math.inf
+        return sum([bound.violation(value) for bound, value in values]), self.objective
 
 
 class Logged(NamedTuple):
@@ -111,7 +140,8 @@ class Method(Blockwise, ABC):
 
     * With w workers, up to w configurations are pending: `ask` comes before the `tell` of earlier asks, and tells come
       in the order in which evaluations finish, not in the order of asking. Every `tell` answers an earlier `ask`.
-    * A failed evaluation is told too, with status "failed" and NaN metrics: the method must go on.
+    * A failed evaluation is told too, with status "failed" and NaN metrics: the method must go on. One that was refused
+      before training has the status "infeasible", and of its metrics those that are known without it.
     * All randomness comes from `rng`, which is the method's own; nothing touches global random state. Same seed, same
       tells: same asks. A run that was killed is resumed by asking again and telling what was recorded.
     * The constructor is cheap (it is also called to check options); the work belongs in `ask`.
@@ -139,12 +169,18 @@ class Method(Blockwise, ABC):
     """Views of the space that the method calls, as protocols (`AsFlat`, `AsGraph`, …: `spaces.views`). The method fits
     a space that has all of them."""
 
+    needs_fidelity: ClassVar[bool] = False
+    """Whether the method chooses how long to train. It then fits benchmarks that state a fidelity."""
+
     @abstractmethod
     def __init__(self, problem: Problem, rng: Generator) -> None: ...
 
     @abstractmethod
-    def ask(self) -> Configuration:
-        """The configuration to evaluate next: a member of the problem's space."""
+    def ask(self) -> Configuration | Proposal:
+        """The configuration to evaluate next: a member of the problem's space.
+
+        A method that chooses how long to train returns a `Proposal` of it; a bare configuration is trained to the end.
+        """
 
     @abstractmethod
     def tell(self, observation: Observation) -> None:

@@ -19,11 +19,16 @@ from nasbench.results.store.trajectory import Cell, Score
 
 Array: TypeAlias = NDArray[np.float64]
 _COLUMNS = ("incumbent", "feasible", "finished", "score", "score_feasible")
+_OF_LEVELS = ("level", "spent")
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
     """Incumbent and feasibility of every run after each of its evaluations; all runs follow one protocol.
+
+    Of a method that chooses how long to train, an evaluation is a whole evaluation's worth of levels, in any parts:
+    the arrays have its state when that much has been used. Before anything is trained to the end no observed value is a
+    final one: the incumbent counts by its score where the table knows it, and else as nothing.
 
     A setting is a benchmark under a constraint. Settings and methods are numbered by their order in `settings` and
     `methods`. Which configuration is the incumbent is decided by what was observed; what it is worth is another
@@ -225,7 +230,8 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
     for store, f in fragments:
         held_out = f.cell.setting.held_out
         try:
-            table = f.table([*_COLUMNS, *(f"metric.{name}" for name in held_out)])
+            levels = _OF_LEVELS if f.cell.setting.highest > 1 else ()
+            table = f.table([*_COLUMNS, *levels, *(f"metric.{name}" for name in held_out)])
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue
@@ -240,7 +246,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
     methods = tuple(sorted({f.cell.method for f, _ in read}))
     settings: dict[int, dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
-    parts: list[tuple[dict[str, NDArray[Any]], slice]] = []
+    parts: list[_Run] = []
     for f, columns in read:
         number = setting_of[f.cell.bench, f.cell.constraint]
         known = {name: value for name, value in vars(f.cell.setting).items() if value is not None}
@@ -253,15 +259,16 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
             if (f.cell.id, run.seed) in runs:
                 continue
             own = slice(start, end - bool(run.failure))  # the closing row of a failed run is no evaluation
-            parts.append((columns, own))
+            found = _Run.of(columns, own, f.cell)
+            parts.append(found)
             runs[f.cell.id, run.seed] = {
                 "setting": number,
                 "method": methods.index(f.cell.method),
                 "seed": run.seed,
-                "evaluations": own.stop - own.start,
+                "evaluations": len(found.finished),
                 "failure": run.failure,
                 "failed_evaluations": run.failed_evaluations,
-                "held_out": _at_incumbent(columns, own, f.cell.setting.held_out),
+                "held_out": found.held_out,
             }
     frame = pd.DataFrame([settings[i] for i in range(len(order))])
     numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
@@ -272,49 +279,81 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
     return Curves(cell.protocol, score, seconds, frame, methods, table, *_dense(parts))
 
 
-def _dense(parts: list[tuple[dict[str, NDArray[Any]], slice]]) -> tuple[Array, Array, NDArray[np.bool_], Array]:
+@dataclass(frozen=True)
+class _Run:
+    """One run after each of its evaluations: every array of shape (evaluations,), as `Curves` describes them."""
+
+    observed: Array
+    mean: Array | None
+    """None where no mean is known."""
+    feasible: NDArray[np.bool_]
+    finished: Array
+    held_out: dict[str, float]
+
+    @classmethod
+    def of(cls, columns: dict[str, NDArray[Any]], own: slice, cell: Cell) -> _Run:
+        """Reads the rows `own` of a fragment's columns."""
+        seen: Array = columns["incumbent"][own]
+        feasible: NDArray[np.bool_] = columns["feasible"][own]
+        finished: Array = columns["finished"][own]
+        highest = cell.setting.highest if "level" in columns else 1
+        level: NDArray[np.int64] = columns["level"][own] if "level" in columns else np.ones(len(seen), np.int64)
+        rows, top = _incumbents(seen, feasible, level)
+        in_parts = bool((level < highest).any())
+        observed = np.where(top == highest, seen, np.nan) if in_parts else seen
+        mean = _scores(columns, own, observed, rows)
+        held_out = {}
+        if len(seen) and not np.isnan(observed[-1]):
+            held_out = {n: float(columns[f"metric.{n}"][own][rows[-1]]) for n in cell.setting.held_out}
+        if in_parts and cell.evals is not None:
+            whole = np.arange(1, int(columns["spent"][own][-1]) + 1)
+            last = np.searchsorted(columns["spent"][own], whole, side="right") - 1
+            observed, feasible, finished = observed[last], feasible[last], finished[last]
+            mean = None if mean is None else mean[last]
+        return cls(observed, mean, feasible, finished, held_out)
+
+
+def _incumbents(
+    seen: Array, feasible: NDArray[np.bool_], level: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The row of the incumbent after each row of a run (0 before the first), and the highest feasible level so far."""
+    top: NDArray[np.int64] = np.maximum.accumulate(np.where(feasible, level, 0))
+    new = np.ones(len(seen), bool)
+    new[1:] = (top[1:] > top[:-1]) | ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))
+    return np.maximum.accumulate(np.where(new, np.arange(len(seen)), 0)), top
+
+
+def _scores(columns: dict[str, NDArray[Any]], own: slice, observed: Array, rows: NDArray[np.intp]) -> Array | None:
+    """The score of the incumbents `rows` of a run; None where no mean is known at all.
+
+    NaN where there is no incumbent or it violates a constraint in the mean; what was observed where its own mean is not
+    known.
+    """
+    if "score" not in columns or not np.isfinite(columns["score"][own]).any():
+        return None
+    score: Array = columns["score"][own][rows]
+    found = np.where(np.isnan(score), observed, score)
+    return np.where(np.isnan(columns["incumbent"][own]) | columns["violates"][own][rows], np.nan, found)
+
+
+def _dense(parts: list[_Run]) -> tuple[Array, Array, NDArray[np.bool_], Array]:
     """Observed, mean, feasible and finished of runs of different lengths, as `Curves` has them."""
-    width = max(1, *(own.stop - own.start for _, own in parts))
+    width = max(1, *(len(run.finished) for run in parts))
     observed = np.full((len(parts), width), np.nan)
-    known = any("score" in columns and np.isfinite(columns["score"][own]).any() for columns, own in parts)
+    known = any(run.mean is not None for run in parts)
     mean = observed.copy() if known else observed
     feasible = np.zeros((len(parts), width), bool)
     finished = np.full((len(parts), width), np.inf)
-    for row, (columns, own) in enumerate(parts):
-        length = own.stop - own.start
-        observed[row, :length] = columns["incumbent"][own]
-        feasible[row, :length] = columns["feasible"][own]
-        finished[row, :length] = columns["finished"][own]
+    for row, run in enumerate(parts):
+        length = len(run.finished)
+        observed[row, :length] = run.observed
+        feasible[row, :length] = run.feasible
+        finished[row, :length] = run.finished
         if known:
-            mean[row, :length] = _scores(columns, own)
+            mean[row, :length] = run.observed if run.mean is None else run.mean
         for values in (observed, mean):
             values[row, length:] = values[row, length - 1] if length else np.nan
     return observed, mean, feasible, finished
-
-
-def _scores(columns: dict[str, NDArray[Any]], own: slice) -> Array:
-    """The score of the incumbent after each evaluation of a run.
-
-    NaN where there is no incumbent or it violates a constraint in the mean; what was observed where no mean is known.
-    """
-    seen: Array = columns["incumbent"][own]
-    if "score" not in columns or not len(seen):
-        return seen
-    # The row where the incumbent changed last is the incumbent's own.
-    changed = np.concatenate([[True], ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))])
-    rows = np.maximum.accumulate(np.where(changed, np.arange(len(seen)), 0))
-    score: Array = columns["score"][own][rows]
-    found = np.where(np.isnan(score), seen, score)
-    return np.where(np.isnan(seen) | columns["violates"][own][rows], np.nan, found)
-
-
-def _at_incumbent(columns: dict[str, NDArray[Any]], own: slice, held_out: tuple[str, ...]) -> dict[str, float]:
-    """Metrics of a test split where the last incumbent was found; nothing if none was."""
-    incumbent = columns["incumbent"][own]
-    if not held_out or not len(incumbent) or np.isnan(incumbent[-1]):
-        return {}
-    row = own.start + int(np.argmax(incumbent == incumbent[-1]))
-    return {name: float(columns[f"metric.{name}"][row]) for name in held_out}
 
 
 def _check_versions(cells: list[Cell]) -> None:

@@ -124,6 +124,10 @@ class TPE(Method):
         self._asked += 1
         if self._asked <= self._initial or self._told == 0:
             return self._problem.space.sample(self._rng)
+        return self.suggestion()
+
+    def suggestion(self) -> Configuration:
+        """The candidate where the ratio is largest, whether or not the initial configurations have been asked for."""
         barred_at = evaluations_that_bar(self._told) if self._variant == "amended" else 0
         return self._estimators().suggest(max(1, self._good(self._observed)), barred_at, self._rng)
 
@@ -131,7 +135,12 @@ class TPE(Method):
         self._told += 1
         sampler, metrics = self._estimators(), observation.evaluation.metrics
         if observation.evaluation.status != "ok":
-            sampler.observe_failure(observation.configuration)
+            known = {i: b.sign * metrics[b.column] for i, b in enumerate(self._bounds)}
+            known = {i: value for i, value in known.items() if not math.isnan(value)}
+            if known:  # refused before training, for what is known of it
+                sampler.observe_known(observation.configuration, known)
+            else:
+                sampler.observe_failure(observation.configuration)
             return
         # Lower bounds are turned around, so that every constraint reads value <= limit.
         values = [b.sign * metrics[b.column] for b in self._bounds]

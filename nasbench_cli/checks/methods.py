@@ -27,6 +27,7 @@ from nasbench.cli.checks.base import (
     require_untouched,
     scrambled,
 )
+from nasbench.cli.engine.plan import misfit
 from nasbench.methods import Method, MethodSpec, Observation, Problem
 
 _TRIED = ("nb201-cifar10", "digits@1")
@@ -93,12 +94,12 @@ def _trial(method: str, bench: str | None) -> Trial:
     misfits = []
     for name in (bench,) if bench else _TRIED:
         benchmark = open_benchmark(name)
-        misfit = spec.method.misfit(benchmark.space)
-        if not misfit:
+        why = misfit(spec.method, benchmark)
+        if not why:
             benchmark.make_ready()
             spec.method.make_ready()
             return Trial(spec, benchmark)
-        misfits.append(f"on {name} it {misfit}")
+        misfits.append(f"on {name} it {why}")
     raise UsageError(f"{method} cannot be tried: {'; '.join(misfits)}; name another benchmark with --bench")
 
 

@@ -11,6 +11,7 @@ import click
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import table
 from nasbench.methods import METHODS, Method
@@ -60,7 +61,7 @@ def matrix_of_fits(as_json: bool) -> str:
 
 def _misfit(method: type[Method], benchmark: str) -> str:
     try:
-        return method.misfit(open_benchmark(benchmark).space)
+        return misfit(method, open_benchmark(benchmark))
     except UsageError as error:
         return str(error)
 

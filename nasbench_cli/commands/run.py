@@ -63,6 +63,11 @@ _WORTH_SAYING = 30.0  # seconds
 @click.option("--workers", type=int, metavar="W", help="Asynchronous workers per run.  [default: 1]")
 @click.option("--charge-thinking", is_flag=True, help="Add the method's measured thinking time to the clock.")
 @click.option(
+    "--train-infeasible",
+    is_flag=True,
+    help="Train live networks that are known to violate a constraint (their size), too.  [default: they are refused]",
+)
+@click.option(
     "--suite",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -104,6 +109,7 @@ def run(
     budget_seconds: float | None,
     workers: int | None,
     charge_thinking: bool,
+    train_infeasible: bool,
     suite: Path | None,
     folder: Path | None,
     jobs: int,
@@ -122,6 +128,7 @@ def run(
     What is stored already is not computed again, and an interrupted command continues when it is given again.
     """
     flags = [methods, benchmarks, target, constraints, seeds, evals, budget_seconds, workers, charge_thinking]
+    flags.append(train_infeasible)
     if jobs < 1:
         raise UsageError(f"jobs must be at least 1, not {jobs}")
     if suite is not None:
@@ -144,6 +151,7 @@ def run(
             seconds=budget_seconds,
             workers=1 if workers is None else workers,
             charge_thinking=charge_thinking,
+            train_infeasible=train_infeasible,
         )
         grid = suites.asked_grid(methods, benchmarks, constraints, 10 if seeds is None else seeds, protocol)
         wanted = suites.Suite(grids=(grid,))

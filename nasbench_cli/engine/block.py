@@ -73,6 +73,10 @@ def run_block(
         "metrics": metrics,
         "score": means[:, 0],
         "score_feasible": score_feasible.astype(object),
+        "trial": asks,
+        "level": np.full(n, benchmark.highest),
+        "cost": costs[asks],
+        "spent": np.arange(1.0, n + 1),
     }
 
 

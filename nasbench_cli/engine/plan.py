@@ -11,7 +11,7 @@ import numpy as np
 from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
-from nasbench.methods import METHODS, MethodSpec, Problem
+from nasbench.methods import METHODS, Method, MethodSpec, Problem
 from nasbench.results import Cell, Setting
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
@@ -28,6 +28,9 @@ class Protocol:
     """Number of asynchronous workers of a run."""
     charge_thinking: bool = False
     """Whether the method's measured time is added to a simulated clock."""
+    train_infeasible: bool = False
+    """Whether live evaluations are trained although they violate a constraint that is known before training. On tables
+    everything is evaluated."""
 
     def __post_init__(self) -> None:
         if self.evals is None and self.seconds is None:
@@ -88,7 +91,7 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
                 setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
                     beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
-                    cell = _cell(spec, benchmark, label(constraints), setting, grid.protocol)
+                    cell = _cell(spec, benchmark, label(constraints), bounds, setting, grid.protocol)
                     known = planned[cell.id].seeds if cell.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
                     planned[cell.id] = PlannedCell(cell, spec, bounds, seeds, beginning)
@@ -118,9 +121,9 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
 
     Raises UsageError, with the reason, if it cannot.
     """
-    misfit = spec.method.misfit(benchmark.space)
-    if misfit:
-        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {misfit}")
+    why = misfit(spec.method, benchmark)
+    if why:
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     _check_views(spec, benchmark)
@@ -131,6 +134,13 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise
     except (Exception, SystemExit, GeneratorExit):
         return 0.0
+
+
+def misfit(method: type[Method], benchmark: Benchmark) -> str:
+    """The reason why a method cannot run on a benchmark, as the end of the sentence "it …"; empty if it can."""
+    if method.needs_fidelity and benchmark.fidelity is None:
+        return "chooses how long to train, and that benchmark has one fidelity only"
+    return method.misfit(benchmark.space)
 
 
 def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
@@ -162,10 +172,18 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
         held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
         reference=benchmark.reference,
+        highest=benchmark.highest,
     )
 
 
-def _cell(spec: MethodSpec, benchmark: Benchmark, constraint: str, setting: Setting, protocol: Protocol) -> Cell:
+def _cell(
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    constraint: str,
+    bounds: tuple[Bound, ...],
+    setting: Setting,
+    protocol: Protocol,
+) -> Cell:
     return Cell(
         method=spec.label,
         parameters=spec.parameters(),
@@ -177,6 +195,7 @@ def _cell(spec: MethodSpec, benchmark: Benchmark, constraint: str, setting: Sett
         seconds=protocol.seconds,
         workers=protocol.workers,
         charge_thinking=protocol.charge_thinking,
+        train_infeasible=protocol.train_infeasible and benchmark.live and any(b.metric.cheap for b in bounds),
         metrics=tuple(metric.name for metric in benchmark.metrics),
         setting=setting,
         initial=spec.initial,

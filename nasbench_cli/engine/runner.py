@@ -7,7 +7,7 @@ import json
 import math
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from nasbench.cli.engine.workers import (
     SimulatedWorkers,
     Workers,
     explained,
+    goes_on,
 )
-from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
+from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Cell, Row, Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
@@ -93,7 +94,10 @@ def _run_loop(
     seeds: EvaluationSeeds,
 ) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
-    workers = SimulatedWorkers(benchmark, seeds) if journal is None else LiveWorkers(benchmark, seeds, journal)
+    workers: Workers = SimulatedWorkers(benchmark, seeds)
+    if journal is not None:
+        known = tuple(bound for bound in bounds if bound.metric.cheap and not cell.train_infeasible)
+        workers = LiveWorkers(benchmark, seeds, journal, known)
     search = _Search(cell, benchmark, bounds, workers)
     failure = ""
     log: tuple[Logged, ...] = ()
@@ -136,33 +140,48 @@ class _BudgetTooLarge(Exception):
     """Raised when a budget in seconds asks for more evaluations than a run may have."""
 
 
+class _Trial(NamedTuple):
+    """A training that may be continued."""
+
+    configuration: Configuration
+    level: int
+    """The level that it has reached."""
+    paid: float
+    """Seconds that it has cost."""
+
+
 class _Search:
     """The state of a run's event loop."""
 
     def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
         self.rows: list[Row] = []
         self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
-        self._evals = MAX_EVALUATIONS if cell.evals is None else cell.evals
+        self._highest = benchmark.highest
+        self._left = math.inf if cell.evals is None else cell.evals * self._highest
+        self._spent = 0
         self._seconds = math.inf if cell.seconds is None else cell.seconds
-        self._unbounded = cell.evals is None
         self._free = list(range(cell.workers))
         self._charge, self._charged = cell.charge_thinking, 0.0
         self._asked = 0
-        self._incumbent = math.nan
+        self._top, self._incumbent = 0, math.nan
+        self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
         self._held_out = tuple(i for i, metric in enumerate(benchmark.metrics) if metric.held_out)
 
     def loop(self, method: Method) -> None:
         while True:
-            while self._free and self._asked < self._evals and self._clock() < self._seconds:
+            while self._may_ask():
                 self._ask(method)
             finished = self._workers.next()
             if finished is None or finished.finished > self._seconds:
                 break  # what is still running when the seconds are over does not count
             self._free.append(finished.pending.worker)
             self._tell(method, finished)
-        if self._unbounded and self._asked == MAX_EVALUATIONS and self._clock() < self._seconds:
-            raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget of {self._seconds:g} s")
+        if self._asked == MAX_EVALUATIONS and self._left > 0 and self._clock() < self._seconds:
+            raise _BudgetTooLarge(f"{MAX_EVALUATIONS} evaluations did not use up the budget")
+
+    def _may_ask(self) -> bool:
+        return bool(self._free) and self._left > 0 and self._asked < MAX_EVALUATIONS and self._clock() < self._seconds
 
     def close(self, failure: str) -> None:
         """Ends the run before its budget is used up, with a failed row that gives the reason."""
@@ -175,8 +194,10 @@ class _Search:
         begin = perf_counter()
         try:
             with asking(self._asked):
-                configuration = method.ask()
-            self._space.check(configuration)
+                asked = method.ask()
+            proposal = Proposal.of(asked, self._highest)
+            self._space.check(proposal.configuration)
+            since, paid = self._begun(proposal)
         except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
         finally:
@@ -187,8 +208,44 @@ class _Search:
             self._charged = self._clock() + thinking
         if self._clock() >= self._seconds:
             return  # the thought has used up what was left
-        self._workers.start(Pending(self._asked, self._free.pop(0), configuration, self._clock(), thinking))
+        if proposal.level - since > self._left:
+            self._left = 0  # what is left of the budget is not enough: nothing shorter is looked for
+            return
+        self._left -= proposal.level - since
+        number = self._asked if proposal.continues is None else proposal.continues
+        self._trials.pop(number, None)
+        self._workers.start(
+            Pending(
+                self._asked,
+                self._free.pop(0),
+                proposal.configuration,
+                self._clock(),
+                thinking,
+                number,
+                proposal.level,
+                since,
+                paid,
+            )
+        )
         self._asked += 1
+
+    def _begun(self, proposal: Proposal) -> tuple[int, float]:
+        """The level from which a proposal goes on, and the seconds paid for it so far.
+
+        Raises ValueError if it asks for what cannot be.
+        """
+        fidelity = self._benchmark.fidelity
+        levels = fidelity.levels if fidelity else (1,)
+        if proposal.level not in levels:
+            raise ValueError(f"there is no level {proposal.level}; allowed: {', '.join(map(str, levels))}")
+        if proposal.continues is None:
+            return 0, 0.0
+        trial = self._trials.get(proposal.continues)
+        if trial is None:
+            raise ValueError(f"trial {proposal.continues} cannot be continued: it is at work, has failed, or has ended")
+        if proposal.configuration != trial.configuration or proposal.level <= trial.level:
+            raise ValueError(f"trial {proposal.continues} is of another configuration, or has reached that level")
+        return trial.level, trial.paid
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
@@ -196,13 +253,18 @@ class _Search:
         feasible = status == "ok"
         for bound in self._bounds:
             feasible = feasible and bound.holds(metrics[bound.column])
-        if feasible and not metrics[0] >= self._incumbent:  # the first incumbent is NaN
-            self._incumbent = metrics[0]
+        level, is_first = pending.level, not metrics[0] >= self._incumbent  # the first incumbent is NaN
+        if feasible and (level > self._top or (level == self._top and is_first)):
+            self._top, self._incumbent = level, metrics[0]
+        self._spent += level - pending.since
+        if goes_on(self._benchmark, level, evaluation):
+            self._trials[pending.trial] = _Trial(pending.configuration, level, pending.paid + evaluation.cost)
         begin = perf_counter()
         failure = None
         try:
             with asking(self._asked - 1):
-                method.tell(Observation(pending.configuration, self._seen(evaluation), feasible))
+                seen = self._seen(evaluation)
+                method.tell(Observation(pending.configuration, seen, feasible, level, pending.trial))
         except BaseException as error:
             failure = _MethodFailed(f"tell: {explained(error)}")
         thinking = perf_counter() - begin
@@ -223,6 +285,10 @@ class _Search:
                 reason,
                 metrics,
                 *self._score(pending.configuration),
+                pending.trial,
+                level,
+                evaluation.cost,
+                self._spent / self._highest,
             )
         )
         if failure is not None:

@@ -200,7 +200,8 @@ def _found(path: Path) -> Path:
 class _Reader:
     """Turns the keys of one file into a suite; an error names the line of the wrong key."""
 
-    _GRID = ("methods", "benchmarks", "constraints", "seeds", "evals", "budget_seconds", "workers", "charge_thinking")
+    _PROTOCOL = ("evals", "budget_seconds", "workers", "charge_thinking", "train_infeasible")
+    _GRID = ("methods", "benchmarks", "constraints", "seeds", *_PROTOCOL)
     _TOP = ("title", "checkpoints", "baseline", "score", "grid")
 
     def __init__(self, path: Path, text: str) -> None:
@@ -249,6 +250,7 @@ class _Reader:
             "budget_seconds": self._typed("budget_seconds", seconds, int, float, type(None)),
             "workers": self._typed("workers", facts.get("workers", 1), int),
             "charge_thinking": self._typed("charge_thinking", facts.get("charge_thinking", False), bool),
+            "train_infeasible": self._typed("train_infeasible", facts.get("train_infeasible", False), bool),
         }
         for key, value in protocol.items():  # one at a time, so that the wrong one is named
             if value is not None:
@@ -260,9 +262,7 @@ class _Reader:
             benchmarks=self._each("benchmarks", check_benchmark, self._list(facts, "benchmarks", str)),
             constraints=self._each("constraints", lambda text: parse_constraints([text]), constraints),
             seeds=self._parse("seeds", parse_seeds, self._typed("seeds", facts.get("seeds", 1), int, str)),
-            protocol=Protocol(
-                protocol["evals"], protocol["budget_seconds"], protocol["workers"], protocol["charge_thinking"]
-            ),
+            protocol=Protocol(*(protocol[key] for key in self._PROTOCOL)),
         )
 
     def _list(self, facts: dict[str, Any], key: str, kind: type, default: list[Any] | None = None) -> list[Any]:

@@ -9,12 +9,13 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
+from time import perf_counter
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Evaluation
+from nasbench.benchmarks import Benchmark, Bound, Evaluation
 from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, where
@@ -35,6 +36,18 @@ class Pending(NamedTuple):
     started: float
     thinking: float
     """Seconds the method needed to propose it."""
+    trial: int
+    """Number of the training: that of the ask which began it."""
+    level: int
+    """The level of the fidelity up to which it is trained."""
+    since: int = 0
+    """The level from which the training goes on; 0 for a new one."""
+    paid: float = 0.0
+    """Seconds that the training has cost up to there."""
+
+    def part_of(self, benchmark: Benchmark) -> int | None:
+        """The level at which this part of a training ends; None if it is a whole one, begun now."""
+        return self.level if self.since or self.level < benchmark.highest else None
 
 
 class Finished(NamedTuple):
@@ -81,7 +94,10 @@ class SimulatedWorkers:
 
     def start(self, pending: Pending) -> None:
         with evaluating(pending.ask, pending.worker):
-            evaluation = attempt(self._benchmark, pending.configuration, self._seeds[pending.ask])
+            seed = self._seeds[pending.trial]
+            evaluation = attempt(self._benchmark, pending.configuration, seed, level=pending.part_of(self._benchmark))
+        if pending.since:  # recorded times may fall between two levels
+            evaluation = evaluation._replace(cost=max(evaluation.cost - pending.paid, 0.0))
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.
         heapq.heappush(self._events, (pending.started + evaluation.cost, pending.ask, pending, evaluation))
 
@@ -105,8 +121,10 @@ class LiveWorkers:
     clock stands at what they record. It runs, and what was pending is computed, when the last of them has been told.
     """
 
-    def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds, journal: Journal) -> None:
-        self._benchmark, self._seeds, self._journal = benchmark, seeds, journal
+    def __init__(
+        self, benchmark: Benchmark, seeds: EvaluationSeeds, journal: Journal, refused_by: tuple[Bound, ...]
+    ) -> None:
+        self._benchmark, self._seeds, self._journal, self._refused_by = benchmark, seeds, journal, refused_by
         self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
@@ -141,8 +159,11 @@ class LiveWorkers:
         finished = self._told = max(finished + unpaid, self._told)
         pending = self._pending.pop(ask)
         configuration = self._benchmark.space.to_json(pending.configuration)
-        self._journal.append(Record(ask, configuration, *evaluation, started=pending.started, finished=finished))
-        self._journal.state(ask).unlink(missing_ok=True)
+        self._journal.append(
+            Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level)
+        )
+        if not goes_on(self._benchmark, pending.level, evaluation):
+            self._journal.state(pending.trial).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
 
     def pay(self, seconds: float) -> None:
@@ -157,7 +178,11 @@ class LiveWorkers:
 
     def _retold(self, record: Record) -> Finished:
         pending = self._pending.pop(record.ask, None)
-        if pending is None or self._benchmark.space.to_json(pending.configuration) != record.configuration:
+        if (
+            pending is None
+            or (pending.trial, pending.level) != (record.trial, record.level)
+            or self._benchmark.space.to_json(pending.configuration) != record.configuration
+        ):
             raise Diverged(
                 f"its journal holds {record.configuration} as ask {record.ask}, but the method now asks otherwise"
             )
@@ -166,7 +191,7 @@ class LiveWorkers:
         return Finished(pending, evaluation, record.started, record.finished)
 
     def _launch(self, pending: Pending) -> None:
-        arguments = (pending, self._seeds[pending.ask], self._journal.state(pending.ask))
+        arguments = (pending, self._seeds[pending.trial], self._journal.state(pending.trial))
         thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
@@ -174,7 +199,10 @@ class LiveWorkers:
     def _evaluate(self, pending: Pending, seed: int, state: Path) -> None:
         resumed = state.exists()
         with evaluating(pending.ask, pending.worker):
-            evaluation = attempt(self._benchmark, pending.configuration, seed, state)
+            evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
+            if evaluation is None:
+                level = pending.part_of(self._benchmark)
+                evaluation = attempt(self._benchmark, pending.configuration, seed, state, level)
         # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
         unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
         self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))
@@ -204,16 +232,51 @@ class EvaluationSeeds:
         return self._stream.random_raw(n) >> np.uint64(1)
 
 
-def attempt(benchmark: Benchmark, configuration: Configuration, seed: int, state: Path | None = None) -> Evaluation:
+def goes_on(benchmark: Benchmark, level: int, evaluation: Evaluation) -> bool:
+    """Whether a training that has reached a level may be continued."""
+    fidelity = benchmark.fidelity
+    return fidelity is not None and fidelity.continuable and level < benchmark.highest and evaluation.status == "ok"
+
+
+def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:
+    """The evaluation of a configuration that violates a constraint which is known before training; None if none is.
+
+    Args:
+        bounds: on cheap metrics (`Metric.cheap`).
+    """
+    begin = perf_counter()
+    values = {bound.column: _known(benchmark, bound.column, configuration) for bound in bounds}
+    broken = [b for b in bounds if math.isfinite(values[b.column]) and not b.holds(values[b.column])]
+    if not broken:
+        return None
+    metrics = tuple(values.get(column, math.nan) for column in range(len(benchmark.metrics)))
+    limits = "; ".join(f"{b.metric.name} is {values[b.column]:g}, not {b.relation} {b.limit:g}" for b in broken)
+    return Evaluation(metrics, perf_counter() - begin, "infeasible", f"known before training: {limits}")
+
+
+def _known(benchmark: Benchmark, column: int, configuration: Configuration) -> float:
+    """A cheap metric; NaN where asking for it fails: then the evaluation itself will tell why."""
+    try:
+        return float(benchmark.known(column, configuration))
+    except (Exception, SystemExit, GeneratorExit):
+        return math.nan
+
+
+def attempt(
+    benchmark: Benchmark, configuration: Configuration, seed: int, state: Path | None = None, level: int | None = None
+) -> Evaluation:
     """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation.
 
     Args:
         state: where the evaluation may keep what it has done so far; None where it is not to.
+        level: the level of the fidelity at which it ends; None for a whole one that nothing was done of.
     """
     cost = 0.0
     status: Status = "failed"
     try:
-        if state is None:
+        if level is not None:
+            answer = benchmark.evaluate_at(configuration, seed, level, state)
+        elif state is None:
             answer = benchmark.evaluate(configuration, seed)
         else:
             answer = benchmark.evaluate_resumably(configuration, seed, state)

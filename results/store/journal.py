@@ -32,6 +32,10 @@ class Record(NamedTuple):
     reason: str
     started: float
     finished: float
+    trial: int = 0
+    """The training that was continued, or begun: the number of its first ask."""
+    level: int = 1
+    """The level of the fidelity up to which it was trained."""
 
 
 class Journal:

@@ -18,10 +18,11 @@ Score: TypeAlias = Literal["mean", "observed"]
 """What an incumbent is worth: `mean`, its score by the means of the table, or `observed`, what the method saw."""
 SCORES: tuple[Score, ...] = get_args(Score)
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.
 
-2: a run's streams depend on its benchmark and constraint too, and each row has a score."""
+2: a run's streams depend on its benchmark and constraint too, and each row has a score.
+3: each row says of which training it is, how long that was, and what it cost."""
 
 
 class Row(NamedTuple):
@@ -36,7 +37,8 @@ class Row(NamedTuple):
     objective: float
     feasible: bool
     incumbent: float
-    """Best feasible objective so far, this row included; NaN before the first."""
+    """Best feasible objective so far, this row included, of those at the highest level that any of them has reached;
+    NaN before the first."""
     started: float
     finished: float
     thinking: float
@@ -45,13 +47,22 @@ class Row(NamedTuple):
     """ok, failed, or infeasible (refused before training)."""
     reason: str
     metrics: tuple[float, ...]
-    """Every metric of the benchmark, in the cell's order; NaN unless the status is ok."""
+    """Every metric of the benchmark, in the cell's order; unless the status is ok, NaN but for what was known before
+    training."""
     score: float = math.nan
     """Objective of this row's configuration by the mean over the table's repetitions; never told to a method. NaN where
     there is no such mean: on live benchmarks, and for configurations that the table lacks."""
     score_feasible: bool | None = None
     """Whether this row's configuration satisfies the constraints by the means over the table's repetitions; None where
     the benchmark knows no means."""
+    trial: int = 0
+    """Number of the training that this row is a piece of: that of the ask which began it, from 0."""
+    level: int = 1
+    """Level of the benchmark's fidelity up to which it was trained; 1 where there is no choice."""
+    cost: float = math.nan
+    """Seconds of this evaluation alone; of a continued training, of what was added."""
+    spent: float = math.nan
+    """Whole evaluations' worth of levels that the run has used so far, this row included."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +140,8 @@ class Setting:
     """Metrics measured on a test split: reported at the incumbent, never selected on."""
     reference: bool = False
     """The benchmark is a single network, for orientation: listed apart from the searches."""
+    highest: int = 1
+    """The highest level of the benchmark's fidelity; 1 where there is no choice."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +167,8 @@ class Cell:
     setting: Setting
     initial: int = 0
     """Number of configurations that the method draws at random before it uses what it is told."""
+    train_infeasible: bool = False
+    """Whether a live evaluation is trained although it violates a constraint that is known before training."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -167,6 +182,7 @@ class Cell:
             self.seconds,
             self.workers,
             self.charge_thinking,
+            self.train_infeasible,
         )
 
     @cached_property
@@ -186,7 +202,8 @@ class Cell:
         budget = [f"{self.evals} evaluations"] if self.evals is not None else []
         budget += [f"{self.seconds:g} seconds"] if self.seconds is not None else []
         workers = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
-        return f"{' or '.join(budget)} on {workers}" + (", thinking charged" if self.charge_thinking else "")
+        options = ", thinking charged" * self.charge_thinking + ", infeasible ones trained" * self.train_infeasible
+        return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as a fragment's metadata stores it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Evaluation, Metric
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
 from nasbench.methods import Logged, Method, Observation, Problem
 
@@ -27,6 +27,30 @@ class Toy(Benchmark):
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
         loss = float(sum(configuration)) + seed % 1000 / 1e4
         return Evaluation((loss, float(configuration[0])), 1.0 + seed % 7)
+
+    def known(self, column: int, configuration: Configuration) -> float:
+        return float(configuration[0])
+
+
+class Watched(Toy):
+    """Trainings of 27 epochs: the loss falls to the sum of the digits, at a speed that the seed draws."""
+
+    name = "toy-watched"
+    fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, 28)))
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return self.evaluate_at(configuration, seed, 27)
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        loss = float(sum(configuration)) + seed % 1000 / 1e4 + (27 - level) * (seed % 13) / 10
+        return Evaluation((loss, float(configuration[0])), level * (1.0 + configuration[1] + seed % 7 / 8))
+
+
+class Separate(Watched):
+    """Each level is a training of its own."""
+
+    name = "toy-separate"
+    fidelity = Watched.fidelity._replace(continuable=False)
 
 
 class Faulty(Toy):

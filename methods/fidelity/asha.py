@@ -1,0 +1,98 @@
+"""ASHA: asynchronous successive halving (Li et al., MLSys 2020)."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections import deque
+
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.fidelity.rungs import rungs
+
+_VARIANTS = ("promotion", "stopping")
+
+
+class _Rung:
+    """All results of a level; equal ones are ordered by their arrival."""
+
+    def __init__(self) -> None:
+        self._sorted: list[tuple[Rank, int]] = []
+        self._waiting: list[tuple[tuple[Rank, int], int, Configuration]] = []
+        """A heap of what has not gone on."""
+
+    def add(self, rank: Rank, trial: int, configuration: Configuration, may_go_on: bool) -> None:
+        """Enters a result."""
+        key = rank, len(self._sorted)
+        bisect.insort(self._sorted, key)
+        if may_go_on:
+            heapq.heappush(self._waiting, (key, trial, configuration))
+
+    def promoted(self, eta: int) -> tuple[int, Configuration] | None:
+        """Takes the best that has not gone on, if it is among the best floor(n/η) of all n results (algorithm 2)."""
+        if not self._waiting:
+            return None
+        key, trial, configuration = self._waiting[0]
+        if bisect.bisect_left(self._sorted, key) >= len(self._sorted) // eta:
+            return None
+        heapq.heappop(self._waiting)
+        return trial, configuration
+
+    def is_among_best(self, rank: Rank, eta: int) -> bool:
+        """Whether at most a share of 1/η of the results so far are better than one of this rank, which is in."""
+        better = bisect.bisect_left(self._sorted, (rank, -1))
+        return better * eta <= len(self._sorted)
+
+
+@METHODS.register("asha")
+class ASHA(Method):
+    """Asynchronous successive halving: no rung waits; a training goes on when it is among the best of those so far.
+
+    `variant=promotion` (the paper's algorithm 2): a free worker takes, from the highest rung down, the best training of
+    the best floor(n/η) of a rung that has not gone on; if there is none, a new random configuration. `stopping`: each
+    training is judged once, when it reaches a rung, and goes on at once unless more than 1/η of those before were
+    better. A failed training stays in its rung as the worst. Options `eta` and `lowest`: as for `hyperband`.
+    """
+
+    needs_fidelity = True
+    seconds = 1e-5
+
+    def __init__(
+        self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, variant: str = "promotion"
+    ) -> None:
+        if variant not in _VARIANTS:
+            raise unknown("variant", variant, _VARIANTS)
+        assert problem.fidelity is not None  # the plan has checked it
+        self._problem, self._rng, self._eta = problem, rng, eta
+        self._levels = rungs(problem.fidelity, eta, lowest)
+        self._continuable, self._stopping = problem.fidelity.continuable, variant == "stopping"
+        self._rungs = {level: _Rung() for level in self._levels[:-1]}
+        self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
+        self._judged: deque[Proposal] = deque()
+        """What is to go on at once, of the variant that stops."""
+
+    def ask(self) -> Proposal:
+        if self._judged:
+            return self._judged.popleft()
+        if not self._stopping:
+            for level in reversed(self._levels[:-1]):
+                promoted = self._rungs[level].promoted(self._eta)
+                if promoted is not None:
+                    return self._further(*promoted, self._above[level])
+        return Proposal(self._problem.space.sample(self._rng), self._levels[0])
+
+    def tell(self, observation: Observation) -> None:
+        rung = self._rungs.get(observation.level)
+        if rung is None:
+            return  # trained to the end
+        rank, is_ok = observation.rank(self._problem.constraints), observation.evaluation.status == "ok"
+        rung.add(rank, observation.trial, observation.configuration, is_ok and not self._stopping)
+        if self._stopping and is_ok and rung.is_among_best(rank, self._eta):
+            above = self._above[observation.level]
+            self._judged.append(self._further(observation.trial, observation.configuration, above))
+
+    def _further(self, trial: int, configuration: Configuration, level: int) -> Proposal:
+        return Proposal(configuration, level, trial if self._continuable else None)

@@ -1,0 +1,133 @@
+"""Successive halving and Hyperband (Li et al., JMLR 2018)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.fidelity.rungs import best, rungs, sizes
+
+
+class Bracket:
+    """Successive halving: of the trainings of a rung the best go on to the next, when all of it are told."""
+
+    def __init__(self, levels: list[int], sizes: list[int]) -> None:
+        self._levels, self._sizes = levels, sizes
+        self._rung = 0
+        self._to_begin = sizes[0]
+        self._to_go_on: deque[tuple[int, Configuration]] = deque()
+        self._open = sizes[0]
+        self._results: list[tuple[Rank, int, Configuration, bool]] = []
+
+    def next(self, draw: Callable[[], Configuration]) -> Proposal | None:
+        """What to evaluate next; None while the rung waits for what is pending, or when the bracket has ended."""
+        if self._to_begin:
+            self._to_begin -= 1
+            return Proposal(draw(), self._levels[0])
+        if self._to_go_on:
+            trial, configuration = self._to_go_on.popleft()
+            return Proposal(configuration, self._levels[self._rung], trial)
+        return None
+
+    def tell(self, rank: Rank, trial: int, configuration: Configuration, goes_on: bool) -> None:
+        """Adds a result of the present rung; the last one decides who goes on."""
+        self._results.append((rank, trial, configuration, goes_on))
+        self._open -= 1
+        if self._open == 0 and self._rung + 1 < len(self._levels):
+            self._promote()
+
+    def _promote(self) -> None:
+        self._rung += 1
+        results = sorted((r for r in self._results if r[3]), key=lambda result: result[1])  # by their trials' age
+        chosen = best([result[0] for result in results], self._sizes[self._rung])
+        self._to_go_on.extend((results[i][1], results[i][2]) for i in chosen)
+        self._open, self._results = len(chosen), []
+
+
+class Bracketed(Method):
+    """What methods share that run brackets one after another; with several workers the next one opens meanwhile.
+
+    Nobody waits: a worker takes from the oldest bracket that has something to do, and only promotions wait for the rest
+    of their rung. A failed training, and one that was refused, never goes on. Where trainings cannot be continued, each
+    level is a training of its own.
+    """
+
+    needs_fidelity = True
+
+    def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
+        assert problem.fidelity is not None  # the plan has checked it
+        self._problem, self._rng, self._eta = problem, rng, eta
+        self._levels = rungs(problem.fidelity, eta, lowest)
+        self._continuable = problem.fidelity.continuable
+        self._brackets: list[Bracket] = []
+        self._owners: dict[int, Bracket] = {}
+        """By trial, of what is pending."""
+        self._asked = self._opened = 0
+
+    def ask(self) -> Proposal:
+        proposal, bracket = self._next()
+        if not self._continuable:
+            proposal = proposal._replace(continues=None)
+        self._owners[self._asked if proposal.continues is None else proposal.continues] = bracket
+        self._asked += 1
+        return proposal
+
+    def tell(self, observation: Observation) -> None:
+        bracket = self._owners.pop(observation.trial)
+        rank = observation.rank(self._problem.constraints)
+        bracket.tell(rank, observation.trial, observation.configuration, observation.evaluation.status == "ok")
+
+    def draw(self) -> Configuration:
+        """A new configuration: uniform here."""
+        return self._problem.space.sample(self._rng)
+
+    def bracket_after(self, opened: int) -> int:
+        """How many rungs above the first the next bracket has, when so many brackets have been opened."""
+        raise NotImplementedError
+
+    def _next(self) -> tuple[Proposal, Bracket]:
+        for bracket in self._brackets:
+            proposal = bracket.next(self.draw)
+            if proposal is not None:
+                return proposal, bracket
+        owners = {id(bracket) for bracket in self._owners.values()}
+        self._brackets = [bracket for bracket in self._brackets if id(bracket) in owners]  # the others have ended
+        s = self.bracket_after(self._opened)
+        self._opened += 1
+        bracket = Bracket(self._levels[-s - 1 :], sizes(len(self._levels), s, self._eta))
+        self._brackets.append(bracket)
+        proposal = bracket.next(self.draw)
+        assert proposal is not None
+        return proposal, bracket
+
+
+@METHODS.register("successive-halving")
+class SuccessiveHalving(Bracketed):
+    """Successive halving on random configurations: the bracket of Hyperband that begins lowest, again and again.
+
+    Options: as for `hyperband`.
+    """
+
+    seconds = 1e-5
+
+    def bracket_after(self, opened: int) -> int:
+        return len(self._levels) - 1
+
+
+@METHODS.register("hyperband")
+class Hyperband(Bracketed):
+    """Brackets of successive halving in turn, from the one that begins lowest to the one that trains all to the end.
+
+    Their sizes are the paper's: n = ceil((s_max + 1) η^s / (s + 1)) trainings in bracket s. With several workers the
+    next bracket opens while the last waits for its rung. A failed training never goes on. Options: `eta`, of whose
+    inverse a rung's share goes on; `lowest`, the lowest level at which trainings are compared (0: the first there is).
+    """
+
+    seconds = 1e-5
+
+    def bracket_after(self, opened: int) -> int:
+        return len(self._levels) - 1 - opened % len(self._levels)

@@ -1,0 +1,365 @@
+"""Methods that choose how long to train: rungs and brackets by the papers' formulas, and the runner's part."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric
+from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.cli.engine.plan import misfit
+from nasbench.cli.engine.runner import run
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.fidelity.rungs import best, rungs, sizes
+from nasbench.results import Cell, Setting, Trajectory
+from tests.nasbench_cli import toys
+
+
+def trajectory(
+    spec: str | type[Method],
+    benchmark: Benchmark | None = None,
+    seed: int = 0,
+    bounds: tuple[Bound, ...] = (),
+    **protocol: object,
+) -> Trajectory:
+    benchmark = benchmark or toys.Watched()
+    found = MethodSpec.parse(spec) if isinstance(spec, str) else Unregistered(spec)
+    facts = {"evals": 20, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
+    setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest)
+    cell = Cell(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
+    return run(cell, seed, found, benchmark, bounds)
+
+
+class Unregistered(MethodSpec):
+    """A spec of a class that is not registered."""
+
+    def __init__(self, method: type[Method]) -> None:
+        super().__init__("toy")
+        object.__setattr__(self, "_method", method)
+
+    @property
+    def method(self) -> type[Method]:
+        found: type[Method] = self._method  # type: ignore[attr-defined]
+        return found
+
+
+def epochs(n: int, first: int = 1) -> Fidelity:
+    return Fidelity("epochs", "1 epoch", tuple(range(first, n + 1)))
+
+
+@pytest.mark.parametrize(
+    ("first", "highest", "eta", "levels"),
+    [
+        (1, 81, 3, [1, 3, 9, 27, 81]),
+        (1, 52, 3, [1, 5, 17, 52]),
+        (3, 200, 3, [7, 22, 66, 200]),
+        (1, 12, 2, [1, 3, 6, 12]),
+        (1, 243, 3, [1, 3, 9, 27, 81, 243]),
+        (5, 5, 3, [5]),
+    ],
+)
+def test_rungs_are_those_of_the_papers_formula(first: int, highest: int, eta: int, levels: list[int]) -> None:
+    assert rungs(epochs(highest, first), eta) == levels
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rungs_and_sizes_equal_exact_fractions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    eta, first = int(rng.integers(2, 10)), int(rng.integers(1, 20))
+    highest = int(first * eta ** rng.integers(0, 5)) + int(rng.integers(0, 2)) * int(rng.integers(0, 50))
+    count = 0
+    while Fraction(highest, eta ** (count + 1)) >= first:
+        count += 1
+    expected = [math.floor(Fraction(highest, eta ** (count - k))) for k in range(count + 1)]
+    assert rungs(epochs(highest, first), eta) == expected
+    for s in range(count + 1):
+        n = math.ceil(Fraction((count + 1) * eta**s, s + 1))
+        assert sizes(count + 1, s, eta) == [math.floor(Fraction(n, eta**i)) for i in range(s + 1)]
+
+
+def test_sizes_are_those_of_the_papers_table() -> None:
+    assert [sizes(5, s, 3) for s in (4, 3, 2, 1, 0)] == [[81, 27, 9, 3, 1], [34, 11, 3, 1], [15, 5, 1], [8, 2], [5]]
+
+
+def test_rungs_are_levels_that_exist() -> None:
+    assert rungs(Fidelity("epochs", "1 epoch", (12, 200), continuable=False), 3) == [12, 200]
+    assert rungs(Fidelity("points", "200 steps", (1, 5, 10, 20, 51)), 3) == [1, 5, 10, 51]
+    assert rungs(epochs(52), 3, lowest=5) == [5, 17, 52]
+    with pytest.raises(UsageError, match="lowest must be a level of epochs 1 to 52, or 0 for the first, not 53"):
+        rungs(epochs(52), 3, lowest=53)
+    with pytest.raises(UsageError, match=r"eta must lie in \[2, 1000\], not 1"):
+        rungs(epochs(52), 1)
+
+
+def test_of_equal_ranks_the_earlier_goes_on() -> None:
+    assert best([(0.0, 2.0), (0.0, 1.0), (1.0, 0.0), (0.0, 1.0)], 2) == [1, 3]
+
+
+def pieces(found: Trajectory) -> list[tuple[int, int, float]]:
+    names = ("trial", "level", "objective")
+    return list(zip(*(found.columns[name].tolist() for name in names), strict=True))
+
+
+def test_hyperband_trains_a_bracket_after_the_other_and_the_best_of_each_rung_go_on() -> None:
+    """Levels 1, 3, 9, 27: brackets of 27 9 3 1, 12 4 1, 6 2 and 4 trainings."""
+    found = pieces(trajectory("hyperband", evals=14))
+    expected = [(3, [27, 9, 3, 1]), (2, [12, 4, 1]), (1, [6, 2]), (0, [4])]
+    for s, counts in expected:
+        before: list[tuple[int, int, float]] = []
+        for i, count in enumerate(counts):
+            rung, found = found[:count], found[count:]
+            assert {level for _, level, _ in rung} == {[1, 3, 9, 27][3 - s + i]}
+            if before:
+                assert {t for t, _, _ in rung} == {t for t, _, _ in sorted(before, key=lambda r: r[2])[:count]}
+            before = rung
+    assert found  # and from the beginning again
+    assert found[0][1] == 1
+
+
+def test_successive_halving_without_noise_finds_the_best_of_its_configurations() -> None:
+    class Exact(toys.Watched):
+        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+            return Evaluation((sum(configuration) + 0.1 * (27 - level), 0.0), float(level))
+
+    found = pieces(trajectory("successive-halving", Exact(), evals=4))
+    assert [level for _, level, _ in found[:40]] == [1] * 27 + [3] * 9 + [9] * 3 + [27]
+    assert found[39][2] == min(value for _, _, value in found[:27]) - 2.6
+
+
+def test_what_is_added_to_a_training_is_all_that_is_paid() -> None:
+    found = trajectory("hyperband", evals=14)
+    paid: dict[int, float] = defaultdict(float)
+    reached: dict[int, int] = {}
+    per_epoch: dict[int, float] = {}
+    for trial, level, cost in zip(*(found.columns[name].tolist() for name in ("trial", "level", "cost")), strict=True):
+        paid[trial] += cost
+        reached[trial] = level
+        assert paid[trial] / level == pytest.approx(per_epoch.setdefault(trial, cost / level))
+    assert found.columns["spent"][-1] == pytest.approx(sum(reached.values()) / 27)
+    assert found.columns["finished"][-1] == pytest.approx(sum(paid.values()))
+
+
+def test_a_bare_configuration_is_trained_to_the_end() -> None:
+    found = trajectory("random", evals=60)
+    assert set(found.columns["level"]) == {27}
+    assert found.columns["trial"].tolist() == list(range(60))
+    assert found.columns["spent"].tolist() == list(range(1, 61))
+
+
+class Stepwise(Method):
+    """Trains each configuration up to 3, 9 and 27 epochs."""
+
+    needs_fidelity = True
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._space, self._rng = problem.space, rng
+        self._last: Observation | None = None
+
+    def ask(self) -> Proposal:
+        last = self._last
+        if last is None or last.level == 27:
+            return Proposal(self._space.sample(self._rng), 3)
+        return Proposal(last.configuration, last.level * 3, last.trial)
+
+    def tell(self, observation: Observation) -> None:
+        self._last = observation
+
+
+def test_pieces_of_a_training_have_one_seed_and_add_up_to_the_whole() -> None:
+    benchmark = toys.Watched()
+    found = trajectory(Stepwise, benchmark, evals=20)
+    asked: dict[int, list[float]] = defaultdict(list)
+    for trial, cost in zip(found.columns["trial"].tolist(), found.columns["cost"].tolist(), strict=True):
+        asked[trial].append(cost)
+    assert all(len(costs) == 3 for costs in asked.values())
+    values = found.columns["objective"].reshape(-1, 3)
+    seeds13 = (values[:, 0] - values[:, 2]) / 24 * 10  # of the loss's slope, which the seed draws
+    assert seeds13 == pytest.approx((values[:, 1] - values[:, 2]) / 18 * 10)
+    assert seeds13 == pytest.approx(np.round(seeds13))
+    for costs in asked.values():
+        assert costs[1] == pytest.approx(2 * costs[0])
+        assert costs[2] == pytest.approx(6 * costs[0])
+
+
+@pytest.mark.parametrize("method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping"])
+@pytest.mark.parametrize("evals", [1, 7, 20])
+def test_the_budget_is_used_and_never_exceeded(method: str, evals: int) -> None:
+    for workers in (1, 4):
+        found = trajectory(method, evals=evals, workers=workers)
+        assert not found.failure
+        assert found.columns["spent"][-1] <= evals
+        assert found.columns["spent"][-1] > evals - 1
+        for trial in set(found.columns["trial"].tolist()):
+            levels = found.columns["level"][found.columns["trial"] == trial]
+            assert (np.diff(levels) > 0).all()
+
+
+def test_where_nothing_can_be_continued_every_level_is_a_whole_training() -> None:
+    found = trajectory("hyperband", toys.Separate(), evals=14)
+    assert len(set(found.columns["trial"].tolist())) == len(found)
+    assert found.columns["spent"][-1] == pytest.approx(found.columns["level"].sum() / 27)
+    assert 27 in found.columns["level"]
+
+
+def literal_asha(
+    cost: dict[int, float], values: dict[tuple[int, int], float], workers: int, rows: int
+) -> list[tuple[int, int, int, float, float]]:
+    """(trial, level, worker, start, end) of ASHA by the paper's algorithm 2: lists, sorting, and events in order.
+
+    Args:
+        cost: seconds of one epoch of each trial.
+        values: the objective of (trial, level).
+    """
+    above = {1: 3, 3: 9, 9: 27}
+    rung: dict[int, list[tuple[float, int, int]]] = {1: [], 3: [], 9: []}
+    promoted: dict[int, set[int]] = {1: set(), 3: set(), 9: set()}
+    events: list[tuple[float, int, int, int, int, float]] = []
+    free, asked, now = list(range(workers)), 0, 0.0
+    found: list[tuple[int, int, int, float, float]] = []
+    while len(found) < rows:
+        while free:
+            job = None
+            for level in (9, 3, 1):
+                chosen = sorted(rung[level])[: len(rung[level]) // 3]
+                left = [t for _, _, t in chosen if t not in promoted[level]]
+                if left:
+                    promoted[level].add(left[0])
+                    job = left[0], above[level], level
+                    break
+            if job is None:
+                job = asked, 1, 0
+            trial, to, since = job
+            heapq.heappush(events, (now + cost[trial] * (to - since), asked, free.pop(0), trial, to, now))
+            asked += 1
+        now, _, worker, trial, level, start = heapq.heappop(events)
+        free.append(worker)
+        found.append((trial, level, worker, start, now))
+        if level < 27:
+            rung[level].append((values[trial, level], len(rung[level]), trial))
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 4, 16])
+@pytest.mark.parametrize("seed", range(10))
+def test_asha_is_a_literal_simulation_of_the_papers_algorithm(workers: int, seed: int) -> None:
+    found = trajectory("asha", seed=seed, evals=30, workers=workers)
+    columns = {name: found.columns[name].tolist() for name in ("trial", "level", "worker", "started", "finished")}
+    per_level, values = {}, {}
+    for trial, level, cost, objective in zip(
+        *(found.columns[name].tolist() for name in ("trial", "level", "cost", "objective")), strict=True
+    ):
+        values[trial, level] = objective
+        if level == 1:
+            per_level[trial] = cost
+    still = defaultdict(lambda: math.inf, per_level)  # what had not finished when the budget was used up
+    rows = list(zip(*columns.values(), strict=True))
+    count = len(rows) - 2 * workers  # while the budget ends, nothing new is asked for
+    literal = literal_asha(still, values, workers, count)
+    for ours, theirs in zip(rows, literal, strict=False):
+        assert ours[:3] == theirs[:3]
+        assert ours[3:] == pytest.approx(theirs[3:])
+
+
+def test_a_failed_training_never_goes_on() -> None:
+    class Diverging(toys.Watched):
+        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+            if configuration[2] % 2:
+                raise FloatingPointError("the loss is nan")
+            return super().evaluate_at(configuration, seed, level)
+
+    for method in ("hyperband", "asha", "asha:variant=stopping", "bohb"):
+        found = trajectory(method, Diverging(), evals=20, workers=4)
+        failed = found.columns["trial"][found.columns["status"] == "failed"].tolist()
+        assert failed
+        assert all((found.columns["trial"] == trial).sum() == 1 for trial in failed)
+
+
+@pytest.mark.parametrize(
+    "method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "bohb", "c-bohb"]
+)
+def test_a_search_ends_where_all_fail_or_all_are_equal_or_nothing_is_feasible(method: str) -> None:
+    class Broken(toys.Watched):
+        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+            raise MemoryError("no memory")
+
+    class Constant(toys.Watched):
+        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+            return Evaluation((1.0, 2.0), 1.0)
+
+    never = (Bound(Metric("loss", ""), 0, -1.0, upper=True),)
+    for benchmark, bounds in ((Broken(), ()), (Constant(), ()), (toys.Watched(), never)):
+        found = trajectory(method, benchmark, bounds=bounds, evals=10, workers=3)
+        assert not found.failure
+        assert found.columns["spent"][-1] > 9
+    assert np.isnan(found.columns["incumbent"]).all()
+
+
+def test_the_incumbent_is_the_best_at_the_highest_level_that_anything_has_reached() -> None:
+    found = trajectory("hyperband", evals=20, workers=4)
+    top, value = 0, math.nan
+    for level, objective, incumbent in zip(
+        *(found.columns[name].tolist() for name in ("level", "objective", "incumbent")), strict=True
+    ):
+        if level > top or (level == top and objective < value):
+            top, value = level, objective
+        assert incumbent == value
+    assert top == 27
+
+
+def test_bohb_without_constraints_is_c_bohb() -> None:
+    ours, theirs = (trajectory(name, evals=30) for name in ("bohb", "c-bohb"))
+    assert ours.columns["configuration"].tolist() == theirs.columns["configuration"].tolist()
+    assert ours.columns["level"].tolist() == theirs.columns["level"].tolist()
+
+
+def test_bohb_learns_from_the_highest_level_that_it_may() -> None:
+    def mean(method: str) -> float:
+        ends = [trajectory(method, seed=seed, evals=60).columns["incumbent"][-1] for seed in range(8)]
+        return float(np.mean(ends))
+
+    assert mean("bohb") < mean("hyperband") < mean("random")
+
+
+def test_c_bohb_pays_for_nothing_that_is_known_to_violate_a_constraint() -> None:
+    class Sized(toys.Watched):
+        def known(self, column: int, configuration: Configuration) -> float:
+            return float(configuration[0])
+
+    small = (Bound(Metric("size", "", cheap=True), 1, 3.0, upper=True),)
+    paid = trajectory("c-bohb", Sized(), bounds=small, evals=20)
+    assert paid.columns["feasible"].all()
+    assert not trajectory("bohb", Sized(), bounds=small, evals=20).columns["feasible"].all()
+
+
+@pytest.mark.parametrize(
+    ("proposal", "why"),
+    [
+        (Proposal((0, 0, 0, 0), 28), "there is no level 28; allowed: 1, 2, 3"),
+        (Proposal((0, 0, 0, 0), 0), "there is no level 0"),
+        (Proposal((0, 0, 0, 0), 9, 5), "trial 5 cannot be continued: it is at work, has failed, or has ended"),
+        (Proposal((0, 0, 0, 1), 9, 0), "trial 0 is of another configuration, or has reached that level"),
+        (Proposal((0, 0, 0, 0), 3, 0), "trial 0 is of another configuration, or has reached that level"),
+    ],
+)
+def test_a_proposal_that_cannot_be_ends_the_run_with_the_reason(proposal: Proposal, why: str) -> None:
+    class Wrong(Stepwise):
+        def ask(self) -> Proposal:
+            return Proposal((0, 0, 0, 0), 3) if self._last is None else proposal
+
+    found = trajectory(Wrong)
+    assert why in found.failure
+    assert len(found) == 2
+
+
+def test_a_method_that_chooses_levels_does_not_fit_a_benchmark_without_them() -> None:
+    for name in ("successive-halving", "hyperband", "asha", "bohb", "c-bohb"):
+        why = misfit(METHODS.get(name), toys.Toy())
+        assert why == "chooses how long to train, and that benchmark has one fidelity only"
+        assert not misfit(METHODS.get(name), toys.Watched())

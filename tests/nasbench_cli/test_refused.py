@@ -1,0 +1,135 @@
+"""What is known before training is not paid for: live evaluations that violate a cheap constraint are refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import Benchmark, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine.runner import run
+from nasbench.methods import MethodSpec, Observation
+from nasbench.methods.random_search import RandomSearch
+from nasbench.results import Trajectory
+from nasbench.results.store.journal import Journal
+from tests.nasbench_cli import toys
+
+SMALL = parse_constraints(["size<=4"])
+
+
+class Listening(RandomSearch):
+    """Random search that keeps what it is told."""
+
+    told: ClassVar[list[Observation]] = []
+
+    def tell(self, observation: Observation) -> None:
+        self.told.append(observation)
+
+
+def search(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    benchmark: Benchmark,
+    method: str = "random",
+    train_infeasible: bool = False,
+) -> Trajectory:
+    monkeypatch.setattr("nasbench.cli.engine.plan.open_benchmark", lambda name: benchmark)
+    protocol = Protocol(evals=40, train_infeasible=train_infeasible)
+    (planned,) = expand([Grid((MethodSpec.parse(method),), (benchmark.name,), (SMALL,), (0,), protocol)])
+    assert planned.cell.train_infeasible == (train_infeasible and benchmark.live)
+    journal = Journal(tmp_path / "run.jsonl", "id") if benchmark.live else None
+    found = run(planned.cell, 0, planned.spec, benchmark, planned.bounds, journal)
+    if journal is not None:
+        journal.close()
+    return found
+
+
+def marks(tmp_path: Path) -> int:
+    path = tmp_path / "marks"
+    return len(path.read_text().split()) if path.exists() else 0
+
+
+def test_a_live_network_that_is_known_to_be_too_large_is_not_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOY_MARKS", str(tmp_path / "marks"))
+    found = search(tmp_path, monkeypatch, toys.Live())
+    size = found.columns["metrics"][:, 1]
+    refused = found.columns["status"] == "infeasible"
+    assert (refused == (size > 4)).all()
+    assert 0 < refused.sum() < 40
+    assert marks(tmp_path) == 40 - refused.sum()
+    assert np.isnan(found.columns["objective"][refused]).all()
+    assert set(found.columns["reason"][refused]) <= {f"known before training: size is {n}, not <= 4" for n in range(10)}
+    assert (found.columns["cost"][refused] < found.columns["cost"][~refused].min()).all()
+    assert not found.columns["feasible"][refused].any()
+
+
+def test_with_train_infeasible_everything_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_MARKS", str(tmp_path / "marks"))
+    found = search(tmp_path, monkeypatch, toys.Live(), train_infeasible=True)
+    assert set(found.columns["status"]) == {"ok"}
+    assert marks(tmp_path) == 40
+
+
+def test_on_a_table_everything_is_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search(tmp_path, monkeypatch, toys.Toy(), train_infeasible=True)
+    assert set(found.columns["status"]) == {"ok"}
+    assert (found.columns["metrics"][:, 1] > 4).any()
+
+
+def test_a_benchmark_that_cannot_say_beforehand_is_asked_by_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent(toys.Live):
+        def known(self, column: int, configuration: Configuration) -> float:
+            raise ValueError("no idea")
+
+    found = search(tmp_path, monkeypatch, Silent())
+    assert set(found.columns["status"]) == {"ok"}
+
+
+def test_a_refusal_is_told_with_what_is_known_and_ranked_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Listening, "told", [])
+    monkeypatch.setattr(MethodSpec, "method", property(lambda self: Listening))
+    search(tmp_path, monkeypatch, toys.Live())
+    bounds = toys.Live().bounds(SMALL)
+    refused = [o for o in Listening.told if o.evaluation.status == "infeasible"]
+    assert refused
+    for observation in refused:
+        assert observation.evaluation.metrics[1] == observation.configuration[0]
+        assert math.isnan(observation.objective)
+        assert observation.rank(bounds) == (bounds[0].violation(observation.configuration[0]), math.inf)
+
+
+def test_c_tpe_learns_from_refusals_what_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search(tmp_path, monkeypatch, toys.Live(), "c-tpe")
+    refused = found.columns["status"] == "infeasible"
+    assert refused[:10].sum() > refused[-10:].sum()
+
+
+def test_a_resumed_run_refuses_again_what_its_journal_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = search(tmp_path, monkeypatch, toys.Live())
+    lines = (tmp_path / "run.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run.jsonl").write_bytes(b"".join(lines[:15]))
+    resumed = search(tmp_path, monkeypatch, toys.Live())
+    for name in ("configuration", "status", "reason", "feasible"):
+        assert resumed.columns[name].tolist() == whole.columns[name].tolist()
+
+
+def test_digits_refuses_a_network_without_training_it(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    grid = Grid((MethodSpec("random"),), ("digits",), (parse_constraints(["parameters<=1"]),), (0,), Protocol(evals=5))
+    (planned,) = expand([grid])
+    journal = Journal(tmp_path / "run.jsonl", "id")
+    found = run(planned.cell, 0, planned.spec, open_benchmark("digits"), planned.bounds, journal)
+    journal.close()
+    assert set(found.columns["status"]) == {"infeasible"}
+    assert found.columns["finished"][-1] < 5
+    column = open_benchmark("digits").column("parameters")
+    assert (found.columns["metrics"][:, column] > 1).any()
