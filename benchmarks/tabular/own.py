@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 
 from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
-from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal, textfile
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular import embedded, nasbench_graph
@@ -128,11 +127,9 @@ def read_table(data: Path, spec: Path) -> Table:
 
 def _read_spec(spec: Path) -> dict[str, Any]:
     try:
-        facts = tomllib.loads(spec.read_text(encoding="utf-8"))
+        facts = textfile.parse_toml(spec, textfile.read(spec))
     except OSError as error:
         raise UsageError(f"cannot read the specification {spec}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{spec} is not TOML: {error}") from None
     _check(facts, _TOP, ("name", "cost", "hyperparameter", "metric"), str(spec))
     for section, keys, needed in (
         ("hyperparameter", _HYPERPARAMETER, ("name", "kind")),
@@ -160,6 +157,8 @@ def _check(facts: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], w
             raise unknown(f"key in {where}:", key, keys)
         if not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
             raise UsageError(f"{key} in {where} has the wrong type: {value!r}")
+        if isinstance(value, str) and not value.isprintable():
+            raise UsageError(f"{key} in {where} must be one line of printable text, not {value!r}")
     for key in needed:
         if key not in facts:
             raise UsageError(f"{where} lacks the key {key!r}; allowed: {', '.join(keys)}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from nasbench.benchmarks import BenchmarkSpec, UsageError, parse_constraints
+from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.methods import MethodSpec
@@ -175,16 +175,11 @@ def load_suite(path: Path) -> Suite:
     """
     path = _found(path)
     try:
-        text = path.read_text()
-        facts = tomllib.loads(text)
+        text = textfile.read(path)
     except OSError as error:
         known = ", ".join(p.stem for p in suite_files()) or "none"
         raise UsageError(f"cannot read the suite {path}: {error.strerror}; known suites: {known}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"the suite {path} is not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the suite {path} is not TOML: {error}") from None
-    return _Reader(path, text).suite(facts)
+    return _Reader(path, text).suite(textfile.parse_toml(path, text))
 
 
 def _found(path: Path) -> Path:

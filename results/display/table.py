@@ -54,8 +54,9 @@ class Table:
     """How far up the table goes: `terminal` (and the page), `page`, or `files` alone, for what is too long."""
 
     def csv(self) -> str:
-        """Comma-separated, full precision; NaN is empty."""
-        return self.data.to_csv(index=False, lineterminator="\n")
+        """Comma-separated, full precision; NaN is empty. What a spreadsheet would compute begins with an apostrophe."""
+        texts = self.data.select_dtypes(exclude=["number", "bool"])
+        return self.data.assign(**texts.map(_inert)).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
         """A `longtable` in booktabs style: compiles as it is under \\usepackage{booktabs,longtable}."""
@@ -171,6 +172,21 @@ def _cut(text: str, width: int) -> str:
 def _padded(column: str, text: str, width: int, bold: bool) -> str:
     padded = text.ljust(width) if column in _TEXT else text.rjust(width)
     return click.style(padded, bold=True) if bold else padded
+
+
+def _inert(value: object) -> object:
+    """A text that spreadsheets do not take for a formula."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return len(text) == 1  # a dash in a table
+    return True
 
 
 _LATEX = str.maketrans(
