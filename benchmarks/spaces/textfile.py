@@ -35,21 +35,34 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
     if _LONG_KEY.search(_STRINGS.sub("x", text)):
         raise _nested(path)
     try:
-        return tomllib.loads(text)
+        facts = tomllib.loads(text)
+        _check_numbers(path, facts)
     except ValueError as error:  # a number of 5,000 digits is one that is no TOMLDecodeError
         raise UsageError(f"{path} is not TOML: {error}") from None
     except RecursionError:
         raise _nested(path) from None
+    return facts
 
 
 def parse_json(path: Path, text: str) -> Any:
     """The value of a JSON file. Raises UsageError that names the file if it is none, or nested too deeply."""
     try:
-        return json.loads(text)
+        facts = json.loads(text)
+        _check_numbers(path, facts)
     except ValueError as error:
         raise UsageError(f"{path} is not JSON: {error}") from None
     except RecursionError:
         raise _nested(path) from None
+    return facts
+
+
+def _check_numbers(path: Path, value: object) -> None:
+    """Raises UsageError for a whole number of more than 64 bits, with which no float can be compared."""
+    if isinstance(value, int) and abs(value) >= 1 << 63:
+        raise UsageError(f"{path} has a whole number of more than 64 bits")
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        _check_numbers(path, part)
 
 
 def _nested(path: Path) -> UsageError:

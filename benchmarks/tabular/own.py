@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -170,8 +171,10 @@ def _columns(facts: dict[str, Any]) -> dict[str, str]:
     made: set[str] = set()
     for column, pattern in facts.get("extract", {}).items():
         try:
-            made |= set(re.compile(pattern).groupindex)
-        except (re.error, TypeError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what a pattern will mean in a later Python
+                made |= set(re.compile(pattern).groupindex)
+        except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise UsageError(f"the pattern that extracts from {column} is not a regular expression: {error}") from None
         wanted[column] = "extract"
     for section in ("hyperparameter", "metric"):
@@ -216,6 +219,9 @@ def _read_frame(
             raise UsageError(f"cannot read {data}: there is no such file") from None
         text = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}") from None
+    for column in table.schema:
+        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+            raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
     twice = [name for name in wanted if found.count(name) > 1]

@@ -103,9 +103,9 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """Reads `2/8` as the second of eight parts. Raises UsageError for anything else."""
-        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
         if not found or not 1 <= int(found[1]) <= int(found[2]):
-            raise UsageError(f"shard {text!r} must be i/n with 1 <= i <= n, for example 2/8")
+            raise UsageError(f"shard {text[:30]!r} must be i/n with 1 <= i <= n, for example 2/8")
         return cls(int(found[1]), int(found[2]))
 
     def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:

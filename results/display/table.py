@@ -176,7 +176,7 @@ def _padded(column: str, text: str, width: int, bold: bool) -> str:
 
 def _inert(value: object) -> object:
     """A text that spreadsheets do not take for a formula."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(value):
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") and not _is_number(value):
         return f"'{value}"
     return value
 

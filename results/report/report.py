@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +103,7 @@ def write(
     or `out` cannot be written.
     """
     for store in stores:
-        if out.resolve().is_relative_to(store.folder.resolve()):
+        if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"--out {out} lies inside the store, whose folder holds trajectories only: choose another")
     chosen = select(stores, protocol)
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})

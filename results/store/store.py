@@ -224,7 +224,8 @@ class Store:
     # Inside
 
     def _notice(self, text: str) -> None:
-        self.notices.append(text.encode("utf-8", "replace").decode())  # names of files need not be text
+        printable = "".join(c if c.isprintable() else "?" for c in text)  # names of files need not be text
+        self.notices.append(printable)
 
     def _readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> Iterator[T]:
         """What can be read of some files; the others are set aside or ignored, with a notice, and stop nothing."""
