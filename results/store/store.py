@@ -129,20 +129,9 @@ class Store:
         Where it is damaged the run is taken out of the store, with a notice: to be computed anew, log and all.
         """
         record = next(run for run in f.runs if run.seed == seed)
-        path = self._search(f.cell, seed)
-        if not record.log and (f.cell.schema > 1 or not path.exists()):
+        if not record.log and (f.cell.schema > 1 or not self._search(f.cell, seed).exists()):
             return None
-        try:
-            return fragment.read_log(path, record.log)
-        except (Torn, FileNotFoundError, disk.Irregular) as error:
-            reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
-        self._notice(
-            f"the search log of {f.cell.method} on {f.cell.bench}, seed {seed}, is damaged: {reason}; its run "
-            "is missing now, and the same command computes it anew"
-        )
-        with suppress(Interrupted):  # in a read-only store nothing can be done
-            self.forget(f.cell, {seed})
-        return None
+        return self._of_log(f, record, fragment.read_log)
 
     def plans(self) -> list[dict[str, Any]]:
         """What was asked of this store, oldest first: command, saved, wishes, and cells (pairs of cell and seeds)."""
@@ -250,6 +239,20 @@ class Store:
             known = self._read_already[path] = stamp, fragment.read(path)
         return known[1]
 
+    def _of_log(self, f: Fragment, run: RunRecord, read: Callable[[Path, str], T]) -> T | None:
+        """What `read` makes of a search log and its digest; None, once the run is taken out, where it is damaged."""
+        try:
+            return read(self._search(f.cell, run.seed), run.log)
+        except (Torn, FileNotFoundError, disk.Irregular) as error:
+            reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
+        self._notice(
+            f"the search log of {f.cell.method} on {f.cell.bench}, seed {run.seed}, is damaged: {reason}; its run "
+            "is missing now, and the same command computes it anew"
+        )
+        with suppress(Interrupted):  # in a read-only store nothing can be done
+            self.forget(f.cell, {run.seed})
+        return None
+
     def _entries(self) -> list[Path]:
         """What lies in the folder as if it were data; a store inside the store is none of its business."""
         with _said(self.folder), os.scandir(self.folder) as entries:
@@ -279,7 +282,7 @@ class Store:
     def _check_logs(self, f: Fragment) -> None:
         for run in f.runs:
             if run.log:
-                self.search_log(f, run.seed)
+                self._of_log(f, run, fragment.log_bytes)
 
     def _drop_doubles(self) -> None:
         """Keeps each run once: a crash in `_take_out`, or a fragment that could not be read for a while, doubles some.
