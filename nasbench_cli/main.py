@@ -138,6 +138,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return str(error), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
     if isinstance(error, RecursionError):
         return "a file is nested too deeply to be read (--debug shows where)", BAD_USAGE
+    if isinstance(error, UnicodeEncodeError):
+        return f"a name or a path is not UTF-8 text: {error.object}", BAD_USAGE
     if isinstance(error, OSError) and error.errno in _OF_A_PATH:
         return f"cannot use {error.filename}: {error.strerror}", BAD_USAGE
     if isinstance(error, OSError):

@@ -46,6 +46,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.abspath(folder))  # a method may change the working directory
+        if any("\ud800" <= c <= "\udfff" for c in str(self.folder)):  # Arrow can write there, but not read
+            raise StoreError(f"cannot use the store {folder}: its path is not UTF-8 text; give another --store")
         self.notices: list[str] = []
         """What was found wrong with the folder's files so far, a sentence each."""
         self._lock = disk.Lock(self.folder / ".lock")
@@ -86,6 +88,7 @@ class Store:
 
         What an earlier command was interrupted in is cleared up.
         """
+        store = cls(folder)
         with _said(folder):
             if folder.is_file():
                 raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
@@ -93,8 +96,7 @@ class Store:
             known = _is_store(folder) or not folder.is_dir()
             if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
                 raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
-            disk.make_folder(Path(os.path.abspath(folder)))
-        store = cls(folder)
+            disk.make_folder(store.folder)
         with store._writing():
             for name in _FOLDERS:
                 disk.make_folder(store.folder / name)

@@ -65,9 +65,9 @@ BAD_CONSTRAINTS = ["a", "model_size", "model_size@", "model_size@2", "model_size
 BAD_CONSTRAINTS += ["absent<=1", "<=", "@", "model_size==1", "model_size<=nan", "model_size@XL", "a@b@c", "none,none"]
 BAD_SEEDS = ["", "0", "-1", "3:1", "3:3", "x", ":", "1:", "1.5", "9" * 12, "0:99999999", "1:2:3", "٣٣٣x"]
 BAD_SHARDS = ["", "0/2", "3/2", "1/0", "x", "1", "-1/2", "1/2/3", "1.5/2", "1/" + "9" * 5000]
-BAD_STORES = ["absent", "file", "folder", "x" * 300, "file/below", "/dev/null", "", "loop"]
-BAD_SUITES = ["absent", "file", "folder", "/dev/null", "x" * 300, "loop", "binary", "../absent.toml", ""]
-BAD_FILES = ["absent", "file", "folder", "/dev/null", "x" * 300, "loop", "binary", ""]
+BAD_STORES = ["s\udcff", "absent", "file", "folder", "x" * 300, "file/below", "/dev/null", "", "loop"]
+BAD_SUITES = ["f\udcff", "absent", "file", "folder", "/dev/null", "x" * 300, "loop", "binary", "../absent.toml", ""]
+BAD_FILES = ["f\udcff", "absent", "file", "folder", "/dev/null", "x" * 300, "loop", "binary", ""]
 
 POSSIBLE: dict[str, dict[str, tuple[list[str], list[str]]]] = {
     "run": {
@@ -178,6 +178,7 @@ def here(tmp_path: Path, nasbench: Command, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "thesis.txt").write_text("precious")
     (tmp_path / "file").write_text("neither this nor that")
+    (tmp_path / "f\udcff").write_text("its name is not text")
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "suite.toml").write_text(SUITE)

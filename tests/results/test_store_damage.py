@@ -255,3 +255,13 @@ def test_a_fragment_under_another_name_or_with_rows_of_another_run_is_none(fille
     path.rename(path.with_name(path.name.replace(make_cell().id, other)))
     assert store.fragments() == []
     assert "its name is not that of its contents" in store.notices[-1]
+
+
+def test_a_folder_whose_path_is_no_text_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "s\udcff"
+    with pytest.raises(StoreError, match="its path is not UTF-8 text"):
+        Store.create(folder)
+    assert list(tmp_path.iterdir()) == []
+    (folder / "_plans").mkdir(parents=True)
+    with pytest.raises(StoreError, match="its path is not UTF-8 text"):
+        Store.open(folder)
