@@ -15,6 +15,9 @@ from tests.benchmarks.test_own_table import CSV, SPEC
 from tests.conftest import Printed, at_most
 from tests.nasbench_cli.test_networks import FIXTURES
 
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
 pytestmark = pytest.mark.slow
 
 Command: TypeAlias = Callable[..., Printed]
