@@ -32,8 +32,9 @@ class Independent:
     __slots__ = ("domain", "given_name", "scope")
 
     def __init__(self, domain: Hyperparameter, name: str | None = None) -> None:
-        self.domain, self.given_name = domain, name
         self.scope = _current()
+        turn = self.scope.turn
+        self.domain, self.given_name = domain, name if name is None or turn is None else f"{name}-{turn}"
         self.scope.independents.append(self)
 
     @property
@@ -251,6 +252,8 @@ class Scope:
         """One entry an expansion and a step that the whole program keeps: their number bounds its memory."""
         self.independents: list[Independent] = []
         self.modules: list[Module] = []
+        self.turn: int | None = None
+        """Which of several equal parts is being made: names that are given inside them end in it."""
         self._numbers: dict[str, Iterator[int]] = {}
 
     def place(self, module: Module) -> str:
@@ -276,12 +279,22 @@ class Scope:
     def _name(self) -> None:
         """After the first module that has it, or by number; names do not depend on what else exists."""
         names: dict[Independent, str] = {}
-        for module in self.modules:
-            for local, h in module.hyperparameters.items():
-                if isinstance(h, Independent) and h.scope is self:
-                    names.setdefault(h, f"{module.name}.{local}")
-        for number, h in enumerate(self.independents):
-            name = f"{self.path}{h.given_name}" if h.given_name else names.get(h, f"{self.path}shared-{number}")
+        uses = [(f"{m.name}.{local}", h) for m in self.modules for local, h in m.hyperparameters.items()]
+        uses.sort(key=lambda use: isinstance(use[1], Dependent))  # by its own place rather than by what depends on it
+        for name, h in uses:
+            own = _roots([h])
+            if len(own) == 1 and own[0].scope is self:
+                names.setdefault(own[0], name)
+        alike: dict[str, Iterator[int]] = {}
+        for h in self.independents:
+            if h.given_name:
+                name = f"{self.path}{h.given_name}"
+            elif h in names:
+                name = names[h]
+            else:  # it is shared by modules that do not exist yet
+                name = f"{self.path}one-of-{_summary(h.domain)}"
+                number = next(alike.setdefault(name, count()))
+                name += f"-{number}" if number else ""
             h.domain = replace(h.domain, name=name)
 
     def _check_order(self) -> None:
@@ -301,6 +314,24 @@ class Scope:
                 if any(m in state for m in waiting):
                     raise ProgramError(f"{module.name} takes its input, by way of others, from itself: a cycle")
                 stack.append(waiting[0])
+
+
+def _summary(domain: Hyperparameter) -> str:
+    """The values of a hyper-parameter as part of a name."""
+    if isinstance(domain, Float | Integer):
+        return f"{domain.low}-to-{domain.high}"
+    texts = [str(value) for value in domain.values]
+    return "-".join(texts if len(texts) <= 4 else [*texts[:2], "to", texts[-1]])
+
+
+def repeated(fn: Callable[[], Part], times: int) -> list[Part]:
+    """Equal parts, each made anew; names given to choices inside them end in the number of the part."""
+    scope, parts = _current(), []
+    before = scope.turn
+    for scope.turn in range(times):
+        parts.append(fn())
+    scope.turn = before
+    return parts
 
 
 def build(function: Callable[[], Part], path: str = "", parent: Scope | None = None) -> tuple[Scope, Part]:
