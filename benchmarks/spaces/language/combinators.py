@@ -12,7 +12,7 @@ from nasbench.benchmarks.spaces.language.graph import (
     Part,
     ProgramError,
     Substitution,
-    repeated,
+    current_scope,
 )
 
 Fn: TypeAlias = Callable[[], Part]
@@ -46,6 +46,16 @@ def siso_sequential(parts: Sequence[Part]) -> Part:
     for (_, outputs), (inputs, _) in pairwise(parts):
         outputs["out"].connect(inputs["in"])
     return parts[0][0], parts[-1][1]
+
+
+def repeated(fn: Fn, times: int) -> list[Part]:
+    """Equal parts, each made anew; names given to choices inside them end in the number of the part."""
+    scope, parts = current_scope(), []
+    before = scope.turn
+    for scope.turn in range(times):
+        parts.append(fn())
+    scope.turn = before
+    return parts
 
 
 def siso_repeat(fn: Fn, times: AnyHyperparameter | int) -> Part:
@@ -141,6 +151,7 @@ __all__ = [
     "identity",
     "lstm_cell",
     "mimo_or",
+    "repeated",
     "rnn_cell",
     "siso_optional",
     "siso_or",

@@ -20,7 +20,7 @@ def layer(
     inputs: Sequence[str] = ("in",),
     label: str = "",
 ) -> Part:
-    """A module of PyTorch, one's own too: `layer("mine", lambda torch, shapes, n: Mine(shapes[0][1], n), {"n": D([1])})`.
+    """A module of PyTorch, one's own too: `layer("mine", lambda torch, shapes, n: Mine(shapes[0], n), {"n": D([1])})`.
 
     Its parameters begin as its constructor draws them, under the seed of the evaluation. A network can be pickled if
     its modules can: classes and functions of a file can, those inside functions and lambdas as activations cannot.
