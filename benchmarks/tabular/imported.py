@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.base import Benchmark, Status
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Choice, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
@@ -131,7 +131,7 @@ def save(table: Table) -> Path:
     facts: dict[str, Any] = {
         "name": table.name,
         "family": table.family,
-        "space": [{"kind": type(h).__name__, **asdict(h)} for h in table.space.hyperparameters],
+        "space": [{"kind": type(h).__name__, **_fields(h)} for h in table.space.hyperparameters],
         "metrics": [asdict(metric) for metric in table.metrics],
         "cost": table.cost,
         "source": table.source,
@@ -185,6 +185,11 @@ def _write(folder: Path, array: NDArray[Any]) -> str:
     digest = _digest(aside)
     aside.replace(folder / f"{digest}.npy")
     return digest
+
+
+def _fields(h: Choice) -> dict[str, Any]:
+    """What a table's description says of a hyper-parameter; of a prior nothing where there is none."""
+    return {name: value for name, value in asdict(h).items() if name != "prior" or value}
 
 
 def _load(folder: Path, digest: str) -> Array:
