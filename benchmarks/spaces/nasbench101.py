@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Configuration, Values
@@ -64,6 +65,15 @@ class ListedCells(ListedChoices, blockwise=True):
         point = self.points[configuration].tolist()
         found = {self.find(changed) for changed in _changes(point)} - {None, configuration}
         return sorted(row for row in found if row is not None) or super().neighbours(configuration)
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> int:
+        """The cell after one change, drawn uniformly among those that lead to another listed cell."""
+        changes = list(_changes(self.points[configuration].tolist()))
+        for place in rng.permutation(len(changes)).tolist():
+            found = self.find(changes[place])
+            if found is not None and found != configuration:
+                return found
+        return super().mutate(configuration, rng)
 
     def values(self, configuration: Configuration) -> Values:
         """The adjacency matrix row by row, and the operations, both as in the official file."""

@@ -314,7 +314,7 @@ def test_methods_that_fit_run_on_it(nasbench: Callable[..., Printed], tmp_path: 
     assert done.code == 0, done.err
     assert "nb101: 40 of 40 configurations, up to 3 repetitions; minimises valid-error@108" in done.out
     table = open_table("nb101")
-    for name in ("random", "evolution:population=5", "local", "tpe", "smbo", "mcts", "nasbot", "bananas"):
+    for name in ("random", "evolution:population=5", "local", "tpe", "smbo", "mcts", "nasbot"):
         method = MethodSpec.parse(name).build(Problem.of(table), np.random.default_rng(0))
         for seed in range(14):
             configuration = method.ask()
