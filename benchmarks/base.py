@@ -57,7 +57,7 @@ class Oracle(NamedTuple):
 
 
 class Fidelity(NamedTuple):
-    """How long one training can be watched: what is measured is known at each of some levels along it."""
+    """How long a training goes on: what is measured is known at each of some levels."""
 
     name: str
     """What is counted, such as `epochs`."""
@@ -65,9 +65,11 @@ class Fidelity(NamedTuple):
     """What one level more means, for people: `1 epoch`, `200 steps`."""
     levels: tuple[int, ...]
     """The levels at which values are known, ascending; an evaluation is made at the last one."""
+    continuable: bool = True
+    """Whether lower levels are earlier points of the same training; else each level is a training of its own."""
 
     def __str__(self) -> str:
-        return f"{self.name} {spans(self.levels)}"
+        return f"{self.name} {spans(self.levels)}" + ("" if self.continuable else ", each a training of its own")
 
 
 class Benchmark(Blockwise, ABC):
