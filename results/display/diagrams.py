@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array
-from nasbench.results.display.panels import style
+from nasbench.results.display.look import Look
 from nasbench.results.display.plots import SHORT, plain, styled
 from nasbench.results.display.table import shortened
 
@@ -30,8 +30,8 @@ def critical_differences(
     bars: Sequence[Bar],
     methods: Sequence[str],
     title: str,
+    looks: Sequence[Look],
     whiskers: Sequence[Array] = (),
-    numbers: Sequence[int] = (),
     difference: float | None = None,
 ) -> Figure:
     """A critical-difference diagram (Demšar, JMLR 2006, figure 1).
@@ -39,7 +39,7 @@ def critical_differences(
     Args:
         ranks: of each method, shape (methods,).
         whiskers: intervals of the ranks, each of shape (methods, 2), the thick ones first; NaN where there is none.
-        numbers: of the methods in the report, which give them their colours; by default their order.
+        looks: of the methods.
         difference: Nemenyi's critical difference, drawn as a scale.
     """
     with styled({"axes.grid": False}):
@@ -59,7 +59,7 @@ def critical_differences(
             on_left = position < left
             level = -depth - (position if on_left else count - 1 - position)
             end = 1 - 0.08 * count if on_left else count + 0.08 * count
-            colour, marker = style(numbers[method] if len(numbers) else method)
+            colour, marker = looks[method].colour, looks[method].marker
             axes.plot([ranks[method]] * 2, [0, level], color=colour, linewidth=1)
             axes.plot([ranks[method], end], [level] * 2, color="0.8" if len(whiskers) else colour, linewidth=1)
             axes.plot([ranks[method]], [0], color=colour, marker=marker, markersize=5)

@@ -1,4 +1,4 @@
-"""Charts of lines, whoever draws them: `plots` for papers, the page's script for browsers."""
+"""Charts of lines, whoever draws them: `plots` for papers, `svg` for the page and for files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
-"""Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-
-def style(method: int) -> tuple[str, str]:
-    """The colour and the marker of a method, the same in every chart of a report; no two of the first 64 are alike."""
-    return COLOURS[method % len(COLOURS)], MARKERS[(method + method // len(COLOURS)) % len(MARKERS)]
 
 
 @dataclass(frozen=True)
@@ -46,6 +37,8 @@ class Panel:
     best_on_top: bool = False
     reference: float | None = None
     """A horizontal line: the oracle."""
+    place: tuple[str, str, str] | None = None
+    """Family, benchmark and constraint, where the panel is about one setting."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +50,8 @@ class Chart:
     """By how many points a line may have."""
     title: str = ""
     """Of several."""
+    note: str = ""
+    """What its lines, bands and axes mean."""
 
 
 def scaled(panel: Panel) -> Panel:

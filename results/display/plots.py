@@ -12,7 +12,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nasbench.results.display.panels import Panel, style
+from nasbench.results.display.look import Look
+from nasbench.results.display.panels import Panel
 from nasbench.results.display.table import shortened
 
 FORMATS = ("svg", "pdf", "png")
@@ -37,22 +38,22 @@ def styled(changes: dict[str, Any] | None = None) -> AbstractContextManager[None
     return mpl.rc_context(_STYLE | (changes or {}))
 
 
-def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
+def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> Figure:
     """One panel as a figure: names beside the lines where they are few, else a legend."""
     with styled():
         lines = -(-len(methods) // _legend_columns(methods, 5.6))
         figure = Figure(figsize=(5.6, 3.6 + 0.2 * max(0, lines - 4)), layout="constrained")
         axes = figure.subplots()
-        _draw(axes, panel)
+        _draw(axes, panel, looks)
         axes.set_title("")
         if len(panel.series) <= _FEW and max(map(len, methods)) <= SHORT:
-            _name_lines(axes, panel, methods)
+            _name_lines(axes, panel, methods, looks)
         else:
-            legend(figure, methods)
+            legend(figure, methods, looks)
         return figure
 
 
-def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Figure:
+def charts(panels: Sequence[Panel], methods: tuple[str, ...], looks: Sequence[Look], title: str) -> Figure:
     """Several panels in one figure with one legend."""
     with styled():
         columns = min(3, len(panels))
@@ -62,10 +63,10 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
         figure = Figure(figsize=(width, 2.7 * rows + 0.2 + 0.2 * lines), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for panel, own in zip(panels, axes, strict=False):
-            _draw(own, panel)
+            _draw(own, panel, looks)
         for spare in axes[len(panels) :]:
             spare.remove()
-        legend(figure, methods, only={series.method for panel in panels for series in panel.series})
+        legend(figure, methods, looks, only={series.method for panel in panels for series in panel.series})
         figure.suptitle(title)
         return figure
 
@@ -83,16 +84,18 @@ def render(figure: Figure, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:
     for series in panel.series:
-        colour, marker = style(series.method)
+        look = looks[series.method]
         if series.low is not None and series.high is not None:
             known = np.isfinite(series.low)
             axes.fill_between(
-                panel.x, series.low, series.high, where=known.tolist(), color=colour, alpha=0.15, linewidth=0
+                panel.x, series.low, series.high, where=known.tolist(), color=look.colour, alpha=0.15, linewidth=0
             )
         every = max(1, len(panel.x) // 5)
-        axes.plot(panel.x, series.y, color=colour, marker=marker, markevery=every, markersize=4, linewidth=1.4)
+        start = series.method % 4 * every // 4  # so that no marker hides another
+        marked = (min(start, len(panel.x) - 1), every)
+        axes.plot(panel.x, series.y, **_line(look), markevery=marked, markersize=4, linewidth=1.4)
     if panel.reference is not None:
         axes.axhline(panel.reference, color="0.4", linestyle=":", linewidth=1)
     if panel.log:
@@ -103,7 +106,13 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.set_title(plain(panel.title).replace(" + ", "\n"), fontsize=8)
 
 
-def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
+def _line(look: Look, has_marker: bool = True) -> dict[str, Any]:
+    """What matplotlib must know of a look."""
+    dash: Any = (0, look.dash) if look.dash else "-"
+    return {"color": look.colour, "marker": look.marker if has_marker else "", "linestyle": dash}
+
+
+def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> None:
     """Writes each method's name at the end of its line, far enough apart to be read."""
     low, high = panel.limits
     gap, last = 0.06 * (high - low), -np.inf
@@ -114,7 +123,7 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
             (panel.x[-1], last),
             xytext=(6, 0),
             textcoords="offset points",
-            color=style(series.method)[0],
+            color=looks[series.method].colour,
             va="center",
             fontsize=8,
             annotation_clip=False,
@@ -126,7 +135,13 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True, only: Collection[int] | None = None) -> None:
+def legend(
+    figure: Figure,
+    methods: tuple[str, ...],
+    looks: Sequence[Look],
+    markers: bool = True,
+    only: Collection[int] | None = None,
+) -> None:
     """Below the figure: the colour and marker of each method, or of whatever else its lines stand for.
 
     Args:
@@ -134,7 +149,7 @@ def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True, only:
     """
     names = [plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
-        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1] if markers else "", markersize=4, label=name)
+        mpl.lines.Line2D([], [], **_line(looks[i], markers), markersize=4, label=name)
         for i, name in enumerate(names)
         if only is None or i in only
     ]

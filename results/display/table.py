@@ -30,6 +30,10 @@ _TEXT = frozenset(
         "claim",
         "here",
         "verdict",
+        "where",
+        "first",
+        "tied with",
+        "margin",
     }
 )
 
@@ -74,12 +78,15 @@ class Table:
         """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""
         cells = self._cells(lambda text: f"<b>{text}</b>", html.escape)
         classes = [' class="text"' if column in _TEXT else "" for column in self.shown.columns]
-        head = "".join(f"<th{c}>{html.escape(n)}</th>" for n, c in zip(self.shown.columns, classes, strict=True))
+        head = "".join(
+            f'<th scope="col"{c}>{html.escape(n)}</th>' for n, c in zip(self.shown.columns, classes, strict=True)
+        )
         body = "\n".join(
             "<tr>" + "".join(f"<td{c}>{cell}</td>" for cell, c in zip(row, classes, strict=True)) + "</tr>"
             for row in cells
         )
-        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        start = f'<table aria-label="{html.escape(self.title)}">\n'
+        return f"{start}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
     def markdown(self) -> str:
         """A pipe table."""

@@ -81,7 +81,7 @@ def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
         yield ("network", *where[setting]), networks.draw(values)
     for plane in graphs.planes:
         bench, constraint = where[plane.setting]
-        method = curves.methods[plane.method]
+        method = curves.names[plane.method]
         title = f"networks of {method}\non {bench}, {constraint.replace('none', 'no constraint')}, seed {plane.seed}"
         yield ("plane", method, bench, constraint), _scatter(plane, title, curves.settings["objective"][plane.setting])
 

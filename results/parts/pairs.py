@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array
 from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
+from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
@@ -119,7 +120,8 @@ def _critical_differences(comparison: Comparison) -> Figure:
         "thin: on tasks like these"
     )
     names = tuple(comparison.methods[m] for m in methods)
-    return critical_differences(values, bars, names, title, whiskers, methods)
+    own = looks(comparison.curves.methods)
+    return critical_differences(values, bars, names, title, [own[m] for m in methods], whiskers)
 
 
 def _is_apart(pair: Pair, is_here: bool) -> bool:
