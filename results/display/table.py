@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nasbench.results.display import latex
+
 Place: TypeAlias = Literal["terminal", "page", "files"]
 
 _SETTING = ("benchmark", "constraint")
@@ -62,17 +64,9 @@ class Table:
         return self.data.to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
-        """A `longtable` in booktabs style: compiles as it is under \\usepackage{booktabs,longtable}."""
-        columns = self.shown.columns
-        styler = self.shown.style.hide(axis="index").format(_latex_escape).format_index(_latex_escape, axis=1)
-        if self.bold is not None:
-            styler = styler.apply(lambda _: np.where(self.bold, "textbf:--rwrap", ""), axis=None)
-        alignment = "".join("l" if column in _TEXT else "r" for column in columns)
+        """Floats in booktabs style, with caption and label (`latex.floats`)."""
         caption = self.title + (f". {self.marks}" if self.marks else "")
-        text: str = styler.to_latex(
-            hrules=True, column_format=alignment, environment="longtable", caption=_latex_escape(caption)
-        )
-        return f"\\begingroup\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n{text}\\endgroup\n"
+        return latex.floats(self.name, caption, self.shown, _TEXT, self.bold)
 
     def html(self) -> str:
         """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""
@@ -178,14 +172,3 @@ def _cut(text: str, width: int) -> str:
 def _padded(column: str, text: str, width: int, bold: bool) -> str:
     padded = text.ljust(width) if column in _TEXT else text.rjust(width)
     return click.style(padded, bold=True) if bold else padded
-
-
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "%_&#{}$"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "…": r"\ldots{}", "×": r"$\times$"}
-)
-
-
-def _latex_escape(text: object) -> str:
-    return str(text).translate(_LATEX)
