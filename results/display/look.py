@@ -13,7 +13,18 @@ T = TypeVar("T")
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 """Okabe and Ito (2008), with olive for their yellow: distinguishable with any colour vision."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKER_SHAPES = {
+    "o": "M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0z",
+    "s": "M-3,-3h6v6h-6z",
+    "^": "M0,-3.6L3.4,2.6H-3.4z",
+    "D": "M0,-3.8L3.2,0L0,3.8L-3.2,0z",
+    "v": "M0,3.6L3.4,-2.6H-3.4z",
+    "P": "M-1.2,-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z",
+    "X": "M-3.4,-2L-2,-3.4L0,-1.4L2,-3.4L3.4,-2L1.4,0L3.4,2L2,3.4L0,1.4L-2,3.4L-3.4,2L-1.4,0z",
+    "*": "M0,-4L1,-1.2H4L1.6,.6L2.5,3.5L0,1.7L-2.5,3.5L-1.6,.6L-4,-1.2H-1z",
+}
+"""Markers by their letters in matplotlib, as SVG paths, some seven pixels wide, around the origin."""
+MARKERS = tuple(MARKER_SHAPES)
 DASHES: tuple[tuple[int, ...], ...] = ((), (6, 2), (2, 2), (8, 2, 2, 2))
 """Lengths of strokes and gaps, in widths of the line."""
 

@@ -8,15 +8,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.patches
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nasbench.results.display.look import Look
 from nasbench.results.display.panels import Panel
+from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text
 from nasbench.results.display.table import shortened
-
-FORMATS = ("svg", "pdf", "png")
 
 _FEW, SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
 _LEGEND = 60  # letters of a name in a legend
@@ -71,8 +71,10 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], looks: Sequence[Lo
         return figure
 
 
-def render(figure: Figure, form: str) -> bytes:
-    """The figure as a file of one of `FORMATS`, the same bytes each time, fonts embedded."""
+def render(figure: Figure | Scene, form: str) -> bytes:
+    """The figure as a file of SVG, PDF or PNG, the same bytes each time, fonts embedded."""
+    if isinstance(figure, Scene):
+        figure = _painted(figure)
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {
         "svg": {"Date": None, "Creator": None},
@@ -82,6 +84,34 @@ def render(figure: Figure, form: str) -> bytes:
     with styled():
         figure.savefig(buffer, format=form, metadata=metadata, dpi=200)
     return buffer.getvalue()
+
+
+def _painted(scene: Scene) -> Figure:
+    """A scene as a figure; a pixel is a 96th of an inch."""
+    with styled():
+        figure = Figure(figsize=(scene.width / 96, scene.height / 96))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set(xlim=(0, scene.width), ylim=(scene.height, 0))
+        for shape in scene.shapes:
+            _paint(axes, shape)
+        return figure
+
+
+def _paint(axes: Axes, shape: Shape) -> None:
+    colour = "black" if shape.colour == "ink" else shape.colour
+    match shape:
+        case Line(x0, y0, x1, y1, width):
+            axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.75 * width, solid_capstyle="butt")
+        case Box(x, y, width, height):
+            axes.add_patch(mpl.patches.Rectangle((x, y), width, height, facecolor=colour, linewidth=0))
+        case Mark(x, y, marker):
+            axes.plot([x], [y], color=colour, marker=marker, markersize=4.5, linestyle="")
+        case Text(x, y, text, size, anchor):
+            side = {"start": "left", "middle": "center", "end": "right"}[anchor]
+            weight = "bold" if shape.is_bold else "normal"
+            facts: Any = {"fontsize": 0.75 * size, "color": colour, "fontweight": weight, "ha": side, "va": "center"}
+            axes.text(x, y, plain(text), **facts, rotation=-shape.turned, rotation_mode="anchor")
 
 
 def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:

@@ -8,23 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from nasbench.results.curves import Array
-from nasbench.results.display.look import Look
+from nasbench.results.display.look import MARKER_SHAPES, Look
 from nasbench.results.display.panels import Panel, Series
 from nasbench.results.display.ticks import ticks
 
 WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 26, 40
 _FINE = 10  # lines are drawn on a grid so much finer than a pixel
-_SHAPES = {
-    "o": "M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0z",
-    "s": "M-3,-3h6v6h-6z",
-    "^": "M0,-3.6L3.4,2.6H-3.4z",
-    "D": "M0,-3.8L3.2,0L0,3.8L-3.2,0z",
-    "v": "M0,3.6L3.4,-2.6H-3.4z",
-    "P": "M-1.2,-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z",
-    "X": "M-3.4,-2L-2,-3.4L0,-1.4L2,-3.4L3.4,-2L1.4,0L3.4,2L2,3.4L0,1.4L-2,3.4L-3.4,2L-1.4,0z",
-    "*": "M0,-4L1,-1.2H4L1.6,.6L2.5,3.5L0,1.7L-2.5,3.5L-1.6,.6L-4,-1.2H-1z",
-}
 _MARKS = 5  # on a line
 _FEW = 4  # bands that can be told from each other where they overlap
 _LETTERS = 58  # of a title
@@ -57,7 +47,7 @@ def definitions(looks: Sequence[Look]) -> str:
     window = f'<clipPath id="window"><rect x="{LEFT}" y="{TOP - 4}" width="{width}" height="{height}"/></clipPath>'
     markers = "".join(
         f'<marker id="k{i}" markerUnits="userSpaceOnUse" markerWidth="90" markerHeight="90" viewBox="-4.5 -4.5 9 9">'
-        f'<path class="k{i}" d="{_SHAPES[own.marker]}"/></marker>'
+        f'<path class="k{i}" d="{MARKER_SHAPES[own.marker]}"/></marker>'
         for i, own in enumerate(looks)
     )
     return f"<defs>{window}{markers}</defs>"
@@ -67,7 +57,7 @@ def key(number: int, look: Look) -> str:
     """A short piece of a method's line with its marker, 30 × 12 pixels."""
     return (
         f'<g class="m{number}"><path class="line" d="M0,6H30" fill="none" stroke-width="1.8"{_dash(look, 1.8)}/></g>'
-        f'<path class="k{number}" transform="translate(15,6)" d="{_SHAPES[look.marker]}"/>'
+        f'<path class="k{number}" transform="translate(15,6)" d="{MARKER_SHAPES[look.marker]}"/>'
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from nasbench.results.curves import Curves, load, references, select
-from nasbench.results.display import plots, svg
-from nasbench.results.display.look import looks
+from nasbench.results.display import svg
+from nasbench.results.display.look import Look, looks
+from nasbench.results.display.panels import Panel
+from nasbench.results.display.scene import Scene
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import (
     answer,
@@ -37,6 +39,9 @@ from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.trajectory import SCORES, Cell, Score
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -125,7 +130,7 @@ def write(
     title = wishes.get("title") or "nasbench report"
     tables = [table for part in parts for table in part.tables]
     contents: dict[str, bytes] = {}
-    for form in sorted(set(plots.FORMATS) & set(formats)):
+    for form in sorted({"pdf", "png", "svg"} & set(formats)):
         contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, curves, form)}
     if "csv" in formats:
         contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
@@ -140,19 +145,33 @@ def write(
 
 
 def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
-    """Every figure in one form by name, drawn one at a time; SVG of lines is our own, all else is matplotlib's."""
+    """Every figure in one form by name, drawn one at a time; SVG is our own where it can be, all else matplotlib's."""
     names, own = curves.names, looks(curves.methods)
     for part in parts:
         for chart in part.charts:
             panels = chart.panels(_FILE_POINTS)
             if form == "svg":
                 yield slug(chart.name), svg.document(panels, names, own, chart.title)
-            elif chart.title:
-                yield slug(chart.name), plots.render(plots.charts(panels, names, own, chart.title), form)
             else:
-                yield slug(chart.name), plots.render(plots.chart(panels[0], names, own), form)
+                yield slug(chart.name), _plotted(panels, names, own, chart.title, form)
         for words, figure in part.figures():
-            yield slug(".".join(words)), plots.render(figure, form)
+            if form == "svg" and isinstance(figure, Scene):
+                yield slug(".".join(words)), figure.file()
+            else:
+                yield slug(".".join(words)), _rendered(figure, form)
+
+
+def _plotted(panels: Sequence[Panel], names: tuple[str, ...], own: Sequence[Look], title: str, form: str) -> bytes:
+    from nasbench.results.display import plots  # matplotlib is heavy
+
+    figure = plots.charts(panels, names, own, title) if title else plots.chart(panels[0], names, own)
+    return plots.render(figure, form)
+
+
+def _rendered(figure: Figure | Scene, form: str) -> bytes:
+    from nasbench.results.display import plots  # matplotlib is heavy
+
+    return plots.render(figure, form)
 
 
 def _score(asked: str) -> Score:

@@ -48,10 +48,11 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         if setting is None or f.cell.method not in curves.methods:
             continue  # none of its fragments is readable
         ids = {"setting": setting, "method": curves.methods.index(f.cell.method)}
+        logged = {run.seed for run in f.runs if run.log or f.cell.schema == 1}
         fresh = [run.seed for run in f.runs if (f.cell.id, run.seed) not in seen]
         seen |= {(f.cell.id, seed) for seed in fresh}
         for seed in fresh:
-            log = store.search_log(f, seed)
+            log = store.search_log(f, seed) if seed in logged else None
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 own = log.select(LOG.names).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))

@@ -13,20 +13,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from nasbench.results.curves import Curves
-from nasbench.results.display import plots, svg
+from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
 from nasbench.results.display.numbers import listed
 from nasbench.results.display.panels import Chart, Panel
+from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import questions
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.report.files import slug
 from nasbench.results.report.page.diagram import inline
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _POINTS = 41  # of a line: more cannot be seen
 _MANY = 4  # charts of a section beyond which they are small
@@ -132,10 +136,19 @@ def _section(part: Part, curves: Curves) -> Section:
     ]
     first = islice(part.figures(), _MOST_FIGURES)
     diagrams = [
-        inline(plots.render(figure, "svg"), f"{part.title}: {' '.join(words)}", f"{part.name}-{number}-")
+        _diagram(figure, f"{part.title}: {' '.join(words)}", f"{part.name}-{number}-")
         for number, (words, figure) in enumerate(first)
     ]
     return Section(part, drawings, diagrams)
+
+
+def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
+    """An SVG element: a scene is one, what matplotlib drew becomes one."""
+    if isinstance(figure, Scene):
+        return figure.element()
+    from nasbench.results.display import plots  # matplotlib is heavy, and few reports need it
+
+    return inline(plots.render(figure, "svg"), title, prefix)
 
 
 def _drawing(chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
