@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,17 +41,28 @@ class Panel:
     """Family, benchmark and constraint, where the panel is about one setting."""
 
 
+POINTS = 41
+"""Of a line on a screen: more cannot be seen."""
+
+
 @dataclass(frozen=True)
 class Chart:
     """One chart of lines, or several beside each other: a file, and as many charts on the page."""
 
     name: str
-    panels: Callable[[int], Sequence[Panel]]
-    """By how many points a line may have."""
+    make: Callable[[int], Sequence[Panel]]
+    """Its panels, by how many points a line may have."""
     title: str = ""
     """Of several."""
     note: str = ""
     """What its lines, bands and axes mean."""
+    _made: dict[int, Sequence[Panel]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def panels(self, points: int) -> Sequence[Panel]:
+        """Its panels; made once, whoever draws them."""
+        if points not in self._made:
+            self._made[points] = self.make(points)
+        return self._made[points]
 
 
 def scaled(panel: Panel) -> Panel:

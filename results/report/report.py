@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from nasbench.results.curves import Curves, load, references, select
 from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
-from nasbench.results.display.panels import Panel
+from nasbench.results.display.panels import POINTS, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import (
@@ -71,7 +71,7 @@ _PARTS: tuple[MakePart, ...] = (
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of a budget in seconds
-_FILE_POINTS = 101  # of a line: more cannot be seen
+_PAPER_POINTS = 101  # of a line in a file that may be printed
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,10 @@ def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[s
     names, own = curves.names, looks(curves.methods)
     for part in parts:
         for chart in part.charts:
-            panels = chart.panels(_FILE_POINTS)
             if form == "svg":
-                yield slug(chart.name), svg.document(panels, names, own, chart.title)
+                yield slug(chart.name), svg.document(chart.panels(POINTS), names, own, chart.title)
             else:
-                yield slug(chart.name), _plotted(panels, names, own, chart.title, form)
+                yield slug(chart.name), _plotted(chart.panels(_PAPER_POINTS), names, own, chart.title, form)
         for words, figure in part.figures():
             if form == "svg" and isinstance(figure, Scene):
                 yield slug(".".join(words)), figure.file()

@@ -21,7 +21,7 @@ from nasbench.results.curves import Curves
 from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
 from nasbench.results.display.numbers import listed
-from nasbench.results.display.panels import Chart, Panel
+from nasbench.results.display.panels import POINTS, Chart, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import questions
@@ -32,7 +32,6 @@ from nasbench.results.report.page.diagram import inline
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_POINTS = 41  # of a line: more cannot be seen
 _MANY = 4  # charts of a section beyond which they are small
 _MOST_FIGURES = 12  # diagrams of a part on the page; the files have them all
 
@@ -132,7 +131,7 @@ def _section(part: Part, curves: Curves) -> Section:
     drawings = [
         _drawing(chart, number, panel, curves)
         for chart in part.charts
-        for number, panel in enumerate(chart.panels(_POINTS))
+        for number, panel in enumerate(chart.panels(POINTS))
     ]
     first = islice(part.figures(), _MOST_FIGURES)
     diagrams = [
