@@ -34,6 +34,8 @@ class Suite:
     """Label of the method that the report compares the others with; None: the report chooses."""
     score: str = "mean"
     """What a report compares on tables: the incumbent's `mean` over repetitions, or its `observed` value."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Short names that the report gives to methods: pairs of a method's label in the store and its short name."""
 
     def without(self, names: Sequence[str]) -> Suite:
         """The suite without some methods, given by name or label. Raises UsageError for one that it does not have."""
@@ -52,12 +54,13 @@ class Suite:
 
     @property
     def wishes(self) -> dict[str, Any]:
-        """What the store keeps for its reports: title, checkpoints, baseline, score; empty for a grid from options."""
+        """What the store keeps for its reports: its title, checkpoints and so on; empty for a grid of options."""
         facts = {
             "title": self.title,
             "checkpoints": list(self.checkpoints),
             "baseline": self.baseline,
             "score": self.score,
+            "labels": dict(self.labels),
         }
         return facts if self.title else {}
 
@@ -196,7 +199,7 @@ class _Reader:
     """Turns the keys of one file into a suite; an error names the line of the wrong key."""
 
     _GRID = ("methods", "benchmarks", "constraints", "seeds", "evals", "budget_seconds", "workers", "charge_thinking")
-    _TOP = ("title", "checkpoints", "baseline", "score", "grid")
+    _TOP = ("title", "checkpoints", "baseline", "score", "labels", "grid")
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines = path, text.splitlines()
@@ -222,13 +225,20 @@ class _Reader:
         longest = [grid.protocol.evals for grid in suite.grids]
         if all(evals is not None and evals < suite.checkpoints[0] for evals in longest) and "checkpoints" in facts:
             self._fail("checkpoints", f"must lie within the evals, not {list(suite.checkpoints)}")
-        if baseline is None:
-            return suite
-        label = self._parse("baseline", MethodSpec.parse, self._typed("baseline", baseline, str)).label
+        labels = self._typed("labels", facts.get("labels", {}), dict)
+        known = [
+            (self._method("labels", spec, suite), self._typed("labels", short, str)) for spec, short in labels.items()
+        ]
+        suite = replace(suite, labels=tuple(known))
+        return suite if baseline is None else replace(suite, baseline=self._method("baseline", baseline, suite))
+
+    def _method(self, key: str, value: object, suite: Suite) -> str:
+        """The label of a method that the suite has."""
+        label: str = self._parse(key, MethodSpec.parse, self._typed(key, value, str)).label
         methods = {spec.label for grid in suite.grids for spec in grid.methods}
         if label not in methods:
-            self._fail("baseline", unknown("method of this suite", label, methods))
-        return replace(suite, baseline=label)
+            self._fail(key, unknown("method of this suite", label, methods))
+        return label
 
     def _grid(self, number: int, shared: dict[str, Any], own: dict[str, Any]) -> Grid:
         starts = [i for i, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*grid\s*\]\]", line)]
