@@ -23,7 +23,7 @@ setup: .venv/core
 test: setup
 	$(BIN)/python -m pytest -n 2
 
-# Faults at every operation, kills, generated input, many processes on one store: half an hour on two cores.
+# Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.
 test-slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow
 

@@ -117,7 +117,7 @@ class Bound:
         slack = self.slack(value)
         if slack >= 0:
             return 0.0
-        return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0) or math.ulp(0.0)
+        return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0)
 
     def __str__(self) -> str:
         return f"{self.metric.name} {self.relation} {self.limit:.7g} {self.metric.unit}".rstrip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,7 +38,7 @@ class BenchmarkSpec:
         path, at, epochs = text.rpartition("@")
         if not at or ":" in epochs or (column and not epochs.isdecimal()):  # the @ belongs to the file's path
             path, at, epochs = text, "", ""
-        if at and not (epochs.isascii() and epochs.isdecimal()):
+        if at and not re.fullmatch("[0-9]{1,9}", epochs):
             raise UsageError(f"{text}: after @ stands a number of epochs, as in {path}@12")
         if at and str(int(epochs)) != epochs:
             raise UsageError(f"{text}: write {path}@{int(epochs)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -13,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
+from nasbench.cli.layout import one_line
 
 # Before numpy is loaded: small matrices gain nothing from threads, runs computed side by side (--jobs) would fight for
 # the cores, and sums in another order would be other bits.
@@ -35,6 +37,8 @@ COMMANDS = {
 }
 """Name of each command → where it is (`module:attribute` in `commands/`), and what it does, in one line."""
 
+_OF_A_PATH = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
+_LONGEST_SENTENCE = 3000  # letters: a name may be longer than any screen
 _ALIASES = {"bench": "speed"}  # an earlier name, which still works
 
 
@@ -110,7 +114,7 @@ def run_command(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
-        click.echo(f"nasbench: {' '.join(sentence.split())}", err=True)
+        click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
 
 
@@ -134,6 +138,10 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return str(error), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
     if isinstance(error, RecursionError):
         return "a file is nested too deeply to be read (--debug shows where)", BAD_USAGE
+    if isinstance(error, UnicodeEncodeError):
+        return f"a name or a path is not UTF-8 text: {error.object}", BAD_USAGE
+    if isinstance(error, OSError) and error.errno in _OF_A_PATH:
+        return f"cannot use {error.filename}: {error.strerror}", BAD_USAGE
     if isinstance(error, OSError):
         return f"the system refused: {error}", SOME_FAILED
     return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", SOME_FAILED

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
+from nasbench.results.selection import EVERYTHING, Selection
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import Cell, Score
@@ -56,11 +57,18 @@ class Curves:
     """Whether each evaluation was feasible, same shape; False past a run's end."""
     finished: Array
     """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite past a run's end."""
+    labels: tuple[str, ...] = ()
+    """What people call the methods, in their order; empty where that is their names."""
 
     @property
     def incumbent(self) -> Array:
         """What the incumbent after each evaluation is worth, shape (runs, evaluations); NaN where there is none."""
         return self.mean if self.score == "mean" else self.observed
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The methods as people read them: their labels, or else their names with options."""
+        return self.labels or self.methods
 
     def scored(self, score: Score) -> Curves:
         """The same runs by another score."""
@@ -190,14 +198,17 @@ class Curves:
         return found
 
 
-def select(stores: Sequence[Store], protocol: str | None = None) -> list[tuple[Store, Fragment]]:
-    """The fragments of some stores whose runs follow one protocol, and the store of each; references are left out.
+def select(
+    stores: Sequence[Store], protocol: str | None = None, selection: Selection = EVERYTHING
+) -> list[tuple[Store, Fragment]]:
+    """The selected fragments of some stores, of one protocol, and the store of each; references are left out.
 
     Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
     """
     names = " and ".join(str(store.folder) for store in stores)
     every = [(store, f) for store in stores for f in store.fragments()]
     found = [(store, f) for store, f in every if not f.cell.setting.reference] or every
+    found = selection.of(found)
     protocols = sorted({f.cell.protocol for _, f in found})
     if not protocols:
         raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing")

@@ -81,7 +81,7 @@ class RegressionBenchmark(Benchmark):
         from torch.nn.functional import mse_loss
 
         from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
-        from nasbench.benchmarks.training import training
+        from nasbench.benchmarks.training import initialisation, training
 
         begin = perf_counter()
         training.use_one_thread()
@@ -89,7 +89,7 @@ class RegressionBenchmark(Benchmark):
         with torch.device("meta"):
             network = GraphNetwork(configuration, self._table.features, 1)
         network = network.to_empty(device="cpu")
-        training.draw_parameters(network, generator)
+        initialisation.draw_parameters(network, generator)
         splits = {
             name: (torch.from_numpy(split.features).float(), torch.from_numpy(split.target).float())
             for name, split in self._table.splits.items()

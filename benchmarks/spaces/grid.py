@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.finite import FiniteSpace
-from nasbench.benchmarks.spaces.hyperparameters import Choice
+from nasbench.benchmarks.spaces.hyperparameters import Choice, draw
 
 Choices: TypeAlias = tuple[int, ...]
 
@@ -39,15 +39,18 @@ class GridSpace(FiniteSpace, blockwise=True):
         self._strides = tuple(math.prod(self.sizes[d + 1 :]) for d in range(len(self.sizes)))
         self._radices = tuple(zip(self._strides, self.sizes, strict=True))
         self._mutable = tuple(d for d, size in enumerate(self.sizes) if size > 1)
+        self._has_prior = any(h.prior for h in hyperparameters)
         self._json = [[f"{json.dumps(h.name)}: {json.dumps(v)}" for v in h.values] for h in hyperparameters]
 
     def sample(self, rng: Generator) -> Choices:
+        if self._has_prior:
+            return tuple([int(draw(h, rng)) for h in self.hyperparameters])
         if self.size > _INT64:  # more rows than an integer of numpy can number
             return tuple([int(rng.integers(size)) for size in self.sizes])
         return self.configuration(int(rng.integers(self.size)))
 
     def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64] | None:
-        if self.size > _INT64:
+        if self.size > _INT64 or self._has_prior:
             return None
         return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
 

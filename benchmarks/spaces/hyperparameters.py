@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeAlias
 
 from numpy.random import Generator
@@ -17,6 +19,8 @@ class Categorical:
 
     name: str
     values: tuple[str | int | float | bool, ...]
+    prior: tuple[float, ...] = ()
+    """How likely each value is before anything is observed, in any unit; empty: all are alike."""
 
     def __post_init__(self) -> None:
         _check_values(self)
@@ -33,6 +37,8 @@ class Ordinal:
     name: str
     values: tuple[int | float, ...]
     log: bool = False
+    prior: tuple[float, ...] = ()
+    """How likely each value is before anything is observed, in any unit; empty: all are alike."""
 
     def __post_init__(self) -> None:
         _check_values(self)
@@ -98,6 +104,15 @@ def _check_values(hyperparameter: Choice) -> None:
     values = hyperparameter.values
     if not values or len(set(values)) != len(values):
         raise UsageError(f"{hyperparameter.name} needs one or more distinct values, not {list(values)}")
+    prior = hyperparameter.prior
+    if prior and (len(prior) != len(values) or not all(0 < share < math.inf for share in prior)):
+        raise UsageError(f"the prior of {hyperparameter.name} needs a positive number per value, not {list(prior)}")
+
+
+def shares(h: Choice) -> tuple[float, ...]:
+    """The probability of each value before anything is observed; they add up to 1."""
+    total = math.fsum(h.prior)
+    return tuple([share / total for share in h.prior]) if h.prior else (1 / len(h.values),) * len(h.values)
 
 
 def has_many(h: Hyperparameter) -> bool:
@@ -105,10 +120,16 @@ def has_many(h: Hyperparameter) -> bool:
     return isinstance(h, Float | Integer) or len(h.values) > 1
 
 
-def draw(h: Hyperparameter, rng: Generator) -> float | int:
-    """A coordinate drawn uniformly, on the hyper-parameter's own scale."""
+def drawn_before(h: Choice, u: float) -> int:
+    """The index of the value that a number drawn uniformly from [0, 1) stands for under the prior."""
+    reached = list(accumulate(shares(h)))
+    return min(bisect_right(reached, u), len(reached) - 1)
+
+
+def draw(h: Hyperparameter, rng: Generator, prior: bool = True) -> float | int:
+    """A coordinate drawn by the prior, if there is one; else uniformly, on the hyper-parameter's own scale."""
     if not isinstance(h, Float | Integer):
-        return int(rng.integers(len(h.values)))
+        return drawn_before(h, rng.random()) if prior and h.prior else int(rng.integers(len(h.values)))
     if isinstance(h, Integer) and not h.log:
         return int(rng.integers(h.low, h.high + 1))
     # Half a unit beyond either end of an integer's range, so that the end values are no rarer than their neighbours.
@@ -134,3 +155,11 @@ def binned(h: object, value: object, bins: int = 8) -> object:
         return value
     low, high, x = (math.log(v) if h.log else float(v) for v in (h.low, h.high, value))
     return min(bins - 1, int(bins * (x - low) / (high - low)))
+
+
+def brief(h: Hyperparameter) -> str:
+    """The values of a hyper-parameter as part of a name."""
+    if isinstance(h, Float | Integer):
+        return f"{h.low}-to-{h.high}"
+    texts = [str(value) for value in h.values]
+    return "-".join(texts if len(texts) <= 4 else [*texts[:2], "to", texts[-1]])

@@ -57,7 +57,7 @@ class ParameterSpace(Space):
         d = present[int(rng.integers(len(present)))]
         coordinates = list(configuration)
         while coordinates[d] == configuration[d]:
-            coordinates[d] = draw(self.hyperparameters[d], rng)
+            coordinates[d] = draw(self.hyperparameters[d], rng, prior=False)
         return self._completed(coordinates, rng)
 
     def check(self, configuration: Configuration) -> None:

@@ -2,7 +2,8 @@
 
 table.json      what the table is: space, metrics, source, and the SHA-256 of its arrays
 <sha256>.npy    values, shape (configurations, repetitions, metrics)
-<sha256>.npy    where recorded, the values after each epoch, shape (configurations, repetitions, epochs, metrics)
+<sha256>.npy    where recorded, the curves: values at each level, shape (configurations, repetitions, levels, metrics)
+<sha256>.npy    of a listed space, the coordinates of its rows, shape (configurations, hyper-parameters)
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.base import Benchmark, Status
+from nasbench.benchmarks.base import Benchmark, Fidelity, Status
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.listed import ListedSpace, listed
+from nasbench.benchmarks.spaces.nasbench101 import ListedCells
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
@@ -37,22 +40,30 @@ class Table:
 
     name: str
     family: str
-    space: GridSpace
+    space: FiniteSpace
     metrics: tuple[Metric, ...]
     """The objective first. It is minimised, and not measured on a test split."""
     cost: str
     source: str
     licence: str
     values: Array
-    epochs: NDArray[np.float32] | None = None
-    """After epochs 1, 2, … of the metrics in `recorded`, shape (configurations, repetitions, epochs, metrics)."""
+    curves: NDArray[np.floating[Any]] | None = None
+    """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
     recorded: tuple[str, ...] = ()
+    levels: tuple[int, ...] = ()
+    """The levels of the curves, ascending: numbers of epochs, unless `counted` says otherwise."""
+    counted: tuple[str, str] = ("epochs", "1 epoch")
+    """Name and unit of the fidelity."""
+    continuable: bool = True
+    """Whether the levels are of one training; else each is of a training of its own."""
     absent: Status = "failed"
-    """How an evaluation of a configuration without a row ends."""
+    """How an evaluation of a configuration without a value of the objective ends."""
+    absence: str = "the table has no such configuration"
+    """Why it ends so."""
 
 
 class ImportedTable(TabularBenchmark, blockwise=True):
-    """A table of the user's; where it has the objective after every epoch, `at` gives it at fewer epochs."""
+    """A table of the user's; where it has the curve of the objective, `at` gives it at lower levels."""
 
     def __init__(self, folder: Path) -> None:
         text = (folder / "table.json").read_bytes()
@@ -62,7 +73,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         super().__init__(
             facts["name"],
             facts["family"],
-            grid(facts.get("kind", ""), [_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]),
+            _space(facts, folder),
             metrics,
             partial(_load, folder, facts["values"]),
             cost=facts["cost"],
@@ -70,34 +81,48 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             licence=facts["licence"],
             checksum=f"sha256:{hashlib.sha256(text).hexdigest()}",
             absent=facts.get("absent", "failed"),
+            absence=facts.get("absence", Table.absence),
         )
-        if metrics[0].name in facts["recorded"]:
-            self.fidelities = tuple(range(1, facts["epoch_count"] + 1))
+        self.recorded: tuple[str, ...] = tuple(facts["recorded"])
+        """The metrics whose curves are known."""
+        if metrics[0].name in self.recorded:
+            name, unit = facts.get("counted", Table.counted)
+            levels = tuple(facts.get("levels") or range(1, facts["epoch_count"] + 1))
+            self.fidelity = Fidelity(name, unit, levels, facts.get("continuable", True))
+            self.fidelities = levels
+
+    @cached_property
+    def curves(self) -> Array:
+        """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
+        return _load(self._folder, self._facts["epochs"])
 
     def at(self, epochs: int) -> Benchmark:
-        """The table after `epochs` epochs, at the share of the cost that they take; raises UsageError for others.
+        """The table at a lower level of its fidelity; raises UsageError for a level that is not recorded.
 
-        A metric that is recorded after every epoch is renamed; one that is measured on data, but known after the last
-        epoch only, is left out.
+        A metric whose curve is known is renamed; one that is measured on data, but known at the end only, is left out.
+        The cost is the recorded one, or, where it has no curve, its share of the cost of the whole.
         """
         if epochs not in self.fidelities:
             return super().at(epochs)
-        recorded, cost = self._facts["recorded"], self.column(self._facts["cost"])
+        recorded, cost = self.recorded, self.column(self._facts["cost"])
+        place, last = self.fidelities.index(epochs), self.fidelities[-1]
         kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.epoch is None]
 
         def metric_at(metric: Metric) -> Metric:
             if metric is self.metrics[cost]:
-                return replace(metric, description=f"{epochs}/{self.fidelities[-1]} of the cost of all epochs")
-            if metric.name not in recorded:
+                share = "cost" if metric.name in recorded else f"{epochs}/{last} of the cost"
+                return replace(metric, description=f"{share} of {epochs if metric.name in recorded else 'all'} epochs")
+            if metric.name not in recorded or metric.epoch is None:
                 return metric
             return replace(metric, name=f"{metric.name.rpartition('@')[0]}@{epochs}", epoch=epochs)
 
         def load() -> Array:
             values = np.array(self.values)
-            curves = _load(self._folder, self._facts["epochs"])
-            for source, name in enumerate(recorded):
-                values[:, :, self.column(name)] = curves[:, :, epochs - 1, source]
-            values[:, :, cost] *= epochs / self.fidelities[-1]
+            if epochs < last:
+                if self.metrics[cost].name not in recorded:
+                    values[:, :, cost] *= epochs / last
+                for source, name in enumerate(recorded):
+                    values[:, :, self.column(name)] = self.curves[:, :, place, source]
             return values[:, :, kept]
 
         return TabularBenchmark(
@@ -111,7 +136,17 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             licence=self.licence,
             checksum=self.checksum,
             absent=self._absent,
+            absence=self._absence,
         )
+
+
+def _space(facts: dict[str, Any], folder: Path) -> FiniteSpace:
+    hyperparameters = [_HYPERPARAMETERS[h.pop("kind")](h) for h in map(dict, facts["space"])]
+    kind = facts.get("kind", "")
+    if "rows" not in facts:
+        return grid(kind, [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)])
+    points = _load(folder, facts["rows"])
+    return ListedCells(points) if kind == ListedCells.table_kind else listed(hyperparameters, points)
 
 
 def save(table: Table) -> Path:
@@ -131,26 +166,31 @@ def save(table: Table) -> Path:
     facts: dict[str, Any] = {
         "name": table.name,
         "family": table.family,
-        "space": [{"kind": type(h).__name__, **asdict(h)} for h in table.space.hyperparameters],
+        "space": [{"kind": type(h).__name__, **_fields(h)} for h in table.space.hyperparameters],
         "metrics": [asdict(metric) for metric in table.metrics],
         "cost": table.cost,
         "source": table.source,
         "licence": table.licence,
         "recorded": table.recorded,
+        "levels": table.levels,
+        "counted": table.counted,
+        "continuable": table.continuable,
         "absent": table.absent,
-        "epoch_count": 0 if table.epochs is None else table.epochs.shape[2],
+        "absence": table.absence,
     }
     if table.space.table_kind:
         facts["kind"] = table.space.table_kind
     json.dumps(facts)  # what is no plain data fails here, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     facts["values"] = _write(folder, table.values)
-    facts["epochs"] = "" if table.epochs is None else _write(folder, table.epochs)
+    facts["epochs"] = "" if table.curves is None else _write(folder, table.curves)
+    if isinstance(table.space, ListedSpace):
+        facts["rows"] = _write(folder, table.space.points)
     aside = folder / ".table.json.tmp"
     aside.write_text(json.dumps(facts, indent=1))
     aside.replace(folder / "table.json")
     for path in folder.glob("*.npy"):
-        if path.stem not in (facts["values"], facts["epochs"]):
+        if path.stem not in (facts["values"], facts["epochs"], facts.get("rows")):
             path.unlink()  # of the table that stood here before
     return folder
 
@@ -187,6 +227,11 @@ def _write(folder: Path, array: NDArray[Any]) -> str:
     return digest
 
 
+def _fields(h: Hyperparameter) -> dict[str, Any]:
+    """What a table's description says of a hyper-parameter; of a prior nothing where there is none."""
+    return {name: value for name, value in asdict(h).items() if name != "prior" or value}
+
+
 def _load(folder: Path, digest: str) -> Array:
     path = folder / f"{digest}.npy"
     if not path.is_file() or _digest(path) != digest:
@@ -199,7 +244,9 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-_HYPERPARAMETERS: dict[str, Callable[[dict[str, Any]], Categorical | Ordinal]] = {
+_HYPERPARAMETERS: dict[str, Callable[[dict[str, Any]], Hyperparameter]] = {
     "Categorical": lambda facts: Categorical(facts["name"], tuple(facts["values"])),
     "Ordinal": lambda facts: Ordinal(facts["name"], tuple(facts["values"]), facts["log"]),
+    "Float": lambda facts: Float(**facts),
+    "Integer": lambda facts: Integer(**facts),
 }

@@ -209,6 +209,7 @@ class _Collector:
             self._values,
             self._epochs,
             tuple(f"{split}-error@{epoch}" for split in self._recorded),
+            tuple(range(1, epoch + 1)),
         )
 
     def _begin(self, trial: Any) -> None:

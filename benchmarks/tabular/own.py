@@ -5,56 +5,34 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tomllib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.csv as pc
-import pyarrow.parquet as pq
 
-from nasbench.benchmarks.base import Status
-from nasbench.benchmarks.metrics import Metric, sounds_held_out
-from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.network_grids import grid
-from nasbench.benchmarks.tabular import embedded, nasbench_graph
-from nasbench.benchmarks.tabular.imported import NAME, Table
+from nasbench.benchmarks.tabular.frames import column_names, extracted, numbers_of, read_columns, row_of
+from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.specification import (
+    MISSING,
+    PLACE,
+    columns_of,
+    metric_of,
+    read_specification,
+    texts_of,
+)
 from nasbench.benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
 """Most configurations of a grid per row of the file: in a larger grid some column is no hyper-parameter."""
-_MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
 _MOST_REPETITIONS = 255
-_TOP = {
-    "name": str,
-    "family": str,
-    "source": str,
-    "licence": str,
-    "cost": (str, int, float),
-    "repetition": str,
-    "missing": str,
-    "space": str,
-    "extract": dict,
-    "hyperparameter": list,
-    "metric": list,
-}
-_HYPERPARAMETER = {"name": str, "column": str, "kind": str, "values": list, "log": bool}
-_METRIC = {
-    "name": str,
-    "column": str,
-    "unit": str,
-    "direction": str,
-    "description": str,
-    "split": str,
-    "epoch": int,
-    "cheap": bool,
-    "complement_of": (int, float),
-    "missing_value": (int, float),
-}
+_ALONG = ["row", "repetition"]
 
 
 def read_table(data: Path, spec: Path) -> Table:
@@ -62,184 +40,137 @@ def read_table(data: Path, spec: Path) -> Table:
 
     Raises UsageError, naming file and column, if either cannot be read, or they do not fit.
     """
-    facts = _read_spec(spec)
-    texts = {
-        h.get("column", h["name"])
-        for h in facts["hyperparameter"]
-        if h.get("values") and all(isinstance(value, str) for value in h["values"])
-    }
-    wanted = _columns(facts)
-    frame = _read_frame(data, wanted, facts.get("extract", {}), texts & wanted.keys(), spec)
-    hyperparameters = [_hyperparameter(h, frame, spec) for h in facts["hyperparameter"]]
-    try:
-        space = grid(facts.get("space", ""), hyperparameters)
-    except UsageError as error:
-        raise UsageError(f"{spec}: {error}") from None
-    if space.size > MOST_ABSENT * len(frame):
-        raise UsageError(
-            f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {len(frame):,} rows: "
-            "a table has most of its grid"
-        )
-    names = [h.get("column", h["name"]) for h in facts["hyperparameter"]]
-    rows = _rows(frame, space, names, data)
-    metrics = [_metric(m, spec) for m in facts["metric"]]
-    columns = [_numbers(frame, m, data) for m in facts["metric"]]
+    facts = read_specification(spec)
+    found = column_names(data)
+    entries, levels = _columns_along(facts, found, spec)
+    wanted = columns_of(facts) | {name: f"metric {m['name']}" for m in entries for name in m.get("columns", ())}
+    frame = read_columns(data, wanted, texts_of(facts) & wanted.keys(), found, f", says {spec}")
+    frame = extracted(frame, facts.get("extract", {}), data)
+    space, rows = _space(facts, frame, data, spec)
+    metrics = [metric_of(m, spec) for m in entries]
+    columns = [numbers_of(frame, m, data) for m in entries]
     cost = facts["cost"]
     if not isinstance(cost, str):
         metrics.append(Metric("cost", "s", description="of an evaluation, as the specification says"))
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
-    if metrics[0].split is None:
-        raise UsageError(f"the objective {metrics[0].name} of {spec} needs a split: on which data is it measured?")
-    by_name = {m.name: column for m, column in zip(metrics, columns, strict=True)}
-    if len(by_name) < len(metrics):
-        raise UsageError(f"{spec} gives two metrics the same name: {', '.join(m.name for m in metrics)}")
-    if cost not in by_name:
-        raise unknown(f"metric as the cost in {spec}", cost, by_name)
-    known = np.isfinite(columns[0])
-    if not (np.isfinite(by_name[cost][known]) & (by_name[cost][known] >= 0)).all():
-        raise UsageError(f"the cost {cost} of {data} must be a finite number of seconds, 0 or more, in every row")
-    values = _values(frame, facts.get("repetition"), rows, columns, space.size, data)
-    absent = int((~np.isfinite(values[:, :, 0]).any(axis=1)).sum())
-    if absent and "missing" not in facts:
-        raise UsageError(
-            f"{absent} of the {space.size} configurations of the grid have no value of {metrics[0].name} in {data}: "
-            f'put missing = "invalid" into {spec} if asking for them is to be a failed evaluation, missing = '
-            '"infeasible" if they cannot be evaluated at all'
-        )
-    if absent == space.size:
-        raise UsageError(f"{data} has no value of {metrics[0].name} at all")
+    levels, at = (levels, None) if levels else _levels_in(facts, frame, entries, data, spec)
+    last = np.full(len(frame), True) if at is None else at == len(levels) - 1
+    _check_metrics(metrics, columns, cost, last, data, spec)
+    along = [i for i, m in enumerate(entries) if "columns" in m or (at is not None and m.get("curve"))]
+    if levels:
+        _check_curves([metrics[i] for i in along], levels, spec)
+    slots = _slots(frame, facts, rows, at, last & np.isfinite(columns[0]), data)
+    own = slots[slots["last"]]
+    shape = (space.size, int(slots["number"].max()) + 1)
+    values = np.full((*shape, len(columns)), np.nan)
+    for i, column in enumerate(columns):
+        values[own["row"], own["number"], i] = column[own["place"]]
+    curves = np.full((*shape, len(levels), len(along)), np.nan) if along else None
+    for i, m in enumerate(along):
+        assert curves is not None
+        if at is not None:
+            curves[slots["row"], slots["number"], at[slots["place"]], i] = columns[m][slots["place"]]
+            continue
+        for level, name in enumerate(entries[m]["columns"]):
+            curves[own["row"], own["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
+                own["place"]
+            ]
+    _check_absent(values, metrics[0], space, facts, data, spec)
     with data.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    source = f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{digest}"
-    licence = facts.get("licence", "as its owner says")
     return Table(
         facts["name"],
         facts.get("family", facts["name"]),
         space,
         tuple(metrics),
         cost,
-        source,
-        licence,
+        f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{digest}",
+        facts.get("licence", "as its owner says"),
         values,
-        absent=_MISSING[facts.get("missing", "invalid")],
+        curves,
+        tuple(metrics[i].name for i in along),
+        levels if along else (),
+        absent=MISSING[facts.get("missing", "invalid")],
     )
 
 
-def _read_spec(spec: Path) -> dict[str, Any]:
+def _columns_along(facts: dict[str, Any], found: list[str], spec: Path) -> tuple[list[dict[str, Any]], tuple[int, ...]]:
+    """The metrics with their columns, `columns` of those that have one per epoch; and these epochs, ascending."""
+    levels: set[tuple[int, ...]] = set()
+    for entry in facts["metric"]:
+        column = entry.setdefault("column", entry["name"])
+        if PLACE not in column:
+            continue
+        pattern = re.escape(column).replace(re.escape(PLACE), "([1-9][0-9]*)")
+        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in found) if match}))
+        if not epochs:
+            raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
+        levels.add(epochs)
+        entry["columns"] = [column.replace(PLACE, str(epoch)) for epoch in epochs]
+        entry["column"] = entry["columns"][-1]
+    if len(levels) > 1:
+        raise UsageError(f"the metrics of {spec} with a column per epoch have them for different epochs")
+    if levels and "epoch" in facts:
+        raise UsageError(f"{spec} has a column of epochs and a column per epoch: it is one or the other")
+    if "epoch" not in facts and any(entry.get("curve") for entry in facts["metric"]):
+        raise UsageError(f'{spec} has curve = true: epoch = "COLUMN" names the column that counts epochs')
+    return facts["metric"], levels.pop() if levels else ()
+
+
+def _levels_in(
+    facts: dict[str, Any], frame: pd.DataFrame, entries: list[dict[str, Any]], data: Path, spec: Path
+) -> tuple[tuple[int, ...], np.ndarray | None]:
+    """The epochs in the column that counts them, ascending, and the number of each row's epoch among them."""
+    if "epoch" not in facts:
+        return (), None
+    if not any(entry.get("curve") for entry in entries):
+        raise UsageError(f"{spec} has a column of epochs, and no metric with curve = true")
+    epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
+    bad = pd.Series(~(np.isfinite(epochs) & (epochs > 0) & (epochs == np.floor(epochs))))
+    if bad.any():
+        raise UsageError(f"{facts['epoch']} of {data} is no epoch (1, 2, …) in row {row_of(bad)}")
+    levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)
+    return tuple(levels.tolist()), at
+
+
+def _space(facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path) -> tuple[FiniteSpace, np.ndarray]:
+    """The space of a table, and the configuration that each row of the file is about."""
+    kind = facts.get("space", "")
+    hyperparameters = [_hyperparameter(h, frame, kind, spec) for h in facts["hyperparameter"]]
+    names = [h.get("column", h["name"]) for h in facts["hyperparameter"]]
+    coordinates = [_coordinates(h, frame[name], data) for h, name in zip(hyperparameters, names, strict=True)]
+    if kind == ListedSpace.table_kind:
+        points, rows = np.unique(np.stack(coordinates, axis=1), axis=0, return_inverse=True)
+        if points.dtype.kind == "i":
+            points = points.astype(np.int16 if points.max() < 2**15 else np.int32)
+        return listed(hyperparameters, points), rows.ravel()
+    choices = [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)]
     try:
-        facts = tomllib.loads(spec.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the specification {spec}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{spec} is not TOML: {error}") from None
-    _check(facts, _TOP, ("name", "cost", "hyperparameter", "metric"), str(spec))
-    for section, keys, needed in (
-        ("hyperparameter", _HYPERPARAMETER, ("name", "kind")),
-        ("metric", _METRIC, ("name",)),
-    ):
-        if not facts[section] or not all(isinstance(entry, dict) for entry in facts[section]):
-            raise UsageError(f"{spec} needs one or more [[{section}]] sections")
-        for number, entry in enumerate(facts[section], 1):
-            _check(entry, keys, needed, f"{spec}, [[{section}]] number {number}")
-    name = facts["name"]
-    if name in (*embedded.NAMES, *nasbench_graph.NAMES):
-        raise UsageError(f"name = {name!r} in {spec} is that of an embedded table: give yours another")
-    if not re.fullmatch(NAME, name):
+        space = grid(kind, choices)
+    except UsageError as error:
+        raise UsageError(f"{spec}: {error}") from None
+    if space.size > MOST_ABSENT * len(frame):
         raise UsageError(
-            f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
+            f"the hyper-parameters of {spec} span {space.size:,} configurations, but {data} has {len(frame):,} rows: "
+            'a grid has most of its rows; with space = "listed" the rows are the space'
         )
-    if facts.get("missing", "invalid") not in _MISSING:
-        raise UsageError(f"missing = {facts['missing']!r} in {spec} is not understood; allowed: {', '.join(_MISSING)}")
-    return facts
+    return space, _grid_rows(space, coordinates)
 
 
-def _check(facts: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], where: str) -> None:
-    for key, value in facts.items():
-        if key not in keys:
-            raise unknown(f"key in {where}:", key, keys)
-        if not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
-            raise UsageError(f"{key} in {where} has the wrong type: {value!r}")
-    for key in needed:
-        if key not in facts:
-            raise UsageError(f"{where} lacks the key {key!r}; allowed: {', '.join(keys)}")
+def _grid_rows(space: GridSpace, coordinates: Sequence[np.ndarray]) -> np.ndarray:
+    rows = np.zeros(len(coordinates[0]), np.int64)
+    for choices, size in zip(coordinates, space.sizes, strict=True):
+        rows = rows * size + choices
+    return rows
 
 
-def _columns(facts: dict[str, Any]) -> dict[str, str]:
-    """The file's columns that are needed, and what for; those an `extract` pattern makes are not the file's."""
-    wanted = {}
-    made: set[str] = set()
-    for column, pattern in facts.get("extract", {}).items():
-        try:
-            made |= set(re.compile(pattern).groupindex)
-        except (re.error, TypeError) as error:
-            raise UsageError(f"the pattern that extracts from {column} is not a regular expression: {error}") from None
-        wanted[column] = "extract"
-    for section in ("hyperparameter", "metric"):
-        for entry in facts[section]:
-            column = entry.get("column", entry["name"])
-            if column not in made:
-                wanted[column] = f"{section} {entry['name']}"
-    if "repetition" in facts:
-        wanted[facts["repetition"]] = "repetition"
-    return wanted
-
-
-def _conversions(wanted: dict[str, str], texts: set[str]) -> pc.ConvertOptions:
-    """How CSV columns are read: those in `texts` stay text ("01" is not 1), and an empty cell has no value."""
-    types = dict.fromkeys(texts, pa.string())
-    return pc.ConvertOptions(include_columns=list(wanted), column_types=types, strings_can_be_null=True)
-
-
-def _read_frame(
-    data: Path, wanted: dict[str, str], extract: dict[str, str], texts: set[str], spec: Path
-) -> pd.DataFrame:
-    try:
-        if data.suffix == ".parquet":
-            found = pq.read_schema(data).names
-        else:
-            with pc.open_csv(data) as reader:
-                found = reader.schema.names
-        for column, purpose in wanted.items():
-            if column not in found and len(found) == 1:
-                raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
-            if column not in found:
-                raise unknown(f"column ({purpose}, says {spec}) of {data}", column, found)
-        table = (
-            pq.read_table(data, columns=list(wanted))
-            if data.suffix == ".parquet"
-            else pc.read_csv(data, convert_options=_conversions(wanted, texts))
-        )
-    except UnicodeDecodeError:
-        raise UsageError(f"{data} is not UTF-8 text: convert it (iconv -t utf-8)") from None
-    except (pa.ArrowException, OSError, EOFError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise UsageError(f"cannot read {data}: there is no such file") from None
-        text = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}") from None
-    if not table.num_rows:
-        raise UsageError(f"{data} has no rows")
-    twice = [name for name in wanted if found.count(name) > 1]
-    if twice:
-        raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-    for column, pattern in extract.items():
-        parts = frame[column].astype(str).str.extract(pattern)
-        bad = parts.isna().any(axis=1)
-        if bad.any():
-            raise UsageError(
-                f"{column} of {data} does not match its pattern in row {_row(bad)}: {frame[column][bad].iloc[0]!r}"
-            )
-        frame[parts.columns] = parts
-    return frame
-
-
-def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, spec: Path) -> Categorical | Ordinal:
+def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec: Path) -> Hyperparameter:
     column = frame[facts.get("column", facts["name"])]
     if column.isna().any():
-        raise UsageError(f"{column.name} has no value in row {_row(column.isna())}: a hyper-parameter always has one")
-    kind = facts["kind"]
-    if kind == "ordinal" and not pd.api.types.is_numeric_dtype(column):
+        raise UsageError(f"{column.name} has no value in row {row_of(column.isna())}: a hyper-parameter always has one")
+    kind, name, log = facts["kind"], facts["name"], facts.get("log", False)
+    if kind != "categorical" and not pd.api.types.is_numeric_dtype(column):
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers.notna().all():
             frame[column.name] = column = numbers  # extracted from text
@@ -248,105 +179,100 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, spec: Path) -> C
     except TypeError:
         values = (None,)
     if not all(isinstance(value, str | int | float | bool) for value in values):
-        raise UsageError(f"the values of {facts['name']} ({column.name} of {spec}) must be text, numbers or booleans")
+        raise UsageError(f"the values of {name} ({column.name} of {spec}) must be text, numbers or booleans")
     if kind == "categorical":
-        return Categorical(facts["name"], values)
-    if kind != "ordinal":
-        raise UsageError(f"kind = {kind!r} of {facts['name']} in {spec} is unknown; allowed: categorical, ordinal")
+        return Categorical(name, values)
+    kinds = ["categorical", "ordinal", *(["float", "integer"] if space == ListedSpace.table_kind else [])]
+    if kind not in kinds:
+        raise UsageError(f"kind = {kind!r} of {name} in {spec} is unknown; allowed: {', '.join(kinds)}")
     if not all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values):
-        raise UsageError(f"{facts['name']} is ordinal in {spec}, but not all of its values are numbers: {values[:5]}")
-    return Ordinal(facts["name"], values, facts.get("log", False))
+        raise UsageError(f"{name} is {kind} in {spec}, but not all of its values are numbers: {values[:5]}")
+    if kind == "ordinal":
+        return Ordinal(name, values, log)
+    if kind == "float":
+        return Float(name, float(min(values)), float(max(values)), log)
+    if any(value != int(value) for value in values):
+        raise UsageError(f"{name} is integer in {spec}, but not all of its values are: {values[:5]}")
+    return Integer(name, int(min(values)), int(max(values)), log)
 
 
-def _rows(frame: pd.DataFrame, space: GridSpace, columns: list[str], data: Path) -> np.ndarray:
-    """The row of the grid that each row of the file is about."""
-    rows = np.zeros(len(frame), np.int64)
-    for hyperparameter, name, size in zip(space.hyperparameters, columns, space.sizes, strict=True):
-        levels = {value: i for i, value in enumerate(hyperparameter.values)}
-        choices = frame[name].map(levels)
-        if choices.isna().any():
-            bad = frame[name][choices.isna()].iloc[0]
+def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.ndarray:
+    """The coordinate of each row of the file along one hyper-parameter (see `spaces.flat`)."""
+    if isinstance(h, Float | Integer):
+        return column.to_numpy(np.float64)
+    choices = column.map({value: i for i, value in enumerate(h.values)})
+    if choices.isna().any():
+        bad = column[choices.isna()].iloc[0]
+        raise UsageError(
+            f"{column.name} is {bad!r} in row {row_of(choices.isna())} of {data}, which is not among its values: "
+            f"{', '.join(map(str, h.values))}"
+        )
+    return choices.to_numpy(np.int64)
+
+
+def _check_metrics(
+    metrics: list[Metric], columns: list[Array], cost: str, last: np.ndarray, data: Path, spec: Path
+) -> None:
+    if metrics[0].split is None:
+        raise UsageError(f"the objective {metrics[0].name} of {spec} needs a split: on which data is it measured?")
+    by_name = {m.name: column for m, column in zip(metrics, columns, strict=True)}
+    if len(by_name) < len(metrics):
+        raise UsageError(f"{spec} gives two metrics the same name: {', '.join(m.name for m in metrics)}")
+    if cost not in by_name:
+        raise unknown(f"metric as the cost in {spec}", cost, by_name)
+    costs = by_name[cost][last & np.isfinite(columns[0])]
+    if not (np.isfinite(costs) & (costs >= 0)).all():
+        raise UsageError(f"the cost {cost} of {data} must be a finite number of seconds, 0 or more, in every row")
+
+
+def _check_curves(metrics: list[Metric], levels: tuple[int, ...], spec: Path) -> None:
+    for metric in metrics:
+        if metric.split is not None and metric.epoch != levels[-1]:
             raise UsageError(
-                f"{name} is {bad!r} in row {_row(choices.isna())} of {data}, which is not among its values: "
-                f"{', '.join(map(str, hyperparameter.values))}"
+                f"metric {metric.name} of {spec} is known up to epoch {levels[-1]}: it needs epoch = {levels[-1]}, and "
+                f"its name must end in @{levels[-1]}"
             )
-        rows = rows * size + choices.to_numpy(np.int64)
-    return rows
 
 
-def _metric(facts: dict[str, Any], spec: Path) -> Metric:
-    name, split, epoch = facts["name"], facts.get("split"), facts.get("epoch")
-    if not re.fullmatch(r"[A-Za-z][\w.-]*(@\d+)?", name):
-        raise UsageError(
-            f"metric name {name!r} of {spec} must be a letter, then letters, digits, _, . or -, and may end in @epoch"
-        )
-    if split is None and (epoch is not None or sounds_held_out(name) or sounds_held_out(facts.get("column", ""))):
-        raise UsageError(
-            f'metric {name} of {spec} is measured on data: its split must say on which (split = "valid"); one whose '
-            "name contains test or holdout is reported, and never selected on"
-        )
-    if split is not None and not name.startswith(f"{split}-"):
-        raise UsageError(f"metric {name} of {spec} is measured on {split}: its name must begin with {split}-")
-    if epoch is not None and not name.endswith(f"@{epoch}"):
-        raise UsageError(f"metric {name} of {spec} is measured at epoch {epoch}: its name must end in @{epoch}")
-    direction = facts.get("direction", "minimise")
-    if direction not in ("minimise", "maximise"):
-        raise UsageError(f"direction = {direction!r} of {name} in {spec} is unknown; allowed: minimise, maximise")
-    return Metric(
-        name,
-        facts.get("unit", ""),
-        direction == "minimise",
-        facts.get("description", ""),
-        split,
-        epoch,
-        facts.get("cheap", False),
-    )
+def _slots(
+    frame: pd.DataFrame, facts: dict[str, Any], rows: np.ndarray, at: np.ndarray | None, known: np.ndarray, data: Path
+) -> pd.DataFrame:
+    """Where the rows of the file go: `row` and `number` of the repetition, for the row at `place` of the file.
 
-
-def _numbers(frame: pd.DataFrame, facts: dict[str, Any], data: Path) -> Array:
-    column = frame[facts.get("column", facts["name"])]
-    if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
-        raise UsageError(f"{column.name} of {data} holds {column.dtype}, not numbers")
-    numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    bad = numbers.isna() & column.notna()
-    if bad.any():
-        raise UsageError(f"{column.name} is {column[bad].iloc[0]!r} in row {_row(bad)} of {data}: not a number")
-    if "missing_value" in facts:
-        numbers[numbers == facts["missing_value"]] = np.nan
-    values: Array = numbers.to_numpy()
-    if "complement_of" in facts:
-        values = facts["complement_of"] - values
-        if (values < 0).any():
-            raise UsageError(f"{column.name} of {data} exceeds complement_of = {facts['complement_of']}")
-    return values
-
-
-def _values(
-    frame: pd.DataFrame, repetition: str | None, rows: np.ndarray, columns: list[Array], size: int, data: Path
-) -> Array:
-    """The metrics by (configuration, repetition, metric); a row without the objective is no repetition."""
+    A row whose objective is not known at the last epoch is no repetition, and neither are those of its earlier epochs.
+    `last` says which rows are of the last epoch.
+    """
+    repetition = facts.get("repetition")
     numbers = pd.factorize(frame[repetition].astype(str), sort=True)[0] if repetition else 0
-    keys = pd.DataFrame({"row": rows, "repetition": numbers})
+    keys = pd.DataFrame({"row": rows, "repetition": numbers, "level": 0 if at is None else at})
     twice = keys.duplicated()
     if twice.any():
         advice = (
             f" with the same {repetition}" if repetition else "; if it is a repetition, name the column that numbers it"
         )
+        advice += "" if at is None else f" and {facts['epoch']}"
         raise UsageError(
-            f"row {_row(twice)} of {data} repeats the configuration of an earlier one{advice} (or is another column a "
-            "hyper-parameter, too?)"
+            f"row {row_of(twice)} of {data} repeats the configuration of an earlier one{advice} (or is another column "
+            "a hyper-parameter, too?)"
         )
-    known = np.isfinite(columns[0])
-    kept = keys[known].sort_values(["row", "repetition"])
-    number = kept.groupby("row").cumcount().to_numpy()
-    if number.max(initial=0) > _MOST_REPETITIONS - 1:
+    kept = keys[known].sort_values(_ALONG)
+    kept["number"] = kept.groupby("row").cumcount()
+    if kept["number"].max() > _MOST_REPETITIONS - 1:
         raise UsageError(f"{data} has a configuration with more than {_MOST_REPETITIONS} repetitions")
-    values = np.full((size, int(number.max(initial=0)) + 1, len(columns)), np.nan)
-    for i, column in enumerate(columns):
-        values[kept["row"].to_numpy(), number, i] = column[kept.index.to_numpy()]
-    return values
+    if not len(kept):
+        raise UsageError(f"{data} has no value of {facts['metric'][0]['name']} at all")
+    keys["place"], keys["last"] = np.arange(len(keys)), known
+    return keys.merge(kept[[*_ALONG, "number"]], on=_ALONG)
 
 
-def _row(mask: pd.Series[bool]) -> int:
-    """The first row, from 1, where a mask holds (the header is row 0)."""
-    return int(np.flatnonzero(mask.to_numpy())[0]) + 1
+def _check_absent(
+    values: Array, objective: Metric, space: FiniteSpace, facts: dict[str, Any], data: Path, spec: Path
+) -> None:
+    absent = int((~np.isfinite(values[:, :, 0]).any(axis=1)).sum())
+    kind = "list" if isinstance(space, ListedSpace) else "grid"
+    if absent and "missing" not in facts:
+        raise UsageError(
+            f"{absent} of the {space.size} configurations of the {kind} have no value of {objective.name} in {data}: "
+            f'put missing = "invalid" into {spec} if asking for them is to be a failed evaluation, missing = '
+            '"infeasible" if they cannot be evaluated at all'
+        )

@@ -20,6 +20,7 @@ from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
 from nasbench.benchmarks.training.augmentation import Batch, Resident
+from nasbench.benchmarks.training.initialisation import initialised, own_numbers
 from nasbench.benchmarks.training.recipes import Recipe
 
 _LOG = logging.getLogger("nasbench")
@@ -107,10 +108,7 @@ def train(
     on_gpu = data.device.type == "cuda"
     if not on_gpu:
         use_one_thread()
-    with torch.device("meta"):
-        network = make()
-    network = channels_last(network.to_empty(device=data.device))
-    draw_parameters(network, torch.Generator().manual_seed(seed))
+    network = channels_last(initialised(make, data.device, seed))
     progress = _Progress(network, recipe, state)
     while progress.epoch < epochs and not progress.given_up:
         begin = perf_counter()
@@ -122,18 +120,19 @@ def train(
             if isinstance(module, Dropout):
                 module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
         total = torch.zeros((), device=data.device)
-        for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
-            with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
-                if number == 0 and math.isnan(progress.memory):
-                    loss, progress.memory = measured(network, partial(_loss, network, images, recipe))
-                else:
-                    loss = _loss(network, images, recipe)
-            progress.optimizer.zero_grad()
-            torch.autograd.backward(loss)
-            if recipe.clip is not None:
-                nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
-            progress.optimizer.step()
-            total += loss.detach()
+        with own_numbers(network, data.device, [seed, progress.epoch]):
+            for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
+                with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
+                    if number == 0 and math.isnan(progress.memory):
+                        loss, progress.memory = measured(network, partial(_loss, network, images, recipe))
+                    else:
+                        loss = _loss(network, images, recipe)
+                progress.optimizer.zero_grad()
+                torch.autograd.backward(loss)
+                if recipe.clip is not None:
+                    nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
+                progress.optimizer.step()
+                total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += perf_counter() - begin
@@ -248,24 +247,6 @@ def channels_last(network: nn.Module) -> nn.Module:
         if isinstance(module, nn.Conv2d):
             module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
     return network
-
-
-def draw_parameters(network: nn.Module, generator: torch.Generator) -> None:
-    """Draws all parameters as PyTorch's layers do on their own, but from a generator: nothing global is touched.
-
-    Drawn on the CPU, so that a GPU begins with the same ones. Raises TypeError for a layer whose way is not known.
-    """
-    for module in network.modules():
-        own = dict(module.named_parameters(recurse=False))
-        if isinstance(module, nn.Conv2d | nn.Linear):
-            fan_in = module.weight[0].numel()
-            for parameter in own.values():  # kaiming_uniform_(a = sqrt 5) of a weight has the bound of its bias
-                drawn = torch.empty(parameter.shape).uniform_(-1, 1, generator=generator) / math.sqrt(fan_in)
-                parameter.data.copy_(drawn)
-        elif isinstance(module, nn.BatchNorm2d):
-            module.reset_parameters()
-        elif own:
-            raise TypeError(f"no way to draw the parameters of {type(module).__name__} is known")
 
 
 def outputs_of(network: nn.Module, images: Iterable[Tensor]) -> Tensor:

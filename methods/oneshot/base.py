@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -281,4 +281,25 @@ def _check_images(space: Searchable, settings: Settings) -> None:
         raise UsageError(
             f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} batches of "
             f"{space.batch}: choose T of at most {steps}"
+        )
+    if settings.rule == "zeroth-order":
+        _warn_of_unused(space.name, settings.window, steps)
+
+
+@cache
+def _warn_of_unused(name: str, window: int, steps: int) -> None:
+    """Says, once per process, that a window leaves batches out of every estimate that a shorter one would use."""
+    unused, better = min((steps % shorter, -shorter) for shorter in range((window + 1) // 2, window + 1))
+    if unused < steps % window:
+        _LOG.warning(
+            "a window of T=%d leaves %d of the %d batches of an epoch of %s unused, and makes %s of the architecture "
+            "per epoch; T=%d leaves %d and makes %d",
+            window,
+            steps % window,
+            steps,
+            name,
+            "one update" if steps // window == 1 else f"{steps // window} updates",
+            -better,
+            unused,
+            steps // -better,
         )

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
-from nasbench.benchmarks.training import training
+from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
@@ -113,7 +113,7 @@ class Search:
             )
         network = network.to_empty(device=self.data.device)
         self._generator = torch.Generator().manual_seed(self.seed)
-        training.draw_parameters(network, self._generator)
+        initialisation.draw_parameters(network, self._generator)
         training.channels_last(network)
         self.network = network
         self.weights = Weights(self.network, _RECIPE)

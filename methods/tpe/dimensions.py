@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import shares
 from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]
@@ -71,6 +72,10 @@ class Dimensions:
                 gaussian_masses(0.5 * (lower[d] + upper[d]), upper[d] - lower[d], edges, masses)
                 prior[offsets[d] : offsets[d] + k] = masses
                 tables[own].reshape(k, k + 1)[:, k] = masses
+            h = hyperparameters[d]
+            if k and isinstance(h, Categorical | Ordinal) and h.prior:
+                prior[offsets[d] : offsets[d] + k] = shares(h)
+                tables[own].reshape(k, k + 1)[:, k] = shares(h)
         parents, allowed, allowed_at = _pack_conditions(conditions)
         self.packed: tuple[Any, ...] = (
             sizes,

@@ -92,7 +92,7 @@ class Trial:
 def _trial(method: str, bench: str | None) -> Trial:
     spec = MethodSpec.parse(method)
     misfits = []
-    for name in (bench,) if bench else _TRIED:
+    for name in _TRIED if bench is None else (bench,):
         benchmark = open_benchmark(name)
         why = misfit(spec.method, benchmark)
         if not why:

@@ -41,8 +41,8 @@ def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
 
     Raises UsageError if a file is no network, or the two are of different kinds.
     """
-    if not nu > 0:
-        raise UsageError(f"--nu must be positive, not {nu:g}")
+    if not 0 < nu < float("inf"):
+        raise UsageError(f"--nu must be positive and finite, not {nu:g}")
     graphs = [read(path) for path in (one, other)]
     if graphs[0].kind != graphs[1].kind:
         raise UsageError(f"{one} is a {graphs[0].kind} and {other} a {graphs[1].kind}: they cannot be compared")

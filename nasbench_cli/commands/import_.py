@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.tabular import imported, nasbench201, own
+from nasbench.benchmarks.tabular import imported, nasbench101, nasbench201, nats_size, own
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
@@ -39,6 +39,32 @@ def import_nasbench201(file: Path, trust: bool) -> None:
     FILE is NAS-Bench-201-v1_1-096897.pth, or NATS-tss-v1_0-3ffb9.pickle.pbz2.
     """
     convert_nasbench201(file, trust)
+
+
+@import_.command("nas-bench-101", short_help="The official NAS-Bench-101 file, or a CSV of its runs.")
+@click.argument("file", type=click.Path(path_type=Path))
+def import_nasbench101(file: Path) -> None:
+    """Make the benchmark nb101.
+
+    FILE is nasbench_only108.tfrecord, nasbench_full.tfrecord (with trainings of 4, 12 and 36 epochs; TensorFlow is not
+    needed), or a CSV with the columns adjacency, operations, repetition, parameters, valid@108, test@108, time@108.
+    """
+    with Progress(file.stat().st_size if file.is_file() else 0, "bytes") as progress:
+        found = nasbench101.convert(file, progress.advance)
+    _save(found)
+
+
+@import_.command("nats-bench-size", short_help="The official file of NATS-Bench's size space.")
+@click.argument("file", type=click.Path(path_type=Path))
+def import_nats_size(file: Path) -> None:
+    """Make the benchmarks nats-size-cifar10, -cifar100 and -imagenet16, with every epoch.
+
+    FILE is NATS-sss-v1_0-50262.pickle.pbz2; nothing but plain data is read from it.
+    """
+    with Progress(nats_size.SPACE.size, "networks") as progress:
+        found = nats_size.convert(file, progress.advance)
+    for table in found:
+        _save(table)
 
 
 def convert_table(data: Path, spec: Path) -> None:

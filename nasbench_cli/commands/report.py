@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
 from nasbench.results import Store
+from nasbench.results.selection import Selection
 from nasbench.results.store.trajectory import SCORES
 
 
 @click.command()
 @click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
-@click.option("--checkpoints", metavar="N,N,…", help="Evaluations at which to compare.  [default: the suite's]")
+@click.option(
+    "--checkpoints",
+    metavar="N,N,…",
+    help="Evaluations (seconds, where the budget is in seconds) at which to compare; the end of the budget is always "
+    "one.  [default: the suite's]",
+)
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="Compare these methods alone. Repeatable.")
+@click.option("--without", multiple=True, metavar="NAME", help="Leave out a method. Repeatable.")
+@click.option("--bench", "benches", multiple=True, metavar="NAME", help="On these benchmarks alone. Repeatable.")
+@click.option("--family", "families", multiple=True, metavar="NAME", help="On these families alone. Repeatable.")
+@click.option("--constrain", "constraints", multiple=True, metavar="LABEL", help="Under these alone. Repeatable.")
+@click.option("--label", "labels", multiple=True, metavar="METHOD=SHORT", help="A short name. Repeatable.")
 @click.option("--protocol", metavar="TEXT", help="Which runs, where budgets or workers are mixed.")
 @click.option(
     "--score",
@@ -48,37 +60,50 @@ def report(
     stores: tuple[Path, ...],
     baseline: str | None,
     checkpoints: str | None,
+    methods: tuple[str, ...],
+    without: tuple[str, ...],
+    benches: tuple[str, ...],
+    families: tuple[str, ...],
+    constraints: tuple[str, ...],
+    labels: tuple[str, ...],
     protocol: str | None,
     score: str | None,
     out: Path,
     formats: str,
 ) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
-    points = None if checkpoints is None else parse_checkpoints(checkpoints)
-    print_report(stores, out, baseline, points, protocol, score, formats)
-
-
-def print_report(
-    folders: Sequence[Path],
-    out: Path,
-    baseline: str | None,
-    checkpoints: tuple[int, ...] | None,
-    protocol: str | None,
-    score: str | None,
-    formats: str,
-) -> None:
-    """Writes the report of some stores, taken together, and prints its tables."""
     from nasbench.results.report.report import FORMATS, write  # draws plots: heavy
 
     wanted = [f for f in FORMATS if f in formats.split(",")]
     strange = [f for f in formats.split(",") if f not in FORMATS]
     if strange:
         raise unknown("format", strange[0], FORMATS)
-    stores = [Store.open(folder) for folder in folders]
-    held_against = None if baseline is None else method_label(baseline)
-    written = write(stores, out, held_against, checkpoints, protocol, wanted, is_current, score)
+    points = None if checkpoints is None else parse_checkpoints(checkpoints)
+    opened = [Store.open(folder) for folder in stores]
+    written = write(
+        opened,
+        out,
+        baseline=None if baseline is None else method_label(baseline),
+        checkpoints=points,
+        protocol=protocol,
+        formats=wanted,
+        is_current=is_current,
+        score=score,
+        selection=Selection(
+            tuple(map(method_label, methods)), tuple(map(method_label, without)), benches, families, constraints
+        ),
+        labels=dict(map(_label, labels)),
+    )
     click.echo(written.text)
-    for store in stores:
+    for store in opened:
         say_notices(store)
     page = f"; open {out / 'index.html'}" if "html" in wanted else ""
     click.echo(f"{len(written.files)} files in {out}{page}")
+
+
+def _label(text: str) -> tuple[str, str]:
+    """A method as the store names it, and its short name. Raises UsageError without either."""
+    method, _, short = (part.strip() for part in text.rpartition("="))
+    if not method or not short:
+        raise UsageError(f"label {text!r} must be METHOD=SHORT, for example 'evolution:population=20=evo'")
+    return method_label(method), short

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -40,8 +41,8 @@ def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | 
     """
     from nasbench.results.report.single_run import describe, incumbent
 
-    if not seed.isdecimal():
-        raise UsageError(f"a seed is an integer, 0 or more, not {seed!r}")
+    if not re.fullmatch("[0-9]{1,18}", seed):
+        raise UsageError(f"a seed is an integer, 0 or more, not {seed[:30]!r}")
     wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
     run = Store.open(Path(folder)), method_label(method), bench, wanted, int(seed)
     if svg is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -39,7 +40,7 @@ def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out:
 
     What is evaluated is kept in TABLE.jsonl: the same command continues, and so does one for a larger sample.
     """
-    if sample != "all" and not sample.isdecimal():
-        raise UsageError(f"sample must be a number of configurations, or all, not {sample!r}")
+    if sample != "all" and not re.fullmatch("[0-9]{1,12}", sample):
+        raise UsageError(f"sample must be a number of configurations, or all, not {sample[:30]!r}")
     count = None if sample == "all" else int(sample)
     return SOME_FAILED if tables.tabulate(bench, epochs, count, repetitions, out, jobs) else DONE

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from nasbench.benchmarks import BenchmarkSpec, UsageError, parse_constraints
+from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.methods import MethodSpec
@@ -34,6 +34,8 @@ class Suite:
     """Label of the method that the report compares the others with; None: the report chooses."""
     score: str = "mean"
     """What a report compares on tables: the incumbent's `mean` over repetitions, or its `observed` value."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Short names that the report gives to methods: pairs of a method's label in the store and its short name."""
 
     def without(self, names: Sequence[str]) -> Suite:
         """The suite without some methods, given by name or label. Raises UsageError for one that it does not have."""
@@ -52,12 +54,13 @@ class Suite:
 
     @property
     def wishes(self) -> dict[str, Any]:
-        """What the store keeps for its reports: title, checkpoints, baseline, score; empty for a grid from options."""
+        """What the store keeps for its reports: its title, checkpoints and so on; empty for a grid of options."""
         facts = {
             "title": self.title,
             "checkpoints": list(self.checkpoints),
             "baseline": self.baseline,
             "score": self.score,
+            "labels": dict(self.labels),
         }
         return facts if self.title else {}
 
@@ -103,9 +106,9 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """Reads `2/8` as the second of eight parts. Raises UsageError for anything else."""
-        found = re.fullmatch(r"(\d+)/(\d+)", text)
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
         if not found or not 1 <= int(found[1]) <= int(found[2]):
-            raise UsageError(f"shard {text!r} must be i/n with 1 <= i <= n, for example 2/8")
+            raise UsageError(f"shard {text[:30]!r} must be i/n with 1 <= i <= n, for example 2/8")
         return cls(int(found[1]), int(found[2]))
 
     def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:
@@ -175,16 +178,11 @@ def load_suite(path: Path) -> Suite:
     """
     path = _found(path)
     try:
-        text = path.read_text()
-        facts = tomllib.loads(text)
+        text = textfile.read(path)
     except OSError as error:
         known = ", ".join(p.stem for p in suite_files()) or "none"
         raise UsageError(f"cannot read the suite {path}: {error.strerror}; known suites: {known}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"the suite {path} is not a text file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the suite {path} is not TOML: {error}") from None
-    return _Reader(path, text).suite(facts)
+    return _Reader(path, text).suite(textfile.parse_toml(path, text))
 
 
 def _found(path: Path) -> Path:
@@ -202,7 +200,7 @@ class _Reader:
 
     _PROTOCOL = ("evals", "budget_seconds", "workers", "charge_thinking", "train_infeasible")
     _GRID = ("methods", "benchmarks", "constraints", "seeds", *_PROTOCOL)
-    _TOP = ("title", "checkpoints", "baseline", "score", "grid")
+    _TOP = ("title", "checkpoints", "baseline", "score", "labels", "grid")
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines = path, text.splitlines()
@@ -228,13 +226,20 @@ class _Reader:
         longest = [grid.protocol.evals for grid in suite.grids]
         if all(evals is not None and evals < suite.checkpoints[0] for evals in longest) and "checkpoints" in facts:
             self._fail("checkpoints", f"must lie within the evals, not {list(suite.checkpoints)}")
-        if baseline is None:
-            return suite
-        label = self._parse("baseline", MethodSpec.parse, self._typed("baseline", baseline, str)).label
+        labels = self._typed("labels", facts.get("labels", {}), dict)
+        known = [
+            (self._method("labels", spec, suite), self._typed("labels", short, str)) for spec, short in labels.items()
+        ]
+        suite = replace(suite, labels=tuple(known))
+        return suite if baseline is None else replace(suite, baseline=self._method("baseline", baseline, suite))
+
+    def _method(self, key: str, value: object, suite: Suite) -> str:
+        """The label of a method that the suite has."""
+        label: str = self._parse(key, MethodSpec.parse, self._typed(key, value, str)).label
         methods = {spec.label for grid in suite.grids for spec in grid.methods}
         if label not in methods:
-            self._fail("baseline", unknown("method of this suite", label, methods))
-        return replace(suite, baseline=label)
+            self._fail(key, unknown("method of this suite", label, methods))
+        return label
 
     def _grid(self, number: int, shared: dict[str, Any], own: dict[str, Any]) -> Grid:
         starts = [i for i, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*grid\s*\]\]", line)]

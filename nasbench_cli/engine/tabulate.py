@@ -57,6 +57,8 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
 
     Raises UsageError if the space is no grid, or has fewer configurations than the sample.
     """
+    if not next(folder for folder in out.parents if folder.exists()).is_dir():
+        raise UsageError(f"cannot write {out}: what stands above it is no folder")
     spec = BenchmarkSpec.parse(name)
     if epochs is not None and spec.fidelity is not None:
         raise UsageError(f"{name} says its epochs already: leave --epochs out")

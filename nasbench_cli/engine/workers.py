@@ -20,10 +20,10 @@ from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, where
 from nasbench.cli.engine.watch import evaluating
+from nasbench.cli.layout import one_line
 from nasbench.results.store.journal import Journal, Record
 
 _BLOCK = 256
-_LONGEST_REASON = 500  # characters
 
 
 class Pending(NamedTuple):
@@ -305,11 +305,3 @@ def explained(error: BaseException) -> str:
         raise error
     place = where(error)
     return one_line(described(error)) + (f" ({place})" if place else "")
-
-
-def one_line(text: object) -> str:
-    """Text that any file and terminal can take: no line ends, no control characters, and no novel."""
-    plain = str(text).encode("utf-8", "replace").decode("utf-8")
-    words = "".join(" " if c.isspace() else c for c in plain if c.isspace() or c.isprintable()).split()
-    line = " ".join(words)
-    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"

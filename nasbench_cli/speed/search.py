@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
-from nasbench.benchmarks.training import training
+from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
@@ -106,7 +106,7 @@ def _supernet(space: Searchable, generator: torch.Generator, grown: bool) -> Sup
     network = Supernet(space.filters, space.shape[0], space.classes, DEPTH, KERNELS[0] if grown else 3)
     if grown:
         network.grow(KERNELS[1:])
-    training.draw_parameters(network, generator)
+    initialisation.draw_parameters(network, generator)
     training.channels_last(network)
     return network.to(training.device())
 

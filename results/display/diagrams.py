@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array
-from nasbench.results.display.panels import style
-from nasbench.results.display.plots import SHORT, plain, styled
-from nasbench.results.display.table import shortened
+from nasbench.results.display.look import Look
+from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text, width_of
 
-_CELL = 0.92  # inches
+_AXIS = 420.0  # pixels
+_ROW = 20.0
+_CELL = (74.0, 40.0)
+_BETTER, _WORSE = np.array([33, 102, 172]), np.array([178, 24, 43])  # ends of ColorBrewer's RdBu
 
 
 @dataclass(frozen=True)
@@ -30,59 +30,46 @@ def critical_differences(
     bars: Sequence[Bar],
     methods: Sequence[str],
     title: str,
+    looks: Sequence[Look],
     whiskers: Sequence[Array] = (),
-    numbers: Sequence[int] = (),
     difference: float | None = None,
-) -> Figure:
-    """A critical-difference diagram (Demšar, JMLR 2006, figure 1).
+) -> Scene:
+    """A critical-difference diagram (Demšar, JMLR 2006, figure 1), with a row for each method.
 
     Args:
         ranks: of each method, shape (methods,).
+        looks: of the methods.
         whiskers: intervals of the ranks, each of shape (methods, 2), the thick ones first; NaN where there is none.
-        numbers: of the methods in the report, which give them their colours; by default their order.
         difference: Nemenyi's critical difference, drawn as a scale.
     """
-    with styled({"axes.grid": False}):
-        count = len(methods)
-        names = [plain(name) for name in shortened(methods, SHORT)]
-        left = count if len(whiskers) else -(-count // 2)  # whiskers need rows of their own
-        depth = 0.5 * len(bars) + 0.6
-        figure = Figure(figsize=(6.4, 1.3 + 0.22 * (depth + left)), layout="constrained")
-        axes = figure.subplots()
-        axes.set_axis_off()
-        axes.set(xlim=(1 - 0.55 * count, count + 0.55 * count), ylim=(-depth - left, 2.4))
-        axes.plot([1, count], [0, 0], color="black", linewidth=1)
-        for tick in range(1, count + 1):
-            axes.plot([tick, tick], [0, 0.25], color="black", linewidth=1)
-            axes.text(tick, 0.4, str(tick), ha="center", va="bottom", fontsize=8)
-        for position, method in enumerate(np.argsort(ranks, kind="stable").tolist()):
-            on_left = position < left
-            level = -depth - (position if on_left else count - 1 - position)
-            end = 1 - 0.08 * count if on_left else count + 0.08 * count
-            colour, marker = style(numbers[method] if len(numbers) else method)
-            axes.plot([ranks[method]] * 2, [0, level], color=colour, linewidth=1)
-            axes.plot([ranks[method], end], [level] * 2, color="0.8" if len(whiskers) else colour, linewidth=1)
-            axes.plot([ranks[method]], [0], color=colour, marker=marker, markersize=5)
-            for interval, width in zip(whiskers, (2.5, 0.8), strict=False):
-                axes.plot(interval[method], [level, level], color=colour, linewidth=width, marker="|", markersize=4)
-            axes.text(
-                end + (-0.04 if on_left else 0.04) * count,
-                level,
-                f"{names[method]} ({ranks[method]:.2f})",
-                ha="right" if on_left else "left",
-                va="center",
-                fontsize=8,
-            )
-        for number, bar in enumerate(bars):
-            ends = [min(ranks[list(bar.methods)]) - 0.03, max(ranks[list(bar.methods)]) + 0.03]
-            width = 3 if bar.is_thick else 1
-            axes.plot(ends, [-0.5 * number - 0.5] * 2, color="black", linewidth=width, solid_capstyle="butt")
-        if difference is not None and np.isfinite(difference):
-            end = min(1 + difference, 1.5 * count)
-            axes.plot([1, end], [1.7, 1.7], color="black", linewidth=1, marker="|")
-            axes.text((1 + end) / 2, 1.9, f"critical difference {difference:.2f}", ha="center", va="bottom", fontsize=8)
-        axes.set_title(title, fontsize=9)
-        return figure
+    count = len(methods)
+    names = [f"{name} ({rank:.2f})" for name, rank in zip(methods, ranks, strict=True)]
+    left, top = 16 + width_of(names, 11), 58.0
+    rows = top + 14 + 8 * len(bars)
+
+    def place(rank: float) -> float:
+        return left + _AXIS * (rank - 1) / max(1, count - 1)
+
+    shapes: list[Shape] = [Text(8, 14, title, 11, is_bold=True), Line(place(1), top, place(count), top)]
+    for tick in range(1, count + 1):
+        shapes += [Line(place(tick), top - 5, place(tick), top), Text(place(tick), top - 13, str(tick), 10, "middle")]
+    if difference is not None and np.isfinite(difference):
+        end = place(min(1 + difference, count))
+        shapes += [Line(place(1), 32, end, 32, 2), Text(end + 6, 32, f"critical difference {difference:.2f}", 10)]
+    for number, bar in enumerate(bars):
+        low, high = min(ranks[list(bar.methods)]), max(ranks[list(bar.methods)])
+        y = top + 10 + 8 * number
+        shapes.append(Line(place(low) - 4, y, place(high) + 4, y, 4 if bar.is_thick else 1.5))
+    for row, method in enumerate(np.argsort(ranks, kind="stable").tolist()):
+        y, x, look = rows + _ROW * (row + 0.5), place(ranks[method]), looks[method]
+        shapes += [Line(x, top, x, y, 0.5, "#9aa0a6"), Text(left - 10, y, names[method], 11, "end")]
+        for interval, width in zip(whiskers, (4.0, 1.2), strict=False):
+            if np.isfinite(interval[method]).all():
+                low, high = (place(float(np.clip(end, 1, count))) for end in interval[method])
+                shapes.append(Line(low, y, high, y, width, look.colour))
+        shapes.append(Mark(x, y, look.marker, look.colour))
+    width = max(left + _AXIS + 20, 16 + width_of([title], 11))
+    return Scene(width, rows + _ROW * count + 8, shapes, title)
 
 
 @dataclass(frozen=True)
@@ -95,32 +82,32 @@ class Cell:
     is_bold: bool = False
 
 
-def matrix(cells: Sequence[Sequence[Cell]], rows: Sequence[str], columns: Sequence[str], title: str) -> Figure:
+def matrix(cells: Sequence[Sequence[Cell]], rows: Sequence[str], columns: Sequence[str], title: str) -> Scene:
     """Every pair of methods in one figure (multi-comparison matrix, Ismail-Fawaz et al., 2023)."""
-    with styled({"axes.grid": False}):
-        labels = [plain(name) for name in shortened(columns, 14)]
-        sides = [plain(name) for name in shortened(rows, SHORT)]
-        width = 1.4 + 0.08 * max(map(len, sides)) + _CELL * len(columns)
-        figure = Figure(figsize=(width, 1.0 + 0.5 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        values = np.array([[cell.value for cell in row] for row in cells])
-        edges = [np.arange(count + 1) - 0.5 for count in (len(columns), len(rows))]
-        axes.pcolormesh(*edges, np.ma.masked_invalid(values), cmap="RdBu", vmin=0, vmax=1, alpha=0.75, linewidth=0)
-        axes.invert_yaxis()
-        for i, row in enumerate(cells):
-            for j, cell in enumerate(row):
-                _write(axes, j, i, cell)
-        axes.set_xticks(range(len(columns)), labels, fontsize=7, rotation=25, ha="left", rotation_mode="anchor")
-        axes.set_yticks(range(len(rows)), sides, fontsize=7)
-        axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        axes.set_title(title, fontsize=9)
-        return figure
+    left = 16 + width_of(rows, 10)
+    head = width_of(columns, 10)
+    top = 34 + 0.5 * head
+    wide, high = _CELL
+    shapes: list[Shape] = [Text(8, 14, title, 11, is_bold=True)]
+    for j, name in enumerate(columns):
+        shapes.append(Text(left + wide * (j + 0.4), top - 8, name, 10, turned=-30))
+    for i, row in enumerate(cells):
+        shapes.append(Text(left - 8, top + high * (i + 0.5), rows[i], 10, "end"))
+        for j, cell in enumerate(row):
+            x, y = left + wide * j, top + high * i
+            if np.isfinite(cell.value):
+                shapes.append(Box(x + 1, y + 1, wide - 2, high - 2, _shade(cell.value)))
+            colour = "#ffffff" if abs(cell.value - 0.5) > 0.35 else "#000000"
+            for number, line in enumerate(cell.text.splitlines()):
+                middle = y + high / 2 + 14 * (number - 0.5)
+                strong = cell.is_bold and number == 0
+                shapes.append(Text(x + wide / 2, middle, line, 10, "middle", colour, strong))
+    width = max(left + wide * len(columns) + 0.87 * width_of(columns[-1:], 10), 16 + width_of([title], 11))
+    return Scene(width, top + high * len(rows) + 8, shapes, title)
 
 
-def _write(axes: Axes, x: int, y: int, cell: Cell) -> None:
-    far = np.isfinite(cell.value) and abs(cell.value - 0.5) > 0.4
-    weight = "bold" if cell.is_bold else "normal"
-    colour = "white" if far else "black"
-    axes.text(x, y, cell.text, ha="center", va="center", fontsize=6.5, fontweight=weight, color=colour)
+def _shade(value: float) -> str:
+    """White at one half, blue above and red below."""
+    end, share = (_BETTER, 2 * value - 1) if value >= 0.5 else (_WORSE, 1 - 2 * value)
+    red, green, blue = (255 + 0.9 * share * (end - 255)).round().astype(int).tolist()
+    return f"#{red:02x}{green:02x}{blue:02x}"

@@ -1,23 +1,14 @@
-"""Charts of lines, whoever draws them: `plots` for papers, the page's script for browsers."""
+"""Charts of lines, whoever draws them: `plots` for papers, `svg` for the page and for files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
-"""Okabe and Ito (2008): distinguishable with any colour vision; with the markers, in grey too."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-
-def style(method: int) -> tuple[str, str]:
-    """The colour and the marker of a method, the same in every chart of a report; no two of the first 64 are alike."""
-    return COLOURS[method % len(COLOURS)], MARKERS[(method + method // len(COLOURS)) % len(MARKERS)]
 
 
 @dataclass(frozen=True)
@@ -46,6 +37,12 @@ class Panel:
     best_on_top: bool = False
     reference: float | None = None
     """A horizontal line: the oracle."""
+    place: tuple[str, str, str] | None = None
+    """Family, benchmark and constraint, where the panel is about one setting."""
+
+
+POINTS = 41
+"""Of a line on a screen: more cannot be seen."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +50,19 @@ class Chart:
     """One chart of lines, or several beside each other: a file, and as many charts on the page."""
 
     name: str
-    panels: Callable[[int], Sequence[Panel]]
-    """By how many points a line may have."""
+    make: Callable[[int], Sequence[Panel]]
+    """Its panels, by how many points a line may have."""
     title: str = ""
     """Of several."""
+    note: str = ""
+    """What its lines, bands and axes mean."""
+    _made: dict[int, Sequence[Panel]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def panels(self, points: int) -> Sequence[Panel]:
+        """Its panels; made once, whoever draws them."""
+        if points not in self._made:
+            self._made[points] = self.make(points)
+        return self._made[points]
 
 
 def scaled(panel: Panel) -> Panel:

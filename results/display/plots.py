@@ -8,14 +8,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.patches
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nasbench.results.display.panels import Panel, style
+from nasbench.results.display.look import Look
+from nasbench.results.display.panels import Panel
+from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text
 from nasbench.results.display.table import shortened
-
-FORMATS = ("svg", "pdf", "png")
 
 _FEW, SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
 _LEGEND = 60  # letters of a name in a legend
@@ -37,22 +38,22 @@ def styled(changes: dict[str, Any] | None = None) -> AbstractContextManager[None
     return mpl.rc_context(_STYLE | (changes or {}))
 
 
-def chart(panel: Panel, methods: tuple[str, ...]) -> Figure:
+def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> Figure:
     """One panel as a figure: names beside the lines where they are few, else a legend."""
     with styled():
         lines = -(-len(methods) // _legend_columns(methods, 5.6))
         figure = Figure(figsize=(5.6, 3.6 + 0.2 * max(0, lines - 4)), layout="constrained")
         axes = figure.subplots()
-        _draw(axes, panel)
+        _draw(axes, panel, looks)
         axes.set_title("")
         if len(panel.series) <= _FEW and max(map(len, methods)) <= SHORT:
-            _name_lines(axes, panel, methods)
+            _name_lines(axes, panel, methods, looks)
         else:
-            legend(figure, methods)
+            legend(figure, methods, looks)
         return figure
 
 
-def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Figure:
+def charts(panels: Sequence[Panel], methods: tuple[str, ...], looks: Sequence[Look], title: str) -> Figure:
     """Several panels in one figure with one legend."""
     with styled():
         columns = min(3, len(panels))
@@ -62,16 +63,18 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], title: str) -> Fig
         figure = Figure(figsize=(width, 2.7 * rows + 0.2 + 0.2 * lines), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for panel, own in zip(panels, axes, strict=False):
-            _draw(own, panel)
+            _draw(own, panel, looks)
         for spare in axes[len(panels) :]:
             spare.remove()
-        legend(figure, methods, only={series.method for panel in panels for series in panel.series})
+        legend(figure, methods, looks, only={series.method for panel in panels for series in panel.series})
         figure.suptitle(title)
         return figure
 
 
-def render(figure: Figure, form: str) -> bytes:
-    """The figure as a file of one of `FORMATS`, the same bytes each time, fonts embedded."""
+def render(figure: Figure | Scene, form: str) -> bytes:
+    """The figure as a file of SVG, PDF or PNG, the same bytes each time, fonts embedded."""
+    if isinstance(figure, Scene):
+        figure = _painted(figure)
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {
         "svg": {"Date": None, "Creator": None},
@@ -83,16 +86,46 @@ def render(figure: Figure, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _painted(scene: Scene) -> Figure:
+    """A scene as a figure; a pixel is a 96th of an inch."""
+    with styled():
+        figure = Figure(figsize=(scene.width / 96, scene.height / 96))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set(xlim=(0, scene.width), ylim=(scene.height, 0))
+        for shape in scene.shapes:
+            _paint(axes, shape)
+        return figure
+
+
+def _paint(axes: Axes, shape: Shape) -> None:
+    colour = "black" if shape.colour == "ink" else shape.colour
+    match shape:
+        case Line(x0, y0, x1, y1, width):
+            axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.75 * width, solid_capstyle="butt")
+        case Box(x, y, width, height):
+            axes.add_patch(mpl.patches.Rectangle((x, y), width, height, facecolor=colour, linewidth=0))
+        case Mark(x, y, marker):
+            axes.plot([x], [y], color=colour, marker=marker, markersize=4.5, linestyle="")
+        case Text(x, y, text, size, anchor):
+            side = {"start": "left", "middle": "center", "end": "right"}[anchor]
+            weight = "bold" if shape.is_bold else "normal"
+            facts: Any = {"fontsize": 0.75 * size, "color": colour, "fontweight": weight, "ha": side, "va": "center"}
+            axes.text(x, y, plain(text), **facts, rotation=-shape.turned, rotation_mode="anchor")
+
+
+def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:
     for series in panel.series:
-        colour, marker = style(series.method)
+        look = looks[series.method]
         if series.low is not None and series.high is not None:
             known = np.isfinite(series.low)
             axes.fill_between(
-                panel.x, series.low, series.high, where=known.tolist(), color=colour, alpha=0.15, linewidth=0
+                panel.x, series.low, series.high, where=known.tolist(), color=look.colour, alpha=0.15, linewidth=0
             )
         every = max(1, len(panel.x) // 5)
-        axes.plot(panel.x, series.y, color=colour, marker=marker, markevery=every, markersize=4, linewidth=1.4)
+        start = series.method % 4 * every // 4  # so that no marker hides another
+        marked = (min(start, len(panel.x) - 1), every)
+        axes.plot(panel.x, series.y, **_line(look), markevery=marked, markersize=4, linewidth=1.4)
     if panel.reference is not None:
         axes.axhline(panel.reference, color="0.4", linestyle=":", linewidth=1)
     if panel.log:
@@ -103,7 +136,13 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.set_title(plain(panel.title).replace(" + ", "\n"), fontsize=8)
 
 
-def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
+def _line(look: Look, has_marker: bool = True) -> dict[str, Any]:
+    """What matplotlib must know of a look."""
+    dash: Any = (0, look.dash) if look.dash else "-"
+    return {"color": look.colour, "marker": look.marker if has_marker else "", "linestyle": dash}
+
+
+def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> None:
     """Writes each method's name at the end of its line, far enough apart to be read."""
     low, high = panel.limits
     gap, last = 0.06 * (high - low), -np.inf
@@ -114,7 +153,7 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...]) -> None:
             (panel.x[-1], last),
             xytext=(6, 0),
             textcoords="offset points",
-            color=style(series.method)[0],
+            color=looks[series.method].colour,
             va="center",
             fontsize=8,
             annotation_clip=False,
@@ -126,7 +165,13 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True, only: Collection[int] | None = None) -> None:
+def legend(
+    figure: Figure,
+    methods: tuple[str, ...],
+    looks: Sequence[Look],
+    markers: bool = True,
+    only: Collection[int] | None = None,
+) -> None:
     """Below the figure: the colour and marker of each method, or of whatever else its lines stand for.
 
     Args:
@@ -134,7 +179,7 @@ def legend(figure: Figure, methods: tuple[str, ...], markers: bool = True, only:
     """
     names = [plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
-        mpl.lines.Line2D([], [], color=style(i)[0], marker=style(i)[1] if markers else "", markersize=4, label=name)
+        mpl.lines.Line2D([], [], **_line(looks[i], markers), markersize=4, label=name)
         for i, name in enumerate(names)
         if only is None or i in only
     ]

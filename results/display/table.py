@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nasbench.results.display import latex
+
 Place: TypeAlias = Literal["terminal", "page", "files"]
 
 _SETTING = ("benchmark", "constraint")
@@ -30,6 +32,10 @@ _TEXT = frozenset(
         "claim",
         "here",
         "verdict",
+        "where",
+        "first",
+        "tied with",
+        "margin",
     }
 )
 
@@ -54,32 +60,28 @@ class Table:
     """How far up the table goes: `terminal` (and the page), `page`, or `files` alone, for what is too long."""
 
     def csv(self) -> str:
-        """Comma-separated, full precision; NaN is empty."""
-        return self.data.to_csv(index=False, lineterminator="\n")
+        """Comma-separated, full precision; NaN is empty. What a spreadsheet would compute begins with an apostrophe."""
+        texts = self.data.select_dtypes(exclude=["number", "bool"])
+        return self.data.assign(**texts.map(_inert)).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
-        """A `longtable` in booktabs style: compiles as it is under \\usepackage{booktabs,longtable}."""
-        columns = self.shown.columns
-        styler = self.shown.style.hide(axis="index").format(_latex_escape).format_index(_latex_escape, axis=1)
-        if self.bold is not None:
-            styler = styler.apply(lambda _: np.where(self.bold, "textbf:--rwrap", ""), axis=None)
-        alignment = "".join("l" if column in _TEXT else "r" for column in columns)
+        """Floats in booktabs style, with caption and label (`latex.floats`)."""
         caption = self.title + (f". {self.marks}" if self.marks else "")
-        text: str = styler.to_latex(
-            hrules=True, column_format=alignment, environment="longtable", caption=_latex_escape(caption)
-        )
-        return f"\\begingroup\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n{text}\\endgroup\n"
+        return latex.floats(self.name, caption, self.shown, _TEXT, self.bold)
 
     def html(self) -> str:
         """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""
         cells = self._cells(lambda text: f"<b>{text}</b>", html.escape)
         classes = [' class="text"' if column in _TEXT else "" for column in self.shown.columns]
-        head = "".join(f"<th{c}>{html.escape(n)}</th>" for n, c in zip(self.shown.columns, classes, strict=True))
+        head = "".join(
+            f'<th scope="col"{c}>{html.escape(n)}</th>' for n, c in zip(self.shown.columns, classes, strict=True)
+        )
         body = "\n".join(
             "<tr>" + "".join(f"<td{c}>{cell}</td>" for cell, c in zip(row, classes, strict=True)) + "</tr>"
             for row in cells
         )
-        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        start = f'<table aria-label="{html.escape(self.title)}">\n'
+        return f"{start}<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
     def markdown(self) -> str:
         """A pipe table."""
@@ -173,12 +175,16 @@ def _padded(column: str, text: str, width: int, bold: bool) -> str:
     return click.style(padded, bold=True) if bold else padded
 
 
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "%_&#{}$"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "…": r"\ldots{}", "×": r"$\times$"}
-)
+def _inert(value: object) -> object:
+    """A text that spreadsheets do not take for a formula."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") and not _is_number(value):
+        return f"'{value}"
+    return value
 
 
-def _latex_escape(text: object) -> str:
-    return str(text).translate(_LATEX)
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return len(text) == 1  # a dash in a table
+    return True

@@ -8,17 +8,23 @@ import pandas as pd
 from nasbench.results.display.numbers import fixed, interval, listed, point
 from nasbench.results.display.panels import Chart, Panel, Series, span
 from nasbench.results.display.table import Table
-from nasbench.results.parts import sentences
+from nasbench.results.parts import sentences, standing
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Rank
 
+_LINES = (
+    "Line: a method's expected rank on these benchmarks (1, at the top, is best). Band: its 95 % interval, over seeds. "
+    "Markers and dashes tell methods apart and mean nothing else."
+)
+
 
 def part(subject: Subject) -> Part:
-    """Expected ranks."""
+    """Who is first, and expected ranks."""
     comparison = subject.comparison
-    chart = Chart("ranks", lambda points: [over_budget(comparison, points)])
-    return Part("ranks", "Expected ranks", [table(comparison)], [chart], sentences=sentences.answer(comparison))
+    chart = Chart("ranks", lambda points: [over_budget(comparison, points)], note=_LINES)
+    tables = [standing.table(comparison), table(comparison)]
+    return Part("ranks", "Expected ranks", tables, [chart], sentences=sentences.answer(comparison))
 
 
 def table(comparison: Comparison) -> Table:
@@ -57,7 +63,10 @@ def over_budget(comparison: Comparison, points: int) -> Panel:
     at = comparison.along(points)
     values = comparison.ranks(curves.at(at))
     kinds = comparison.overall.kinds
-    series = tuple(Series(kind[0], values[kind[0]]) for kind in kinds if np.isfinite(values[kind[0]]).any())
+    bands = comparison.rank_bands(curves.at(at))
+    series = tuple(
+        Series(m, values[m], bands[m, :, 0], bands[m, :, 1]) for m, *_ in kinds if np.isfinite(values[m]).any()
+    )
     label = f"expected rank over {len(comparison.overall.complete)} settings"
     return Panel(f"Over {curves.unit}", curves.unit, label, at, series, span(series), best_on_top=True)
 

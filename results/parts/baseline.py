@@ -12,13 +12,18 @@ from nasbench.results.parts import rows
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 
+_LINES = (
+    "Line: the probability that a run of the baseline is better than one of the method whose colour it has. Dotted "
+    "line: 0.5, where neither is better."
+)
+
 
 def part(subject: Subject) -> Part | None:
     """None where the baseline meets no other method."""
     comparison = subject.comparison
     if not comparison.against_baseline(comparison.overall):
         return None
-    chart = Chart("improvement", lambda points: [over_budget(comparison, points)])
+    chart = Chart("improvement", lambda points: [over_budget(comparison, points)], note=_LINES)
     return Part("baseline", "Against the baseline", [table(comparison)], [chart])
 
 

@@ -82,7 +82,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 def _called(comparison: Comparison, name: str) -> list[int]:
     """The methods of a name, whatever their options."""
-    return [i for i, method in enumerate(comparison.methods) if method.partition(":")[0] == name]
+    return [i for i, method in enumerate(comparison.curves.methods) if method.partition(":")[0] == name]
 
 
 def _table(found: pd.DataFrame) -> Table:

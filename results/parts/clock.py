@@ -14,12 +14,15 @@ from nasbench.results.statistics.comparison import Comparison
 _SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
+_LINES = "Line: a method's expected rank at equal time on the run's clock (1, at the top, is best)."
+
+
 def part(subject: Subject) -> Part | None:
     """None where the budget is in seconds: then everything is at equal seconds."""
     comparison = subject.comparison
     if comparison.curves.seconds is not None:
         return None
-    chart = Chart("ranks-seconds", lambda points: [over_shares(comparison, points)])
+    chart = Chart("ranks-seconds", lambda points: [over_shares(comparison, points)], note=_LINES)
     return Part("clock", "At equal seconds", [table(comparison)], [chart])
 
 

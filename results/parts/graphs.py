@@ -6,17 +6,18 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.plots import styled
 from nasbench.results.parts import networks
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,8 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
         if found is not None and found[0] < best.get(setting, (np.inf,))[0]:
             best[setting] = (found[0], method, found[1])
         for run in f.runs:
+            if not run.log and f.cell.schema > 1:
+                continue
             known = planes.get((setting, method))
             if known is None or run.seed < known.seed:
                 plane = _plane(store, f, run.seed, setting, method)
@@ -81,12 +84,16 @@ def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
         yield ("network", *where[setting]), networks.draw(values)
     for plane in graphs.planes:
         bench, constraint = where[plane.setting]
-        method = curves.methods[plane.method]
+        method = curves.names[plane.method]
         title = f"networks of {method}\non {bench}, {constraint.replace('none', 'no constraint')}, seed {plane.seed}"
         yield ("plane", method, bench, constraint), _scatter(plane, title, curves.settings["objective"][plane.setting])
 
 
 def _scatter(plane: Plane, title: str, objective: str) -> Figure:
+    from matplotlib.figure import Figure  # heavy, and few reports need it
+
+    from nasbench.results.display.plots import styled
+
     with styled():
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
         axes = figure.subplots()

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from nasbench.results.curves import Array
 from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
+from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import fixed
+from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.part import Drawn, Part, Subject
@@ -79,7 +80,7 @@ def _figures(comparison: Comparison) -> Iterator[Drawn]:
         yield ("cd",), _critical_differences(comparison)
 
 
-def _matrix(comparison: Comparison) -> Figure:
+def _matrix(comparison: Comparison) -> Scene:
     overall = comparison.overall
     ranked = [rank.method for rank in overall.ranks] or [kind[0] for kind in overall.kinds]
     kinds = {kind[0]: kind for kind in overall.kinds}
@@ -97,7 +98,7 @@ def _cell(pair: Pair | None) -> Cell:
     return Cell(pair.here.value, text, is_bold=pair.verdict != 0)
 
 
-def _critical_differences(comparison: Comparison) -> Figure:
+def _critical_differences(comparison: Comparison) -> Scene:
     """Axis: expected ranks. Thick: not told apart on these benchmarks; thin: on tasks like these."""
     overall = comparison.overall
     methods = [rank.method for rank in overall.ranks]
@@ -119,7 +120,8 @@ def _critical_differences(comparison: Comparison) -> Figure:
         "thin: on tasks like these"
     )
     names = tuple(comparison.methods[m] for m in methods)
-    return critical_differences(values, bars, names, title, whiskers, methods)
+    own = looks(comparison.curves.methods)
+    return critical_differences(values, bars, names, title, [own[m] for m in methods], whiskers)
 
 
 def _is_apart(pair: Pair, is_here: bool) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.display.diagrams import Bar, critical_differences
+from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import fixed, p_value, point
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
@@ -38,7 +39,7 @@ def baseline(comparison: Comparison) -> Table:
     """The baseline against every other method at the checkpoints: wins, Wilcoxon, Bayes."""
     curves = comparison.curves
     found = compare(curves, comparison.baseline, comparison.checkpoints)
-    data = found.assign(method=[curves.methods[m] for m in found["method"]]).rename(columns={"method": "against"})
+    data = found.assign(method=[curves.names[m] for m in found["method"]]).rename(columns={"method": "against"})
     shown = pd.DataFrame(
         {
             "against": data["against"],
@@ -62,7 +63,7 @@ def baseline(comparison: Comparison) -> Table:
         "settings whose noise is known, and before the end. A run that has found nothing feasible counts with the "
         "worst feasible value of its setting."
     )
-    title = f"Baseline {curves.methods[comparison.baseline]} as papers do it: wins / losses / ties over settings"
+    title = f"Baseline {curves.names[comparison.baseline]} as papers do it: wins / losses / ties over settings"
     return Table("papers-baseline", title, note, data, shown)
 
 
@@ -114,5 +115,7 @@ def _figures(comparison: Comparison, found: Omnibus) -> Iterator[Drawn]:
         ("cd-wilcoxon", "Wilcoxon, Holm, as papers do it", found.wilcoxon, None),
     ):
         bars = [Bar(clique) for clique in cliques(found.ranks, p < 0.05)]
-        figure = critical_differences(found.ranks, bars, comparison.methods, f"{title}: {at}", difference=difference)
+        own = looks(comparison.curves.methods)
+        heading = f"{title}: {at}"
+        figure = critical_differences(found.ranks, bars, comparison.methods, heading, own, difference=difference)
         yield (name,), figure

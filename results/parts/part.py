@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, TypeAlias
 
 from nasbench.results.curves import Curves
 from nasbench.results.display.panels import Chart
+from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
 
-Drawn: TypeAlias = tuple[tuple[str, ...], Figure]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Drawn: TypeAlias = "tuple[tuple[str, ...], Figure | Scene]"
 """The words of a figure's name, and the figure."""
 
 

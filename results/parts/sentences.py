@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_value
+from nasbench.results.parts.standing import called, leading, sharing
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
-from nasbench.results.statistics.verdicts import Pair, Rank, Verdicts
+from nasbench.results.statistics.verdicts import Pair, Verdicts
 
 _MOST_NAMED = 8  # others of whom a sentence gives numbers
 _MOST_CONSTRAINTS = 8
@@ -15,9 +16,9 @@ _MOST_CONSTRAINTS = 8
 
 def answer(comparison: Comparison) -> list[str]:
     """Sentences on the average over constraints, on tasks like these, and on every constraint."""
-    hindrance = _hindrance(comparison)
-    if hindrance is not None:
-        return [hindrance] if hindrance else []
+    why = hindrance(comparison)
+    if why is not None:
+        return [why] if why else []
     found = [_here(comparison), _alike(comparison)]
     equivalent = [p for p in comparison.overall.tested if p.is_equivalent and not p.is_identical and not p.verdict]
     if equivalent:
@@ -32,7 +33,7 @@ def answer(comparison: Comparison) -> list[str]:
     return found
 
 
-def _hindrance(comparison: Comparison) -> str | None:
+def hindrance(comparison: Comparison) -> str | None:
     """Why nothing can be said, empty where there is nothing to ask; None where something can."""
     curves, overall = comparison.curves, comparison.overall
     if len(curves.methods) == 1:
@@ -42,7 +43,7 @@ def _hindrance(comparison: Comparison) -> str | None:
     if not np.isfinite(curves.at((comparison.end,))).any():
         return "No method found anything feasible: there is nothing to compare."
     if len(overall.kinds) == 1:
-        return f"{listed(curves.methods)} are identical here: every run of one is that of the others."
+        return f"{listed(curves.names)} are identical here: every run of one is that of the others."
     if not overall.ranks:
         return "No setting has runs of every method, so there are no ranks; pairs are compared where both have runs."
     if not overall.ranks[0].here.known:
@@ -60,14 +61,14 @@ def _hindrance(comparison: Comparison) -> str | None:
 def _here(comparison: Comparison) -> str:
     """Who is better than whom on the listed benchmarks, and by how much."""
     overall = comparison.overall
-    leader, better, level = _leader(overall)
+    leader, better, level = leading(overall)
     count_ = len(overall.ranks)
-    where, name = _where(comparison, overall), _name(comparison, overall, leader.method)
+    where, name = _where(comparison, overall), called(comparison, overall, leader.method)
     rank = f"expected rank {fixed(leader.here.value)} of {count_}, 95 % {interval(leader.here.interval(1.0, count_))}"
     basis = f"({count(overall.seeds, 'seed')}; Holm over {count(len(overall.tested), 'pair')})"
-    shared = _sharing(overall)
+    shared = sharing(overall)
     if len(shared) > 1:
-        names = listed([_name(comparison, overall, m) for m in shared])
+        names = listed([called(comparison, overall, m) for m in shared])
         return f"{where}, no first can be named: {names} share the lowest {rank} {basis}."
     if not better:
         return (
@@ -75,7 +76,7 @@ def _here(comparison: Comparison) -> str:
             f"{'none of the others' if count_ > 2 else 'the other no more than by chance'}{_too_weak(overall)} {basis}."
         )
     if level:
-        rest = f"it is not told apart from {listed([_name(comparison, overall, p.b) for p in level], 'or')}"
+        rest = f"it is not told apart from {listed([called(comparison, overall, p.b) for p in level], 'or')}"
         start = f"no method is better than all others. {name} has the lowest {rank}; {rest}. It is better than the rest"
     else:
         start = f"{name} is first ({rank}). It is better than {'each other method' if count_ > 2 else 'the other'}"
@@ -86,7 +87,7 @@ def _beaten(comparison: Comparison, better: list[Pair]) -> str:
     """Against whom with which probability, how surely, and in how many families."""
     named = better[:_MOST_NAMED]
     words = [
-        f"{fixed(p.here.value)} ({interval(p.here.interval())}) against {_name(comparison, comparison.overall, p.b)}"
+        f"{fixed(p.here.value)} ({interval(p.here.interval())}) against {called(comparison, comparison.overall, p.b)}"
         + (f", ahead in {p.ahead} of {p.families} families" if p.ahead < p.families else "")
         for p in named
     ]
@@ -97,12 +98,6 @@ def _beaten(comparison: Comparison, better: list[Pair]) -> str:
     if len(everywhere) == len(better):
         sure += f", ahead in all {better[0].families} families" + (" each time" if len(better) > 1 else "")
     return f"{'; '.join(words)}{more}; {sure}"
-
-
-def _name(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
-    """A method, with those that are identical to it."""
-    kind = next((kind for kind in verdicts.kinds if method in kind), (method,))
-    return " = ".join(comparison.methods[m] for m in kind)
 
 
 def _alike(comparison: Comparison) -> str:
@@ -116,7 +111,7 @@ def _alike(comparison: Comparison) -> str:
     else:
         family = comparison.curves.settings["family"].iloc[overall.complete[0]]
         where, units = f"On other tasks of the family {family}", f"{benches} benchmarks"
-    leader, *_ = _leader(overall)
+    leader, *_ = leading(overall)
     pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
     name, freedom = methods[leader.method], leader.alike.freedom
     told = [pair for pair in pairs if pair.verdict_alike == 1]
@@ -154,32 +149,20 @@ def _under(comparison: Comparison, name: str, own: Verdicts) -> str:
         return f"{where}: no setting has runs of every method."
     if not own.ranks[0].here.known:
         return f"{where}: too few seeds for a verdict."
-    leader, better, level = _leader(own)
-    rank, name = f"{fixed(leader.here.value)} of {len(own.ranks)}", _name(comparison, own, leader.method)
-    if len(shared := _sharing(own)) > 1:
-        names = listed([_name(comparison, own, m) for m in shared])
+    leader, better, level = leading(own)
+    rank, name = f"{fixed(leader.here.value)} of {len(own.ranks)}", called(comparison, own, leader.method)
+    if len(shared := sharing(own)) > 1:
+        names = listed([called(comparison, own, m) for m in shared])
         return f"{where}: {names} share the lowest expected rank, {rank}."
     if not level:
         return f"{where}: {name} is first, expected rank {rank}, and better than each other method."
     told = (
-        f"better than {listed([_name(comparison, own, p.b) for p in better])}" if better else "told apart from no other"
+        f"better than {listed([called(comparison, own, p.b) for p in better])}"
+        if better
+        else "told apart from no other"
     )
-    rest = f", not told apart from {listed([_name(comparison, own, p.b) for p in level], 'or')}" if better else ""
+    rest = f", not told apart from {listed([called(comparison, own, p.b) for p in level], 'or')}" if better else ""
     return f"{where}: no first; the lowest expected rank, {rank}, has {name}, {told}{rest}."
-
-
-def _leader(verdicts: Verdicts) -> tuple[Rank, list[Pair], list[Pair]]:
-    """The lowest expected rank, whom it is told to be better than (clearest first), and from whom it is not."""
-    leader = verdicts.ranks[0]
-    pairs = [pair for r in verdicts.ranks[1:] if (pair := verdicts.pair(leader.method, r.method)) is not None]
-    better = sorted((p for p in pairs if p.verdict == 1), key=lambda pair: -pair.here.value)
-    return leader, better, [p for p in pairs if p.verdict != 1]
-
-
-def _sharing(verdicts: Verdicts) -> list[int]:
-    """The methods with the lowest expected rank."""
-    lowest = verdicts.ranks[0].here.value
-    return [rank.method for rank in verdicts.ranks if rank.here.value - lowest < 1e-9]
 
 
 def _too_weak(verdicts: Verdicts) -> str:

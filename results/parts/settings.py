@@ -17,13 +17,20 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import holm
 from nasbench.results.statistics.verdicts import held
 
+_LINES = (
+    "Line: the median over seeds of what the incumbent is worth (lower is better), from where most runs have something "
+    "feasible on. Band: the quartiles over seeds; no interval of the median, and no test. Dotted line: the oracle, the "
+    "best that an incumbent can be worth. The axis is logarithmic, and says so, where values span more than a factor "
+    "of 20; otherwise it leaves out the first random draws. Lines that cover each other are drawn in turns."
+)
+
 
 def part(subject: Subject) -> Part:
     """Every setting for itself."""
     comparison = subject.comparison
     tables = [medians(comparison), performance(comparison), within(comparison)]
     charts = [
-        Chart(f"curves-{bench}", partial(_panels, comparison, settings), bench)
+        Chart(f"curves-{bench}", partial(_panels, comparison, settings), bench, _LINES)
         for bench, settings in _by_bench(comparison.curves).items()
     ]
     return Part("settings", "Setting by setting", [t for t in tables if t is not None], charts)
@@ -38,7 +45,7 @@ def medians(comparison: Comparison) -> Table:
     """The median of every method on every setting at the end, one row per setting."""
     curves = comparison.curves
     middle = summaries.medians(curves, curves.at((comparison.end,)))[:, :, 0]
-    data = pd.DataFrame(middle, columns=pd.Index(map(_column, curves.methods)), dtype=float)
+    data = pd.DataFrame(middle, columns=pd.Index(map(_column, curves.names)), dtype=float)
     settings = curves.settings
     shown = pd.DataFrame(
         {
@@ -46,7 +53,7 @@ def medians(comparison: Comparison) -> Table:
             "objective": settings["objective"] + settings["unit"].map(lambda unit: f" [{unit}]" if unit else ""),
             "constraint": settings["constraint"],
         }
-        | {_column(name): data[_column(name)].map(number) for name in curves.methods}
+        | {_column(name): data[_column(name)].map(number) for name in curves.names}
         | {"oracle": [number(value) for value in curves.oracle]}
     )
     bold = np.zeros(shown.shape, bool)
@@ -149,7 +156,7 @@ def lowest(values: Array) -> np.ndarray:
 def named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with the names of benchmark, constraint, method, objective and unit in place of numbers."""
     settings = curves.settings.iloc[frame["setting"]].reset_index(drop=True)
-    methods = [curves.methods[m] for m in frame["method"]]
+    methods = [curves.names[m] for m in frame["method"]]
     found = frame.drop(columns=["setting", "method"])
     for name, values in (("method", methods), ("unit", settings["unit"]), ("objective", settings["objective"])):
         found.insert(0, name, values)
@@ -206,7 +213,8 @@ def curve(comparison: Comparison, setting: int, points: int) -> Panel:
     unit = f" [{facts['unit']}]" if facts["unit"] else ""
     title = facts["constraint"].replace("none", "no constraint").replace("+", " + ")
     ylabel = f"{facts['objective']}{unit}"
-    return scaled(Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle))
+    place = facts["family"], facts["bench"], facts["constraint"]
+    return scaled(Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place))
 
 
 def _explained(curves: Curves) -> Table:

@@ -14,6 +14,9 @@ from nasbench.results.statistics import targets
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import Estimate
 
+_TARGETS = "Targets reached: the mean share of the targets of regret that runs have reached; higher is better."
+_PROFILES = "Performance profiles: the share of runs that end at or below a normalised regret; higher is better."
+
 
 def part(subject: Subject) -> Part | None:
     """None where no setting that all methods have has an oracle."""
@@ -23,8 +26,8 @@ def part(subject: Subject) -> Part | None:
     found = targets.table(comparison)
     tables = [reached(comparison), *([] if found is None else [aggregates(comparison, found)])]
     charts = [
-        Chart("targets", lambda points: [over_budget(comparison, points)]),
-        Chart("profiles", lambda points: [profiles(comparison, points)]),
+        Chart("targets", lambda points: [over_budget(comparison, points)], note=_TARGETS),
+        Chart("profiles", lambda points: [profiles(comparison, points)], note=_PROFILES),
     ]
     return Part("targets", "Targets reached", tables, charts)
 

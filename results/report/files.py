@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from nasbench.results.errors import Interrupted, StoreError
 from nasbench.results.store import disk
 
+_OF_THE_PATH = {errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SLUG = 150
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
@@ -31,6 +33,8 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
             (out / Path(name).name).unlink(missing_ok=True)
         disk.write(manifest, "\n".join(contents).encode())
     except OSError as error:
+        if error.errno in _OF_THE_PATH:
+            raise StoreError(f"cannot write the report to {out}: {error.strerror}; choose another --out") from None
         raise Interrupted(f"cannot write the report to {out}: {error.strerror}") from None
     return [out / name for name in contents]
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from nasbench.results.curves import Curves, load, references, select
-from nasbench.results.display import plots
+from nasbench.results.display import svg
+from nasbench.results.display.look import Look, looks
+from nasbench.results.display.panels import POINTS, Panel
+from nasbench.results.display.scene import Scene
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import (
     answer,
@@ -34,9 +36,13 @@ from nasbench.results.parts.part import MakePart, Part, Subject
 from nasbench.results.report import page, text
 from nasbench.results.report.files import slug, write_all
 from nasbench.results.report.warnings import warnings_of
+from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.trajectory import SCORES, Cell, Score
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -66,7 +72,7 @@ _PARTS: tuple[MakePart, ...] = (
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of a budget in seconds
-_FILE_POINTS = 101  # of a line: more cannot be seen
+_PAPER_POINTS = 101  # of a line in a file that may be printed
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,8 @@ def write(
     formats: Sequence[Format] = DEFAULT_FORMATS,
     is_current: Callable[[Cell], bool | None] = lambda _: True,
     score: str | None = None,
+    selection: Selection = EVERYTHING,
+    labels: Mapping[str, str] | None = None,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -97,27 +105,34 @@ def write(
         formats: of the files.
         is_current: whether a cell's data and method are those of this installation; the others are warned of.
         score: what an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`.
+        selection: of which methods, benchmarks, families and constraints.
+        labels: what to call methods: name with options → label; by default what suites say.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
     for store in stores:
-        if out.resolve().is_relative_to(store.folder.resolve()):
+        if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"--out {out} lies inside the store, whose folder holds trajectories only: choose another")
-    chosen = select(stores, protocol)
+    chosen = select(stores, protocol, selection)
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
     worth = _score(score or wishes.get("score") or "mean")
     curves = load(chosen, worth)
+    of_suites = [plan["wishes"].get("labels", {}) for store in stores for plan in store.plans()]
+    curves = replace(curves, labels=labelled(curves.methods, of_suites, labels or {}))
     points = _checkpoints(curves, checkpoints, wishes)
     comparison = Comparison(curves, _baseline(curves, baseline, wishes), points)
     subject = Subject(comparison, chosen, references(stores, worth))
     parts = [part for make in _PARTS if (part := make(subject)) is not None]
     warnings = warnings_of(stores, comparison, [f for _, f in chosen], is_current)
+    if selection != EVERYTHING:
+        told = selection.told(select(stores, curves.protocol))
+        warnings = [told, *warnings] if told else warnings
     title = wishes.get("title") or "nasbench report"
     tables = [table for part in parts for table in part.tables]
     contents: dict[str, bytes] = {}
-    for form in sorted(set(plots.FORMATS) & set(formats)):
-        contents |= {f"{name}.{form}": plots.render(figure, form) for name, figure in _figures(parts, curves)}
+    for form in sorted({"pdf", "png", "svg"} & set(formats)):
+        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, curves, form)}
     if "csv" in formats:
         contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
     if "latex" in formats:
@@ -130,17 +145,33 @@ def write(
     return Report(write_all(out, contents), text.terminal(curves, warnings, parts, contents))
 
 
-def _figures(parts: Sequence[Part], curves: Curves) -> Iterator[tuple[str, Figure]]:
-    """Every figure by name, drawn one at a time."""
+def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
+    """Every figure in one form by name, drawn one at a time; SVG is our own where it can be, all else matplotlib's."""
+    names, own = curves.names, looks(curves.methods)
     for part in parts:
         for chart in part.charts:
-            panels = chart.panels(_FILE_POINTS)
-            if chart.title:
-                yield slug(chart.name), plots.charts(panels, curves.methods, chart.title)
+            if form == "svg":
+                yield slug(chart.name), svg.document(chart.panels(POINTS), names, own, chart.title)
             else:
-                yield slug(chart.name), plots.chart(panels[0], curves.methods)
+                yield slug(chart.name), _plotted(chart.panels(_PAPER_POINTS), names, own, chart.title, form)
         for words, figure in part.figures():
-            yield slug(".".join(words)), figure
+            if form == "svg" and isinstance(figure, Scene):
+                yield slug(".".join(words)), figure.file()
+            else:
+                yield slug(".".join(words)), _rendered(figure, form)
+
+
+def _plotted(panels: Sequence[Panel], names: tuple[str, ...], own: Sequence[Look], title: str, form: str) -> bytes:
+    from nasbench.results.display import plots  # matplotlib is heavy
+
+    figure = plots.charts(panels, names, own, title) if title else plots.chart(panels[0], names, own)
+    return plots.render(figure, form)
+
+
+def _rendered(figure: Figure | Scene, form: str) -> bytes:
+    from nasbench.results.display import plots  # matplotlib is heavy
+
+    return plots.render(figure, form)
 
 
 def _score(asked: str) -> Score:
@@ -164,8 +195,9 @@ def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str
 
 
 def _baseline(curves: Curves, asked: str | None, wishes: dict[str, Any]) -> int:
-    if asked is not None and asked not in curves.methods:
-        suggestion = nearest(asked, curves.methods)
-        raise StoreError(f"the baseline {asked!r} has no runs here{suggestion}; allowed: {', '.join(curves.methods)}")
+    known = (*curves.methods, *curves.names)
+    if asked is not None and asked not in known:
+        suggestion = nearest(asked, known)
+        raise StoreError(f"the baseline {asked!r} has no runs here{suggestion}; allowed: {', '.join(curves.names)}")
     candidates = [asked, wishes.get("baseline"), "random", curves.methods[0]]
-    return next(curves.methods.index(name) for name in candidates if name in curves.methods)
+    return next(known.index(name) for name in candidates if name in known) % len(curves.methods)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -36,7 +37,7 @@ def _brief(table: Table, files: Iterable[str]) -> str:
 
 
 def markdown(title: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
-    """Every table, with how it was computed."""
+    """Every table, with how it was computed; names, units and reasons may look like HTML, and stay text."""
     found = [f"# {title}"]
     for i, part in enumerate(parts):
         found += [f"## {part.title}", part.intro] if part.intro else []
@@ -44,4 +45,4 @@ def markdown(title: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
             found += [f"## {table.title}", table.markdown(), " ".join(filter(None, (table.marks, table.note)))]
         found += part.sentences
         found += [f"**{warning}.**" for warning in warnings] if i == 0 else []
-    return "\n\n".join(found) + "\n"
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", "\n\n".join(found)) + "\n"

@@ -69,20 +69,20 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
     if empty:
         verb = "has" if empty == 1 else "have"
         yield f"{count(empty, 'run')} {verb} no evaluation at all: the budget is too small for one, or the run failed"
-    for method, name in enumerate(curves.methods):
+    for method, name in enumerate(curves.names):
         if not np.isfinite(curves.incumbent[curves.runs["method"] == method]).any():
             yield f"{name} has found nothing feasible in any run: it loses to whatever has"
     failed = int(((curves.runs["failure"] != "") | (curves.runs["failed_evaluations"] > 0)).sum())
     if failed:
         yield f"{count(failed, 'run')} with failed evaluations, or stopped early (and then keeping the last incumbent)"
-    for method, name in enumerate(curves.methods):
+    for method, name in enumerate(curves.names):
         own = curves.runs[curves.runs["method"] == method]
         stopped = int((own["failure"] != "").sum())
         if 2 * stopped >= len(own):
             yield f"{stopped} of the {len(own)} runs of {name} stopped early: its numbers mean little"
     for kind in comparison.overall.kinds:
         if len(kind) > 1:
-            names = listed([curves.methods[m] for m in kind])
+            names = listed([curves.names[m] for m in kind])
             yield f"{names} are identical: all their runs are the same, so they count as one method in ranks"
 
 
@@ -90,8 +90,8 @@ def _of_initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) ->
     """Methods whose budget ends before they have learned from anything."""
     longest = comparison.curves.runs.groupby("method")["evaluations"].max()
     initial = {f.cell.method: f.cell.initial for f in fragments}
-    for method, name in enumerate(comparison.methods):
-        size = initial.get(name, 0)
+    for method, (spec, name) in enumerate(zip(comparison.curves.methods, comparison.methods, strict=True)):
+        size = initial.get(spec, 0)
         if size > 0 and size >= longest.get(method, size + 1):
             yield (
                 f"{name} made at most {count(int(longest[method]), 'evaluation')}, and its first {size} are random: "

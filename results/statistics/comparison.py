@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nasbench.results.curves import Array, Curves
 from nasbench.results.statistics.estimates import FEWEST, Tasks
 from nasbench.results.statistics.improvement import MISSING, improvement, places
-from nasbench.results.statistics.verdicts import Field, Pair, Rank, Verdicts, corrected, expected_ranks, judge
+from nasbench.results.statistics.verdicts import Field, Pair, Rank, Verdicts, corrected, expected_ranks, judge, ranked
 from nasbench.results.store.trajectory import Score
 
 CONSTRAINTS_SHARE = 0.2
@@ -31,8 +31,8 @@ class Comparison:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods."""
-        return self.curves.methods
+        """Names of the methods, as people read them."""
+        return self.curves.names
 
     @property
     def score(self) -> Score:
@@ -101,6 +101,16 @@ class Comparison:
             ranks = expected_ranks(own.places[settings][:, firsts][:, :, kept], weights)
             for kind, rank in zip(self.overall.kinds, ranks, strict=True):
                 found[list(kind), point] = rank
+        return found
+
+    def rank_bands(self, values: Array) -> Array:
+        """95 % intervals over seeds of `ranks`, shape (methods, points, 2); NaN where seeds are too few."""
+        found = np.full((len(self.methods), values.shape[1], 2), np.nan)
+        kinds = self.overall.kinds
+        for point, own in enumerate(self._fields(values)):
+            for rank in ranked(own, self.overall.complete, [kind[0] for kind in kinds])[0]:
+                kind = next(kind for kind in kinds if rank.method in kind)
+                found[list(kind), point] = rank.here.interval(1.0, len(kinds))
         return found
 
     def improvements(self, values: Array) -> Array:

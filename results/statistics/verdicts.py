@@ -154,7 +154,7 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
     pairs = {(a, b): pair for a, b in combinations(range(methods), 2) if (pair := held(runs, settings, a, b))}
     present = (runs.places[settings] >= 0).any(axis=2)
     complete = settings[np.all(present, axis=1)]
-    ranks, seeds, unit = _ranks(runs, complete, [kind[0] for kind in kinds])
+    ranks, seeds, unit = ranked(runs, complete, [kind[0] for kind in kinds])
     return Verdicts(settings, complete, seeds, kinds, pairs, ranks, unit)
 
 
@@ -268,7 +268,7 @@ def _are_identical(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> bool:
     return bool((ours > 0).any()) and np.array_equal(ours, theirs)
 
 
-def _ranks(runs: Field, settings: NDArray[np.intp], methods: list[int]) -> tuple[tuple[Rank, ...], int, str]:
+def ranked(runs: Field, settings: NDArray[np.intp], methods: list[int]) -> tuple[tuple[Rank, ...], int, str]:
     """Ranks without places, the best first; the seeds behind their intervals; what those for like tasks are over."""
     if not len(settings):
         return (), 0, ""

@@ -177,11 +177,17 @@ def write_log(path: Path, table: pa.Table) -> str:
     return disk.digest(content)
 
 
-def read_log(path: Path, digest: str) -> pa.Table:
-    """A search log. Raises Torn if it is not the one with this digest (empty: of a store that recorded none)."""
+def log_bytes(path: Path, digest: str) -> bytes:
+    """The file of a search log. Raises Torn if it is not the one with this digest (empty: none was recorded)."""
     content = disk.read(path)
     if digest and disk.digest(content) != digest:
         raise Torn("its bytes do not match the digest that was recorded with its run")
+    return content
+
+
+def read_log(path: Path, digest: str) -> pa.Table:
+    """A search log. Raises Torn if it is damaged, or not the one with this digest (empty: none was recorded)."""
+    content = log_bytes(path, digest)
     with _torn_if_invalid("not a readable search log"):
         return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
 

@@ -144,11 +144,12 @@ def drop_failed(path: Path) -> None:
     lock = disk.Lock(path.with_suffix(".lock"))
     try:
         with lock.held(patience=0):
-            lines, rest = _good_lines(disk.read(path))
+            content = disk.read(path)
+            lines, rest = _good_lines(content)
             failed = [number for number, line in enumerate(lines) if line.facts.get("status") == "failed"]
             if failed and not rest:
                 kept = sum(line.length for line in lines[: failed[0]])
-                disk.write(path, disk.read(path)[:kept])
+                disk.write(path, content[:kept])
     except (disk.Held, FileNotFoundError):
         return
 

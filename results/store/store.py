@@ -46,6 +46,8 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(os.path.abspath(folder))  # a method may change the working directory
+        if any("\ud800" <= c <= "\udfff" for c in str(self.folder)):  # Arrow can write there, but not read
+            raise StoreError(f"cannot use the store {folder}: its path is not UTF-8 text; give another --store")
         self.notices: list[str] = []
         """What was found wrong with the folder's files so far, a sentence each."""
         self._lock = disk.Lock(self.folder / ".lock")
@@ -86,6 +88,7 @@ class Store:
 
         What an earlier command was interrupted in is cleared up.
         """
+        store = cls(folder)
         with _said(folder):
             if folder.is_file():
                 raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
@@ -93,8 +96,7 @@ class Store:
             known = _is_store(folder) or not folder.is_dir()
             if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
                 raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
-            disk.make_folder(Path(os.path.abspath(folder)))
-        store = cls(folder)
+            disk.make_folder(store.folder)
         with store._writing():
             for name in _FOLDERS:
                 disk.make_folder(store.folder / name)
@@ -129,20 +131,9 @@ class Store:
         Where it is damaged the run is taken out of the store, with a notice: to be computed anew, log and all.
         """
         record = next(run for run in f.runs if run.seed == seed)
-        path = self._search(f.cell, seed)
-        if not record.log and (f.cell.schema > 1 or not path.exists()):
+        if not record.log and (f.cell.schema > 1 or not self._search(f.cell, seed).exists()):
             return None
-        try:
-            return fragment.read_log(path, record.log)
-        except (Torn, FileNotFoundError, disk.Irregular) as error:
-            reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
-        self._notice(
-            f"the search log of {f.cell.method} on {f.cell.bench}, seed {seed}, is damaged: {reason}; its run "
-            "is missing now, and the same command computes it anew"
-        )
-        with suppress(Interrupted):  # in a read-only store nothing can be done
-            self.forget(f.cell, {seed})
-        return None
+        return self._of_log(f, record, fragment.read_log)
 
     def plans(self) -> list[dict[str, Any]]:
         """What was asked of this store, oldest first: command, saved, wishes, and cells (pairs of cell and seeds)."""
@@ -224,7 +215,8 @@ class Store:
     # Inside
 
     def _notice(self, text: str) -> None:
-        self.notices.append(text.encode("utf-8", "replace").decode())  # names of files need not be text
+        printable = "".join(c if c.isprintable() else "?" for c in text)  # names of files need not be text
+        self.notices.append(printable)
 
     def _readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> Iterator[T]:
         """What can be read of some files; the others are set aside or ignored, with a notice, and stop nothing."""
@@ -248,6 +240,20 @@ class Store:
         if known is None or known[0] != stamp:
             known = self._read_already[path] = stamp, fragment.read(path)
         return known[1]
+
+    def _of_log(self, f: Fragment, run: RunRecord, read: Callable[[Path, str], T]) -> T | None:
+        """What `read` makes of a search log and its digest; None, once the run is taken out, where it is damaged."""
+        try:
+            return read(self._search(f.cell, run.seed), run.log)
+        except (Torn, FileNotFoundError, disk.Irregular) as error:
+            reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
+        self._notice(
+            f"the search log of {f.cell.method} on {f.cell.bench}, seed {run.seed}, is damaged: {reason}; its run "
+            "is missing now, and the same command computes it anew"
+        )
+        with suppress(Interrupted):  # in a read-only store nothing can be done
+            self.forget(f.cell, {run.seed})
+        return None
 
     def _entries(self) -> list[Path]:
         """What lies in the folder as if it were data; a store inside the store is none of its business."""
@@ -278,7 +284,7 @@ class Store:
     def _check_logs(self, f: Fragment) -> None:
         for run in f.runs:
             if run.log:
-                self.search_log(f, run.seed)
+                self._of_log(f, run, fragment.log_bytes)
 
     def _drop_doubles(self) -> None:
         """Keeps each run once: a crash in `_take_out`, or a fragment that could not be read for a while, doubles some.

@@ -20,9 +20,11 @@ from nasbench.benchmarks.spaces.language.graph import Part, ProgramError, real
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2, once_for_all
 from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.vit import vit
 from tests.benchmarks.written import ALL, COUNTS, SMALL, alike, dropping, late, named, op, shared_or, unread
 
 # Counts
@@ -44,6 +46,10 @@ def test_counts_of_spaces_too_large_to_enumerate() -> None:
     assert count(Program(nasbench201)) == 5**6
     assert count(Program(genetic)) == 2**19
     assert count(Program(flat)) == 7**10
+    assert count(Program(mobilenetv2)) == 666_900 == 6 * sum(18**depth for depth in (1, 2, 3, 4))
+    assert count(Program(vit)) == 4_394_252_160 == 32 * sum(108**depth for depth in (1, 2, 3, 4))
+    assert count(Program(once_for_all)) == (9**2 + 9**3 + 9**4) ** 5  # Cai et al., section 3: about 2 × 10^19
+    assert count(Program(partial(once_for_all, stages=1))) == sum(1 for _ in Program(partial(once_for_all, stages=1)))
     assert count(Program(partial(figures.figure_16, 4))) == 6 * 4 * 4**4  # 3! inputs, 4 units, 4 activations a node
     assert count(Program(partial(nasbench101, 4))) == sum(1 for _ in Program(partial(nasbench101, 4)))
 

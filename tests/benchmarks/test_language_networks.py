@@ -15,14 +15,18 @@ from nasbench.benchmarks.spaces.language.graph import Basic, Part, ProgramError
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2, once_for_all
 from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.vit import vit
 from tests.benchmarks.written import named
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("write", [genetic, flat, nasbench101, nasnet, nasbench201], ids=named)
+@pytest.mark.parametrize(
+    "write", [genetic, flat, nasbench101, nasnet, nasbench201, mobilenetv2, once_for_all, vit], ids=named
+)
 def test_spaces_of_the_literature_train_on_small_images(write: Callable[[], Part], channels: int) -> None:
     torch = pytest.importorskip("torch")
     from nasbench.benchmarks.spaces.language.network import Network
@@ -142,3 +146,35 @@ def test_the_language_is_not_about_networks() -> None:
     for configuration in itertools.islice(program, 0, None, 7):
         pipeline = module.pipeline(program, configuration)
         assert pipeline.fit(images[:300], labels[:300]).score(images[300:600], labels[300:600]) > 0.5
+
+
+def test_attention_is_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    from nasbench.benchmarks.spaces.language.network import Attention
+
+    theirs, own = torch.nn.MultiheadAttention(12, 3, batch_first=True), Attention(12, 3)
+    state = theirs.state_dict()
+    own.project.load_state_dict({"weight": state["in_proj_weight"], "bias": state["in_proj_bias"]})
+    own.merge.load_state_dict({"weight": state["out_proj.weight"], "bias": state["out_proj.bias"]})
+    x = torch.randn(2, 5, 12)
+    assert torch.allclose(own(x), theirs(x, x, x, need_weights=False)[0], atol=1e-6)
+    with pytest.raises(ValueError, match="5 heads do not divide a width of 12"):
+        Attention(12, 5)
+
+
+def test_an_inverted_residual_has_the_parameters_of_the_papers_table() -> None:
+    torch = pytest.importorskip("torch")
+    from nasbench.benchmarks.spaces.language.network import Network
+
+    def parameters(expansion: int, ratio: int) -> int:
+        program = Program(lambda: layers.inverted_residual(16, 3, 1, expansion, ratio, shortcut=True))
+        network = Network(program, program.sample(np.random.default_rng(0)), (16, 8, 8))
+        images = torch.randn(2, 16, 8, 8)
+        assert network(images).shape == images.shape
+        return sum(p.numel() for p in network.parameters())
+
+    # Table 1 of the paper: 1x1 to 96 channels, 3x3 depthwise (ours has a bias), 1x1 back; a batch normalisation each.
+    published = (16 * 96 + 2 * 96) + (96 * 9 + 2 * 96) + (96 * 16 + 2 * 16)
+    assert parameters(6, 0) == published + 96
+    assert parameters(1, 0) == (16 * 9 + 16 + 2 * 16) + (16 * 16 + 2 * 16)
+    assert parameters(6, 4) == published + 96 + (96 * 24 + 24) + (24 * 96 + 96)

@@ -18,7 +18,7 @@ pytest.importorskip("sklearn")
 
 from nasbench.benchmarks.spaces.cells import Stage  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
-from nasbench.benchmarks.training import training  # noqa: E402
+from nasbench.benchmarks.training import initialisation, training  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 
 STAGES = (Stage(("nor_conv_3x3", "skip_connect", "none", "nor_conv_5x5", "avg_pool_3x3", "none"), 1),) * 3
@@ -164,7 +164,7 @@ def test_parameters_are_drawn_as_pytorch_draws_them_without_touching_its_state()
         network = torch.nn.Sequential(torch.nn.Conv2d(8, 64, 3), torch.nn.Linear(50, 200), torch.nn.BatchNorm2d(4))
     torch.set_rng_state(before)
     network = network.to_empty(device="cpu")
-    training.draw_parameters(network, torch.Generator().manual_seed(1))
+    initialisation.draw_parameters(network, torch.Generator().manual_seed(1))
     assert torch.equal(torch.get_rng_state(), before)
     for own, theirs in zip(network, layers, strict=True):
         for name, parameter in theirs.named_parameters():
@@ -176,7 +176,7 @@ def test_parameters_are_drawn_as_pytorch_draws_them_without_touching_its_state()
                 assert float(one.abs().max()) == pytest.approx(float(two.abs().max()), rel=0.02)
     assert torch.equal(network[2].running_var, torch.ones(4))
     with pytest.raises(TypeError, match="Embedding"):
-        training.draw_parameters(torch.nn.Embedding(2, 2), torch.Generator())
+        initialisation.draw_parameters(torch.nn.Embedding(2, 2), torch.Generator())
 
 
 def test_same_seeds_give_same_bits_whatever_the_threads_and_the_global_state() -> None:

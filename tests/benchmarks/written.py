@@ -16,9 +16,11 @@ from nasbench.benchmarks.spaces.language.combinators import (
 from nasbench.benchmarks.spaces.language.graph import Basic, D, Part
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2, once_for_all
 from nasbench.benchmarks.spaces.published.nasbench101 import nasbench101
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.vit import vit
 
 COUNTS = {
     figures.figure_1: 6,
@@ -30,8 +32,8 @@ COUNTS = {
     figures.figure_19_3: 3 * 3 * 2,
 }
 SMALL = [figures.figure_1, figures.figure_10, figures.figure_11, figures.figure_19_2, figures.figure_19_3]
-FINITE = [*COUNTS, figures.figure_19_4, nasbench201, genetic, flat]
-ALL = [*FINITE, figures.figure_16, figures.figure_18, nasbench101, nasnet]
+FINITE = [*COUNTS, figures.figure_19_4, nasbench201, genetic, flat, mobilenetv2, vit]
+ALL = [*FINITE, figures.figure_16, figures.figure_18, nasbench101, nasnet, once_for_all]
 
 
 def named(write: Callable[[], Part]) -> str:

@@ -301,3 +301,17 @@ def test_a_candidate_between_levels_moves_to_the_nearest_in_the_logarithm_and_th
     for place, level in [(0.0, 0), (0.5, 0), (0.51, 1), (1.49, 1), (2.0, 2)]:
         point = np.array([place / 2])  # of the range of two decades
         assert dims.unpack(np.zeros(1, np.int32), point) == [level]
+
+
+@pytest.mark.parametrize("h", [Categorical("op", ("a", "b", "c"), (5, 3, 2)), Ordinal("k", (1, 3, 5), prior=(5, 3, 2))])
+def test_the_prior_of_a_choice_is_the_priors_kernel(h: Choice) -> None:
+    dims = one(h)
+    places = np.arange(3, dtype=np.int32)[None]
+    nothing = density_of(dims, [], places, np.full((1, 3), np.nan))
+    assert nothing == pytest.approx([0.5, 0.3, 0.2])
+    plain = one(type(h)(h.name, h.values))
+    flat, seen = (density_of(d, [0, 2], places, np.full((1, 3), np.nan)) for d in (plain, dims))
+    before = density_of(plain, [], places, np.full((1, 3), np.nan))
+    assert seen - flat == pytest.approx((np.array([0.5, 0.3, 0.2]) - before) / 3)  # one kernel of three
+    absent = density_of(dims, [None], places, np.full((1, 3), np.nan))
+    assert absent == pytest.approx([0.5, 0.3, 0.2])

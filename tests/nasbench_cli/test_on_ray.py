@@ -21,9 +21,9 @@ from tests.conftest import Printed
 from tests.nasbench_cli.test_held_out import check_store
 from tests.nasbench_cli.test_plugin import plugged  # noqa: F401 (a fixture)
 
-SUITE = """
-methods = ["random", "nasbot:draws=40,initial=5"]
-benchmarks = ["hpolib-naval"]
+MARKED = """
+methods = ["careful", "toy-local"]
+benchmarks = ["toy-marked"]
 seeds = 3
 evals = 30
 """
@@ -75,16 +75,20 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
 
 
 def test_a_node_that_dies_in_the_middle_changes_nothing(
-    cluster: Any, nasbench: Callable[..., Printed], tmp_path: Path
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    marks, gate = tmp_path / "marks", tmp_path / "gate"
+    monkeypatch.setenv("TOY_MARKS", str(marks))
+    monkeypatch.setenv("TOY_GATE", str(gate))
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    suite = write(tmp_path, SUITE)
+    suite = write(tmp_path, MARKED)
     process = started(cluster, suite, tmp_path / "cluster")
-    wait_for(lambda: len(list((tmp_path / "cluster").glob("random.*"))) > 0, "the first runs are stored")
-    time.sleep(1.0)  # NASBOT's runs take seconds each: one is under way on either node
+    wait_for(lambda: marks.exists() and len(marks.read_text().split()) == 2, "a run is under way on either node")
     cluster.remove_node(nodes[0], allow_graceful=False)
+    gate.touch()
     assert "6 runs computed" in finished(process)
-    assert nasbench("run", "--suite", suite, "--store", tmp_path / "alone").code == 0
+    alone = [sys.executable, "-m", "nasbench", "run", "--suite", str(suite), "--store", str(tmp_path / "alone")]
+    assert subprocess.run(alone, check=False).returncode == 0
     assert content_hash(Store.open(tmp_path / "cluster")) == content_hash(Store.open(tmp_path / "alone"))
     again = started(cluster, suite, tmp_path / "cluster")
     assert "all (cached)" in finished(again)

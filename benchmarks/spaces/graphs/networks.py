@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
@@ -30,14 +30,14 @@ def read(path: Path) -> LayerGraph:
     Raises UsageError, in a sentence that names the file, if it cannot be read or is no network.
     """
     try:
-        facts = json.loads(path.read_text())
+        facts = textfile.parse_json(path, textfile.read(path))
         kind, labels = str(facts["nn_class"]), [str(label) for label in facts["labels"]]
         units = [None if u is None else int(u) for u in facts["units"]]
         strides = [None if s is None else int(s) for s in facts.get("strides") or [None] * len(labels)]
         edges = [(int(a), int(b)) for a, b in facts["edges"]]
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UsageError(
             f"{path} is no network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"

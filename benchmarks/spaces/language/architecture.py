@@ -83,7 +83,7 @@ class Architecture:
             if placed.module.layer:
                 kernel = placed.values.get("kernel_size", "") if placed.module.layer == "conv" else ""
                 labels.append(f"{placed.module.layer}{kernel}")
-                units.append(placed.values.get("filters", placed.values.get("units")))
+                units.append(_units(placed.values, channels))
                 arriving.append(channels)
                 edges |= {(source, len(labels) - 1) for source in sources}
                 sources, channels = {len(labels) - 1}, units[-1] or channels
@@ -124,6 +124,14 @@ class Architecture:
                     f"{str(error).splitlines()[0] if str(error) else type(error).__name__}"
                 ) from error
         return made, {name: results[module][output] for name, (module, output) in self.outputs.items()}
+
+
+def _units(values: dict[str, Value], channels: int) -> int | None:
+    """Of a layer: given, or a multiple of the channels that arrive; None where it keeps these."""
+    if "factor" in values:
+        return int(values["factor"] * channels)
+    found: int | None = values.get("filters", values.get("units"))
+    return found
 
 
 def _between(edges: set[tuple[int, int]], count: int) -> list[int]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, Basic, Part, ProgramError, Substitution
+from nasbench.benchmarks.spaces.language.graph import (
+    AnyHyperparameter,
+    Basic,
+    Part,
+    ProgramError,
+    Substitution,
+    current_scope,
+)
 
 Fn: TypeAlias = Callable[[], Part]
 """Makes a search space anew each time it is called."""
@@ -41,21 +48,38 @@ def siso_sequential(parts: Sequence[Part]) -> Part:
     return parts[0][0], parts[-1][1]
 
 
+def repeated(fn: Fn, times: int) -> list[Part]:
+    """Equal parts, each made anew; names given to choices inside them end in the number of the part."""
+    scope, parts = current_scope(), []
+    before = scope.turn
+    for scope.turn in range(times):
+        parts.append(fn())
+    scope.turn = before
+    return parts
+
+
 def siso_repeat(fn: Fn, times: AnyHyperparameter | int) -> Part:
-    """As many parts, each made anew, one after the other; none is the identity."""
+    """As many parts, each made anew, one after the other; none is the identity.
 
-    def repeated(values: dict[str, Any]) -> Part:
-        return siso_sequential([fn() for _ in range(values["times"])]) if values["times"] else identity()
+    A choice that is given a name inside has it once in each part: `kernel-0`, `kernel-1`, ….
+    """
 
-    return substitution("repeat", repeated, {"times": times})
+    def chain(values: dict[str, Any]) -> Part:
+        return siso_sequential(repeated(fn, values["times"])) if values["times"] else identity()
+
+    return substitution("repeat", chain, {"times": times})
 
 
-def siso_or(fns: Sequence[Fn], which: AnyHyperparameter | int) -> Part:
+Branches: TypeAlias = Sequence[Fn] | Mapping[Any, Fn]
+"""Parts to choose from: by number, or by the values of the choice."""
+
+
+def siso_or(fns: Branches, which: AnyHyperparameter | int) -> Part:
     """One of several parts; only the chosen one ever exists."""
     return mimo_or(fns, which, ("in",), ("out",))
 
 
-def mimo_or(fns: Sequence[Fn], which: AnyHyperparameter | int, inputs: Sequence[str], outputs: Sequence[str]) -> Part:
+def mimo_or(fns: Branches, which: AnyHyperparameter | int, inputs: Sequence[str], outputs: Sequence[str]) -> Part:
     """One of several parts with the same inputs and outputs."""
     chosen: Callable[[dict[str, Any]], Part] = lambda values: fns[values["which"]]()  # noqa: E731
     return Substitution("or", chosen, {"which": which}, inputs, outputs, branches=True).part
@@ -72,8 +96,7 @@ def siso_split_combine(fn: Fn, combine: Callable[[int], Part], splits: AnyHyperp
     def split(values: dict[str, Any]) -> Part:
         inputs, outputs = identity()
         combined_inputs, combined_outputs = combine(values["splits"])
-        for i in range(values["splits"]):
-            part_inputs, part_outputs = fn()
+        for i, (part_inputs, part_outputs) in enumerate(repeated(fn, values["splits"])):
             outputs["out"].connect(part_inputs["in"])
             part_outputs["out"].connect(combined_inputs[f"in{i}"])
         return inputs, combined_outputs
@@ -128,6 +151,7 @@ __all__ = [
     "identity",
     "lstm_cell",
     "mimo_or",
+    "repeated",
     "rnn_cell",
     "siso_optional",
     "siso_or",

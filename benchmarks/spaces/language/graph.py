@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal, brief
 
 Value: TypeAlias = Any
 """A value of a hyper-parameter: anything that JSON can hold."""
@@ -29,12 +29,15 @@ class ProgramError(UsageError):
 class Independent:
     """A hyper-parameter that a searcher chooses; several modules may share it."""
 
-    __slots__ = ("domain", "given_name", "scope")
+    __slots__ = ("clauses", "domain", "given_name", "scope")
 
     def __init__(self, domain: Hyperparameter, name: str | None = None) -> None:
-        self.domain, self.given_name = domain, name
-        self.scope = _current()
+        self.scope = current_scope()
+        turn = self.scope.turn
+        self.domain, self.given_name = domain, name if name is None or turn is None else f"{name}-{turn}"
         self.scope.independents.append(self)
+        self.clauses: list[Clause] = []
+        """What forbids some of its values together with others'."""
 
     @property
     def name(self) -> str:
@@ -61,22 +64,44 @@ class Dependent:
         self.roots = _roots(self.parents.values())
 
 
+class Clause:
+    """A combination of values that no architecture has."""
+
+    __slots__ = ("hyperparameters", "roots", "test")
+
+    def __init__(self, test: Callable[..., bool], hyperparameters: Mapping[str, AnyHyperparameter]) -> None:
+        self.test, self.hyperparameters = test, dict(hyperparameters)
+        self.roots = _roots(self.hyperparameters.values())
+
+    def forbids(self, made: Assignments) -> bool:
+        """Whether all of its hyper-parameters have values, and such as are forbidden together."""
+        if any(root not in made for root in self.roots):
+            return False
+        return bool(self.test(**{name: value_of(h, made) for name, h in self.hyperparameters.items()}))
+
+
 AnyHyperparameter: TypeAlias = Independent | Dependent
 Assignments: TypeAlias = Mapping[Independent, Value]
 
 
-def D(values: Iterable[Value], name: str | None = None) -> Independent:
-    """One of some values, without an order (the paper's notation). Raises ProgramError if JSON has no word for one."""
+def D(values: Iterable[Value], name: str | None = None, prior: Iterable[float] = ()) -> Independent:
+    """One of some values, without an order (the paper's notation). Raises ProgramError if JSON has no word for one.
+
+    Args:
+        prior: how likely each value is before anything is observed, in any unit; by default all are alike.
+    """
     values = tuple(values)
     for value in values:
         if not isinstance(value, str | int | float | bool):
             raise ProgramError(f"the values of a hyper-parameter are text, numbers or booleans, not {value!r}")
-    return Independent(Categorical("a hyper-parameter", values), name)
+    return Independent(Categorical("a hyper-parameter", values, tuple(prior)), name)
 
 
-def ordinal(values: Iterable[float], log: bool = False, name: str | None = None) -> Independent:
-    """One of some ascending numbers."""
-    return Independent(Ordinal("a hyper-parameter", tuple(values), log), name)
+def ordinal(
+    values: Iterable[float], log: bool = False, name: str | None = None, prior: Iterable[float] = ()
+) -> Independent:
+    """One of some ascending numbers; a prior as in `D`."""
+    return Independent(Ordinal("a hyper-parameter", tuple(values), log, tuple(prior)), name)
 
 
 def integer(low: int, high: int, log: bool = False, name: str | None = None) -> Independent:
@@ -155,7 +180,7 @@ class Module:
     def __init__(
         self, kind: str, hyperparameters: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]
     ) -> None:
-        self.kind, self.scope = kind, _current()
+        self.kind, self.scope = kind, current_scope()
         self.name = self.scope.place(self)
         self.inputs = {name: Input(self, name) for name in sorted(inputs)}
         self.outputs = {name: Output(self, name) for name in sorted(outputs)}
@@ -211,13 +236,20 @@ class Substitution(Module):
         self._function, self.branches = function, branches
         self._expansions: dict[tuple[Value, ...], Expansion] = {}
 
-    def expansion(self, assigned: Assignments) -> Expansion:
-        """What it turns into (algorithm 1, lines 9 to 17). Raises KeyError where a value is missing."""
+    def expansion(self, assigned: Assignments, keep_settled: bool = True) -> Expansion:
+        """What it turns into (algorithm 1, lines 9 to 17). Raises KeyError where a value is missing.
+
+        Args:
+            keep_settled: keep it for the next time even where nothing in it is to be decided.
+        """
         values = self.values(assigned)
         key = tuple(values.values())
         found = self._expansions.get(key)
         if found is None:
-            found = self._expansions[key] = Expansion(self, values, self._function)
+            found = Expansion(self, values, self._function)
+            if keep_settled or not found.is_settled:
+                self.scope.kept.append(None)
+                self._expansions[key] = found
         return found
 
 
@@ -227,7 +259,6 @@ class Expansion:
     def __init__(
         self, module: Substitution, values: dict[str, Value], function: Callable[[dict[str, Value]], Part]
     ) -> None:
-        module.scope.kept.append(None)
         path = f"{module.name}[{','.join(map(str, values.values()))}]" if module.branches else module.name
         self.scope, (self.inputs, self.outputs) = build(lambda: function(values), path, module.scope)
         for mine, theirs in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
@@ -241,6 +272,12 @@ class Expansion:
         for name, stand_in in self.inputs.items():
             stand_in.outer = module.inputs[name]
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing in it is to be decided, or depends on what is."""
+        modules = self.scope.modules
+        return not any(module.roots or isinstance(module, Substitution) for module in modules)
+
 
 class Scope:
     """What one call of a program's or a substitution's function creates."""
@@ -249,8 +286,12 @@ class Scope:
         self.path = path
         self.kept: list[None] = parent.kept if parent else []
         """One entry an expansion and a step that the whole program keeps: their number bounds its memory."""
+        self.clauses: list[Clause] = parent.clauses if parent else []
+        """All that the whole program forbids, as far as it exists."""
         self.independents: list[Independent] = []
         self.modules: list[Module] = []
+        self.turn: int | None = None
+        """Which of several equal parts is being made: names that are given inside them end in it."""
         self._numbers: dict[str, Iterator[int]] = {}
 
     def place(self, module: Module) -> str:
@@ -276,12 +317,22 @@ class Scope:
     def _name(self) -> None:
         """After the first module that has it, or by number; names do not depend on what else exists."""
         names: dict[Independent, str] = {}
-        for module in self.modules:
-            for local, h in module.hyperparameters.items():
-                if isinstance(h, Independent) and h.scope is self:
-                    names.setdefault(h, f"{module.name}.{local}")
-        for number, h in enumerate(self.independents):
-            name = f"{self.path}{h.given_name}" if h.given_name else names.get(h, f"{self.path}shared-{number}")
+        uses = [(f"{m.name}.{local}", h) for m in self.modules for local, h in m.hyperparameters.items()]
+        uses.sort(key=lambda use: isinstance(use[1], Dependent))  # by its own place rather than by what depends on it
+        for name, h in uses:
+            own = _roots([h])
+            if len(own) == 1 and own[0].scope is self:
+                names.setdefault(own[0], name)
+        alike: dict[str, Iterator[int]] = {}
+        for h in self.independents:
+            if h.given_name:
+                name = f"{self.path}{h.given_name}"
+            elif h in names:
+                name = names[h]
+            else:  # it is shared by modules that do not exist yet
+                name = f"{self.path}one-of-{brief(h.domain)}"
+                number = next(alike.setdefault(name, count()))
+                name += f"-{number}" if number else ""
             h.domain = replace(h.domain, name=name)
 
     def _check_order(self) -> None:
@@ -324,7 +375,8 @@ def _entered(scope: Scope) -> Iterator[None]:
         _SCOPE.reset(token)
 
 
-def _current() -> Scope:
+def current_scope() -> Scope:
+    """What is being made now. Raises ProgramError outside the function that writes a space."""
     scope = _SCOPE.get()
     if scope is None:
         raise ProgramError("hyper-parameters and modules are made inside the function that writes the search space")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nasbench.benchmarks.spaces.language.combinators import siso_sequential
+from nasbench.benchmarks.spaces.language.combinators import identity, siso_residual, siso_sequential, substitution
 from nasbench.benchmarks.spaces.language.graph import Basic, Part
 
 
@@ -20,9 +20,16 @@ def layer(
     inputs: Sequence[str] = ("in",),
     label: str = "",
 ) -> Part:
-    """A module of PyTorch: `build(torch, shapes, **values)` returns a `torch.nn.Module` for inputs of these shapes.
+    """A module of PyTorch, one's own too: `layer("mine", lambda torch, shapes, n: Mine(shapes[0], n), {"n": D([1])})`.
+
+    Its parameters begin as its constructor draws them, under the seed of the evaluation. A network can be pickled if
+    its modules can: classes and functions of a file can, those inside functions and lambdas as activations cannot.
 
     Args:
+        kind: what the module is called; also the beginning of its choices' names.
+        build: `build(torch, shapes, **values)` returns a `torch.nn.Module` for inputs of these shapes, the batch first.
+        hyperparameters: by the name that `build` knows; of the language, or plain values.
+        inputs: their names, in alphabetical order the arguments of the module's `forward`.
         label: of the layer in the layer-graph view (NASBOT); empty for what is no layer of its own there.
     """
 
@@ -82,6 +89,21 @@ def relu() -> Part:
     return layer("relu", lambda torch, shapes: torch.nn.ReLU())
 
 
+def relu6() -> Part:
+    """min(6, max(0, x))."""
+    return layer("relu6", lambda torch, shapes: torch.nn.ReLU6())
+
+
+def gelu() -> Part:
+    """x times the normal distribution function at x (Hendrycks and Gimpel, 2016)."""
+    return layer("gelu", lambda torch, shapes: torch.nn.GELU())
+
+
+def silu() -> Part:
+    """x times the sigmoid of x."""
+    return layer("silu", lambda torch, shapes: torch.nn.SiLU())
+
+
 def tanh() -> Part:
     """Hyperbolic tangent."""
     return layer("tanh", lambda torch, shapes: torch.nn.Tanh())
@@ -94,7 +116,62 @@ def sigmoid() -> Part:
 
 def dropout(rate: Any) -> Part:
     """Zeroes a share of the values while training."""
-    return layer("dropout", lambda torch, shapes, rate: _own("Dropout")(rate), {"rate": rate})
+    return layer("dropout", lambda torch, shapes, rate: own("Dropout")(rate), {"rate": rate})
+
+
+def squeeze_excitation(ratio: Any = 4) -> Part:
+    """Weighs each channel by what all channels hold on average (Hu et al., CVPR 2018).
+
+    Args:
+        ratio: channels per unit of the layer between.
+    """
+    return layer(
+        "squeeze_excitation",
+        lambda torch, shapes, ratio: own("SqueezeExcitation")(shapes[0][1], max(1, shapes[0][1] // ratio)),
+        {"ratio": ratio},
+    )
+
+
+def inverted_residual(
+    filters: Any, kernel_size: Any = 3, stride: Any = 1, expansion: Any = 6, ratio: Any = 0, shortcut: bool = False
+) -> Part:
+    """MobileNetV2's block (Sandler et al., CVPR 2018): more channels, a depthwise convolution, fewer channels.
+
+    Args:
+        filters: channels of the output.
+        kernel_size: of the depthwise convolution.
+        stride: of the depthwise convolution.
+        expansion: channels of the depthwise convolution per channel of the input; at 1 nothing is expanded.
+        ratio: channels per unit of the squeeze-excitation; 0 for none.
+        shortcut: whether the input is added, which has to have the shape of the output.
+    """
+
+    def expanded(values: dict[str, Any]) -> Part:
+        if values["expansion"] == 1:
+            return identity()
+        return siso_sequential([_widened(values["expansion"]), batch_norm(), relu6()])
+
+    def squeezed(values: dict[str, Any]) -> Part:
+        return squeeze_excitation(values["ratio"]) if values["ratio"] else identity()
+
+    parts = [
+        substitution("expansion", expanded, {"expansion": expansion}),
+        *(depthwise_conv2d(kernel_size, stride), batch_norm(), relu6()),
+        substitution("squeeze", squeezed, {"ratio": ratio}),
+        *(conv2d(filters, 1, bias=False), batch_norm()),
+    ]
+    body = siso_sequential(parts)
+    return siso_residual(lambda: body, identity, add) if shortcut else body
+
+
+def _widened(factor: int) -> Part:
+    """A pointwise convolution to so many times the channels."""
+    return layer(
+        "expand",
+        lambda torch, shapes, factor: torch.nn.Conv2d(shapes[0][1], factor * shapes[0][1], 1, bias=False),
+        {"factor": factor},
+        label="conv1",
+    )
 
 
 def max_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
@@ -160,7 +237,7 @@ def mean(inputs: int) -> Part:
 
 def zero() -> Part:
     """Zeroes in the shape of its input: no connection."""
-    return layer("zero", lambda torch, shapes: _own("Zero")())
+    return layer("zero", lambda torch, shapes: own("Zero")())
 
 
 def conv_norm_relu(filters: Any, kernel_size: Any = 3, stride: Any = 1) -> Part:
@@ -174,10 +251,11 @@ def classifier(features: Part, classes: int) -> Part:
 
 
 def _merge(kind: str, module: str, inputs: int) -> Part:
-    return layer(kind, lambda torch, shapes: _own(module)(), inputs=[f"in{i}" for i in range(inputs)])
+    return layer(kind, lambda torch, shapes: own(module)(), inputs=[f"in{i}" for i in range(inputs)])
 
 
-def _own(name: str) -> Any:
+def own(name: str) -> Any:
+    """A module of ours by name; PyTorch is loaded when one is built."""
     from nasbench.benchmarks.spaces.language import network
 
     return getattr(network, name)

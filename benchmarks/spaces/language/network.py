@@ -98,6 +98,78 @@ class Zero(nn.Module):
         return torch.zeros_like(x)
 
 
+class SqueezeExcitation(nn.Module):
+    """Weighs each channel by a small network of all channels' means (Hu et al., CVPR 2018)."""
+
+    def __init__(self, channels: int, units: int) -> None:
+        super().__init__()
+        self.squeeze, self.excite = nn.Linear(channels, units), nn.Linear(units, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        weights = torch.sigmoid(self.excite(torch.relu(self.squeeze(x.mean((2, 3))))))
+        return x * weights[:, :, None, None]
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention of tokens (Vaswani et al., NeurIPS 2017), shape (batch, tokens, width)."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        if width % heads:
+            raise ValueError(f"{heads} heads do not divide a width of {width}")
+        self._heads = heads
+        self.project, self.merge = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, tokens, width = x.shape
+        q, k, v = self.project(x).view(batch, tokens, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+        weights = torch.softmax(q @ k.transpose(2, 3) * q.shape[-1] ** -0.5, dim=-1)
+        merged: Tensor = self.merge((weights @ v).transpose(1, 2).reshape(batch, tokens, width))
+        return merged
+
+
+class Tokens(nn.Module):
+    """Images (batch, channels, height, width) as tokens (batch, height × width, channels)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(2).transpose(1, 2)
+
+
+class Positions(nn.Module):
+    """Adds a vector that is learnt to the token at each place."""
+
+    def __init__(self, tokens: int, width: int) -> None:
+        super().__init__()
+        self.vectors = nn.Parameter(torch.empty(1, tokens, width))
+        nn.init.trunc_normal_(self.vectors, std=0.02)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.vectors
+
+
+class AcrossTokens(nn.Module):
+    """A linear layer along the tokens, of each channel on its own (Tolstikhin et al., NeurIPS 2021)."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__()
+        self.mix = nn.Linear(tokens, tokens)
+
+    def forward(self, x: Tensor) -> Tensor:
+        mixed: Tensor = self.mix(x.transpose(1, 2))
+        return mixed.transpose(1, 2)
+
+
+class TokenPool(nn.Module):
+    """One vector of all tokens: their mean, or the largest of each channel."""
+
+    def __init__(self, largest: bool) -> None:
+        super().__init__()
+        self._largest = largest
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.amax(1) if self._largest else x.mean(1)
+
+
 class Dropout(nn.Module):
     """Zeroes a share of the values while training, and scales the others up.
 
@@ -123,10 +195,10 @@ class Applied(nn.Module):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
-        self._function = function
+        self.function = function
 
     def forward(self, *inputs: Tensor) -> Any:
-        return self._function(*inputs)
+        return self.function(*inputs)
 
 
 def _module(forward: Callable[..., Any]) -> nn.Module:

@@ -24,11 +24,18 @@ from nasbench.benchmarks.spaces.language.graph import (
     build,
 )
 from nasbench.benchmarks.spaces.language.hidden import Hidden
-from nasbench.benchmarks.spaces.language.steps import Choices, ProgramWalk, Step
+from nasbench.benchmarks.spaces.language.steps import (
+    Choices,
+    ProgramWalk,
+    Step,
+    completed,
+    is_forbidden,
+)
 from nasbench.benchmarks.spaces.sequence import Walk
 
 _MOST_KEPT = 15_000  # expansions and steps, some 150 MB; then the program is run anew
 _MOST_CHOICES = 10_000  # of one architecture
+_MOST_DRAWS = 1000  # for one that is allowed
 
 
 class Program(Space):
@@ -61,7 +68,19 @@ class Program(Space):
         return self.root
 
     def sample(self, rng: Generator) -> Choices:
-        """Every choice drawn uniformly as it comes up (algorithm 3); architectures need not be equally likely."""
+        """Every choice drawn by its prior as it comes up, uniformly where it has none (algorithm 3).
+
+        So architectures need not be equally likely. What is forbidden is drawn again.
+        """
+        for _ in range(_MOST_DRAWS):
+            choices, made = self._drawn(rng)
+            if not (self.scope.clauses and is_forbidden(made)):
+                return choices
+        raise ProgramError(
+            f"of {_MOST_DRAWS:,} architectures drawn all are forbidden: write what is allowed as a choice (siso_or)"
+        )
+
+    def _drawn(self, rng: Generator) -> tuple[Choices, dict[Independent, Value]]:
         step, choices = self._first(), []
         made: dict[Independent, Value] = {}
         while True:
@@ -73,43 +92,61 @@ class Program(Space):
                 drawn = rng.random(len(step.finite)).tolist()
                 values = [domain[int(u * size)] for (_, domain, size), u in zip(step.finite, drawn, strict=True)]
                 choices += [(name, value) for (name, _, _), value in zip(step.finite, values, strict=True)]
+            made.update(zip(step.order, values, strict=True))
             if step.is_last:
-                return tuple(choices)
+                return tuple(choices), made
             if len(choices) > _MOST_CHOICES:
                 raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
-            made.update(zip(step.order, values, strict=True))
             step = step.after(made)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
         """One choice, drawn uniformly, takes another value; the rest is replayed by name.
 
         A choice that no longer exists is dropped; a new one is drawn, and so is one whose place now has other values.
-        Raises ProgramError where nothing can change.
+        What is forbidden is drawn again. Raises ProgramError where nothing can change.
         """
-        known: dict[str, Value] = dict(configuration)
         domains = dict(self.choices(configuration))
+        for _ in range(_MOST_DRAWS):
+            made = self._mutated(configuration, domains, rng)
+            if not (self.scope.clauses and is_forbidden(made)):
+                return _choices(made)
+        raise ProgramError("nothing can mutate: all that differs in one choice is forbidden")
+
+    def _mutated(
+        self, configuration: Choices, domains: dict[str, Independent], rng: Generator
+    ) -> dict[Independent, Value]:
+        known: dict[str, Value] = dict(configuration)
         several = [name for name, _ in configuration if has_many(domains[name].domain)]
         if not several:
             raise ProgramError("no choice of this architecture has a second value: nothing can mutate")
         name = several[int(rng.integers(len(several)))]
         domain, before = domains[name].domain, known[name]
         while known[name] == before:
-            known[name] = _value(domains[name], draw(domain, rng))
+            known[name] = _value(domains[name], draw(domain, rng, prior=False))
 
         def choose(h: Independent) -> Value:
             keeps = h.name in known and _has(h, known[h.name])
             return known[h.name] if keeps else _value(h, draw(h.domain, rng))
 
-        return self.walked(choose)
+        return self._replayed(choose)
 
     def walked(self, choose: Callable[[Independent], Value]) -> Choices:
-        """The architecture that results from choosing a value for each hyper-parameter as it is due."""
+        """The architecture that results from choosing a value for each hyper-parameter as it is due.
+
+        Where that is forbidden, other values of as late choices as possible (see `completed`).
+        """
+        made = self._replayed(choose)
+        if self.scope.clauses and is_forbidden(made):
+            made = completed(self._first(), {}, choose)
+        return _choices(made)
+
+    def _replayed(self, choose: Callable[[Independent], Value]) -> dict[Independent, Value]:
         made: dict[Independent, Value] = {}
         step = self._first()
         while True:
             made.update({h: choose(h) for h in step.order})
             if step.is_last:
-                return tuple((h.name, value) for h, value in made.items())
+                return made
             if len(made) > _MOST_CHOICES:
                 raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
             step = step.after(made)
@@ -141,6 +178,8 @@ class Program(Space):
         more = next(pairs, None)
         if more is not None:
             raise ForeignConfiguration(f"{more[0]!r} is no choice of this architecture")
+        if step.clauses and is_forbidden(made):
+            raise ForeignConfiguration("these choices are forbidden together")
 
     def values(self, configuration: Configuration) -> Values:
         return dict(configuration)
@@ -153,10 +192,13 @@ class Program(Space):
                 raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_text(h.domain)}")
             return values[h.name]
 
-        choices = self.walked(choose)
+        made = self._replayed(choose)
+        choices = _choices(made)
         for name in values:
             if name not in dict(choices):
                 raise unknown("choice of this architecture", name, dict(choices))
+        if is_forbidden(made):
+            raise UsageError("these choices are forbidden together")
         return choices
 
     def to_json(self, configuration: Configuration) -> str:
@@ -238,6 +280,10 @@ class Program(Space):
         return [f"{name}={binned(domains[name].domain, value)}" for name, value in configuration] + names + pairs
 
 
+def _choices(made: dict[Independent, Value]) -> Choices:
+    return tuple([(h.name, value) for h, value in made.items()])
+
+
 def _value(h: Independent, coordinate: float | int) -> Value:
     return coordinate if isinstance(h.domain, Float | Integer) else h.domain.values[int(coordinate)]
 
@@ -277,6 +323,8 @@ def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Valu
     for values in _combinations([[_example(h)] if isinstance(h.domain, Float) else h.values for h in deciding]):
         chosen = dict(zip(deciding, values, strict=True))
         now = {**made, **others, **chosen}
+        if is_forbidden(now, deciding):
+            continue
         following = step.after(now)
         if following.order and following not in seen:
             seen.add(following)
@@ -291,8 +339,10 @@ def _example(h: Independent) -> Value:
 def _all(step: Step, before: dict[Independent, Value]) -> Iterator[Choices]:
     for values in _combinations([h.values for h in step.order]):
         made = {**before, **dict(zip(step.order, values, strict=True))}
+        if is_forbidden(made, step.order):
+            continue
         if step.is_last:
-            yield tuple((h.name, value) for h, value in made.items())
+            yield _choices(made)
         else:
             yield from _all(step.after(made), made)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from numpy.random import Generator
@@ -11,6 +12,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer
 from nasbench.benchmarks.spaces.language.graph import (
+    Assignments,
     Independent,
     Module,
     Output,
@@ -20,6 +22,8 @@ from nasbench.benchmarks.spaces.language.graph import (
     Value,
 )
 from nasbench.benchmarks.spaces.language.traversal import ordered_hyperparameters, ordered_modules, source_of
+
+_MOST_TRIES = 100_000  # choices, for an architecture that is allowed
 
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
 """A configuration: every choice by name, in the order in which the language asks for them."""
@@ -58,7 +62,9 @@ class Step:
         self, outputs: dict[str, Output], assigned: dict[Independent, Value], done: frozenset[Independent]
     ) -> None:
         self._outputs, self.assigned = outputs, assigned
-        next(iter(outputs.values())).module.scope.kept.append(None)
+        scope = next(iter(outputs.values())).module.scope
+        scope.kept.append(None)
+        self.clauses = scope.clauses
         modules = ordered_modules(outputs, assigned)
         waiting = [m for m in modules if isinstance(m, Substitution)]
         due = [h for h in ordered_hyperparameters(modules) if isinstance(h, Independent) and h not in done]
@@ -134,13 +140,78 @@ class ProgramWalk:
     @property
     def options(self) -> int:
         """Number of values of the next choice; 0 if no choice is left. Raises ProgramError for a real number."""
-        due = self._step.order[self._position :]
-        return len(due[0].values) if due else 0
+        return len(self._values)
 
     def take(self, option: int) -> ProgramWalk:
         """One choice further."""
         h = self._step.order[self._position]
-        return ProgramWalk(self._step, {**self._made, h: h.values[option]}, self._position + 1)
+        return ProgramWalk(self._step, {**self._made, h: self._values[option]}, self._position + 1)
+
+    @cached_property
+    def _values(self) -> Sequence[Value]:
+        """Of the next choice, those from which a way leads to an end that is allowed."""
+        due = self._step.order[self._position :]
+        if not due or not self._step.clauses:
+            return due[0].values if due else ()
+        return [value for value in due[0].values if self._leads_on(due[0], value)]
+
+    def _leads_on(self, h: Independent, value: Value) -> bool:
+        made = {**self._made, h: value}
+        if is_forbidden(made, [h]):
+            return False
+        try:
+            completed(self._step, made, lambda due: due.values[0], self._position + 1)
+        except ProgramError:
+            return False
+        return True
+
+
+def is_forbidden(made: Assignments, among: Iterable[Independent] | None = None) -> bool:
+    """Whether a clause of one of some hyper-parameters, by default of any, forbids the choices made."""
+    return any(clause.forbids(made) for h in (made if among is None else among) for clause in h.clauses)
+
+
+def completed(
+    step: Step, made: dict[Independent, Value], choose: Callable[[Independent], Value], position: int = 0
+) -> dict[Independent, Value]:
+    """All choices of an allowed architecture that begins with those made.
+
+    Each is what `choose` says where that is allowed, else the next value that leads to an end; later choices give way
+    before earlier ones. Raises ProgramError where there is no end that is allowed, or none is found.
+    """
+    made = dict(made)
+    path: list[tuple[Step, int, Iterator[Value]]] = []
+    values: Iterator[Value] | None = None
+    for _ in range(_MOST_TRIES):
+        while position == len(step.order) and values is None:
+            if step.is_last:
+                return made
+            step, position = step.after(made), 0
+        h = step.order[position]
+        values = _first_choice(h, choose) if values is None else values
+        if any(not _forbids(h, value, made) for value in values):
+            path.append((step, position, values))
+            position, values = position + 1, None
+            continue
+        made.pop(h, None)
+        if not path:
+            break
+        step, position, values = path.pop()
+    raise ProgramError("nothing that is allowed begins with these choices, or it takes too long to find")
+
+
+def _forbids(h: Independent, value: Value, made: dict[Independent, Value]) -> bool:
+    """Makes a choice; whether it is forbidden."""
+    made[h] = value
+    return is_forbidden(made, [h])
+
+
+def _first_choice(h: Independent, choose: Callable[[Independent], Value]) -> Iterator[Value]:
+    """All values of a hyper-parameter, a given one first; of a real one this alone."""
+    first = choose(h)
+    yield first
+    if not isinstance(h.domain, Float):
+        yield from (value for value in h.values if value != first)
 
 
 def _until_a_substitution(due: list[Independent], waiting: list[Substitution], done: frozenset[Independent]) -> int:
@@ -155,7 +226,7 @@ def _until_a_substitution(due: list[Independent], waiting: list[Substitution], d
 
 
 def _finite(order: tuple[Independent, ...]) -> list[tuple[str, Sequence[Value], int]] | None:
-    """(name, values, their number) of each; None if one of them is a real number or an integer."""
-    if any(isinstance(h.domain, Float | Integer) for h in order):
+    """(name, values, their number) of each; None if one of them is a real number or an integer, or has a prior."""
+    if any(isinstance(h.domain, Float | Integer) or h.domain.prior for h in order):
         return None
     return [(h.name, h.values, len(h.values)) for h in order]

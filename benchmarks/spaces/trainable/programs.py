@@ -5,9 +5,11 @@ from __future__ import annotations
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
+from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
 from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES, is_valid, nasbench101
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from nasbench.benchmarks.spaces.published.resnet import resnet18
+from nasbench.benchmarks.spaces.published.vit import vit
 from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, WrittenSpace
 
 
@@ -30,6 +32,16 @@ def _nasbench101(frame: Frame) -> WrittenSpace:
 @SPACES.register("nasnet")
 def _nasnet(frame: Frame) -> WrittenSpace:
     return WrittenSpace(lambda: nasnet(filters=frame.filters, classes=frame.classes), frame)
+
+
+@SPACES.register("mobilenetv2")
+def _mobilenetv2(frame: Frame) -> WrittenSpace:
+    return WrittenSpace(lambda: mobilenetv2(filters=frame.filters, classes=frame.classes), frame)
+
+
+@SPACES.register("vit")
+def _vit(frame: Frame) -> WrittenSpace:
+    return WrittenSpace(lambda: vit(filters=frame.filters, classes=frame.classes), frame)
 
 
 @SPACES.register("resnet18")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from nasbench.results.parts.part import Part, Subject
-from nasbench.results.parts.searches.figures import drawn
 from nasbench.results.parts.searches.logs import load
 from nasbench.results.parts.searches.tables import beside_published, searched
 
@@ -15,5 +14,7 @@ def part(subject: Subject) -> Part | None:
     found = load(subject.fragments, subject.curves)
     if found is None:
         return None
+    from nasbench.results.parts.searches.figures import drawn  # with matplotlib, which is heavy
+
     tables = [searched(found), *beside_published(found)]
     return Part("searches", "Searches of one-shot methods", tables, figures=partial(drawn, found))

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nasbench.results.curves import Array
-from nasbench.results.display.panels import Panel, Series, style
+from nasbench.results.display.look import numbered
+from nasbench.results.display.panels import Panel, Series
 from nasbench.results.display.plots import charts, legend, styled
 from nasbench.results.parts.part import Drawn
 from nasbench.results.parts.searches.logs import Searches, bounds, parts, probabilities, sharpness
@@ -24,7 +25,10 @@ _LABEL = 16  # letters of a line of a violin's name
 
 def drawn(searches: Searches) -> Iterator[Drawn]:
     """Every figure, with the words of its name."""
-    yield ("search-entropy",), charts(entropies(searches), searches.methods, "How sharp searches become")
+    yield (
+        ("search-entropy",),
+        charts(entropies(searches), searches.methods, searches.looks, "How sharp searches become"),
+    )
     for bench in dict.fromkeys(searches.settings["bench"]):
         figure = sizes(searches, bench)
         if figure is not None:
@@ -83,7 +87,7 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
         are_bound = False
         for place, (setting, method, values) in enumerate(shown, 1):
             violin: Any = axes.violinplot([values], [place], widths=0.8, showextrema=False)["bodies"]
-            violin[0].set_facecolor(style(method)[0])
+            violin[0].set_facecolor(searches.looks[method].colour)
             axes.boxplot([values], positions=[place], widths=0.12, showfliers=False, medianprops={"color": "black"})
             for bound, colour in zip(bounds(searches, setting, method) or (), ("tab:blue", "tab:red"), strict=False):
                 if 0 < bound < np.inf:
@@ -108,7 +112,7 @@ def accuracies(searches: Searches, setting: int) -> Figure | None:
         )
         corner.remove()
         for (method,), rows in parts(networks, "method"):
-            colour, marker = style(method)
+            colour, marker = searches.looks[method].colour, searches.looks[method].marker
             x, y = rows["parameters"].to_numpy(float) / 1e6, rows["accuracy"].to_numpy(float)
             middle.scatter(x, y, s=14, color=colour, marker=marker, alpha=0.7, linewidths=0)
             _density(top, x, colour)
@@ -120,7 +124,7 @@ def accuracies(searches: Searches, setting: int) -> Figure | None:
         for axes in (top, right):
             axes.set_axis_off()
         top.set_title(_title(searches, setting), fontsize=8)
-        legend(figure, searches.methods, only=set(networks["method"]))
+        legend(figure, searches.methods, searches.looks, only=set(networks["method"]))
         return figure
 
 
@@ -130,6 +134,7 @@ def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
     stages: list[int] = sorted(own["stage"].astype(int).unique().tolist())
     edges: list[str | None] = list(dict.fromkeys(own["edge"]))
     one_cell = quantity == "operation" and _is_one_cell(own)
+    colours = numbered(len(choices))
     rows = stages[:1] if one_cell or quantity == "depth" else stages
     columns = [(stage, None) for stage in stages] if quantity == "depth" else [(None, edge) for edge in edges]
     last = int(own["epoch"].max())
@@ -147,7 +152,7 @@ def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
                 axes = grid[r, c]
                 for i, choice in enumerate(choices):
                     marker = "." if len(lines) == 1 else ""
-                    axes.plot(lines.index, lines[choice], color=style(i)[0], linewidth=1.2, marker=marker)
+                    axes.plot(lines.index, lines[choice], color=colours[i].colour, linewidth=1.2, marker=marker)
                 axes.set(ylim=(-0.03, 1.03), xlim=(1, max(last, 2)))
                 axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
                 if r == 0:
@@ -159,7 +164,7 @@ def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
         what = {"operation": "operations", "kernel": "kernel sizes", "depth": "depths"}[quantity]
         title = f"{what} of {method}\non {facts['bench']}{constraint}, seed {seed}"
         figure.suptitle(title, fontsize=8)
-        legend(figure, choices, markers=False)
+        legend(figure, choices, colours, markers=False)
         return figure
 
 

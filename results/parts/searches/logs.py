@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Curves
+from nasbench.results.display.look import Look, looks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import LOG
@@ -26,6 +27,7 @@ class Searches:
     settings: pd.DataFrame
     """A row a setting: bench, constraint, family."""
     methods: tuple[str, ...]
+    looks: tuple[Look, ...]
     log: pd.DataFrame
     """Setting, method, seed, and the columns of `trajectory.LOG`; seeds in order, epochs ascending."""
     networks: pd.DataFrame
@@ -46,10 +48,11 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         if setting is None or f.cell.method not in curves.methods:
             continue  # none of its fragments is readable
         ids = {"setting": setting, "method": curves.methods.index(f.cell.method)}
+        logged = {run.seed for run in f.runs if run.log or f.cell.schema == 1}
         fresh = [run.seed for run in f.runs if (f.cell.id, run.seed) not in seen]
         seen |= {(f.cell.id, seed) for seed in fresh}
         for seed in fresh:
-            log = store.search_log(f, seed)
+            log = store.search_log(f, seed) if seed in logged else None
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 own = log.select(LOG.names).to_pandas()
                 logs.append(own.assign(**ids, seed=seed))
@@ -62,7 +65,8 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         networks.append(found[found["seed"].isin(fresh)].assign(**ids))
     log = pd.concat(logs, ignore_index=True).sort_values(["setting", "method", "seed", "epoch"], kind="stable")
     settings = curves.settings[["bench", "constraint", "family"]]
-    return Searches(settings, curves.methods, log.reset_index(drop=True), pd.concat(networks, ignore_index=True))
+    rows, found = log.reset_index(drop=True), pd.concat(networks, ignore_index=True)
+    return Searches(settings, curves.names, looks(curves.methods), rows, found)
 
 
 def _networks(f: Fragment) -> pd.DataFrame:

@@ -1,26 +1,51 @@
-"""The report as one HTML file: template, style and script are inlined, so it opens offline."""
+"""The report as one HTML file: template, style and script are inlined, so it opens offline.
+
+Its charts are SVG elements that need no script; the script makes them tell values, and tables sort. The page's content
+security policy names the hashes of its style and of its script: nothing else can be shown or run.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
-import numpy as np
 
-from nasbench.results.curves import Array, Curves
-from nasbench.results.display import plots
-from nasbench.results.display.panels import Panel, style
+from nasbench.results.curves import Curves
+from nasbench.results.display import svg
+from nasbench.results.display.look import Look, looks
+from nasbench.results.display.numbers import listed
+from nasbench.results.display.panels import POINTS, Chart, Panel
+from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
+from nasbench.results.parts import questions
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.report.files import slug
+from nasbench.results.report.page.diagram import inline
 
-_POINTS = 41  # of a line: more cannot be seen
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _MANY = 4  # charts of a section beyond which they are small
 _MOST_FIGURES = 12  # diagrams of a part on the page; the files have them all
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart of the page."""
+
+    id: str
+    svg: str
+    place: tuple[str, str, str] | None
+    """Family, benchmark and constraint, where it is about one setting."""
+    same: tuple[str, ...]
+    """Groups of methods whose lines cover each other."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +53,7 @@ class Section:
     """A part as the page shows it."""
 
     part: Part
-    panels: Sequence[Panel]
+    drawings: Sequence[Drawing]
     diagrams: Sequence[str]
     """SVG elements."""
 
@@ -38,9 +63,18 @@ class Section:
         return [table for table in self.part.tables if table.place != "files"]
 
     @property
+    def notes(self) -> list[str]:
+        """What lines, bands and axes of its charts mean."""
+        return list(dict.fromkeys(chart.note for chart in self.part.charts if chart.note))
+
+    @property
     def is_small(self) -> bool:
         """Many small charts beside each other."""
-        return len(self.panels) > _MANY
+        return len(self.drawings) > _MANY
+
+    def places(self, level: int) -> list[str]:
+        """The families (0), benchmarks (1) or constraints (2) that its charts are about."""
+        return list(dict.fromkeys(own.place[level] for own in self.drawings if own.place))
 
 
 def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool) -> str:
@@ -54,21 +88,22 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
         loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     curves = subject.curves
-    sections = [_section(part) for part in parts if part.name != "explained"]
-    data = {
-        "methods": [
-            {"name": name, "colour": style(i)[0], "marker": style(i)[1]} for i, name in enumerate(curves.methods)
-        ],
-        "panels": {f"{s.part.name}-{i}": _panel(panel) for s in sections for i, panel in enumerate(s.panels)},
-    }
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    own = looks(curves.methods)
+    sections = [_section(part, curves) for part in parts if part.name != "explained"]
+    style = f"{(folder / 'page.css').read_text(encoding='utf-8')}{svg.STYLE}{svg.colours(own)}{_rules(own)}"
+    script = (folder / "page.js").read_text(encoding="utf-8")
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return environment.get_template("page.html.j2").render(
         answer=sections[0],
         sections=sections[1:],
-        data=text,
-        style=(folder / "page.css").read_text(encoding="utf-8"),
-        script=(folder / "page.js").read_text(encoding="utf-8"),
+        questions=_linked(questions.answers(subject), sections),
+        methods=list(zip(curves.names, map(_key, range(len(own)), own), strict=True)),
+        names=json.dumps(curves.names).replace("<", "\\u003c"),
+        definitions=svg.definitions(own),
+        style=f"\n{style}",
+        style_hash=_hash(f"\n{style}"),
+        script=f"\n{script}",
+        script_hash=_hash(f"\n{script}"),
         title=title,
         warnings=warnings,
         settings=len(curves.settings),
@@ -80,29 +115,69 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
         further=[table for part in parts for table in part.tables if table.place == "files" and table is not settings],
         setting_table=settings,
         versions=_versions(subject),
+        commands=_commands(subject),
         provenance=sorted({_provenance(f.provenance) for _, f in subject.fragments}),
         failures=_failures(curves),
     )
 
 
-def _section(part: Part) -> Section:
-    panels = [
-        replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
+def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) -> list[questions.Answer]:
+    """Answers whose evidence is on the page; where a section is not there, the ranks are."""
+    there = {section.part.name for section in sections} | {"provenance"}
+    return [own if own.place in there else replace(own, place="ranks") for own in answers]
+
+
+def _section(part: Part, curves: Curves) -> Section:
+    drawings = [
+        _drawing(chart, number, panel, curves)
         for chart in part.charts
-        for panel in chart.panels(_POINTS)
+        for number, panel in enumerate(chart.panels(POINTS))
     ]
     first = islice(part.figures(), _MOST_FIGURES)
-    return Section(part, panels, [_inline(plots.render(figure, "svg")) for _, figure in first])
+    diagrams = [
+        _diagram(figure, f"{part.title}: {' '.join(words)}", f"{part.name}-{number}-")
+        for number, (words, figure) in enumerate(first)
+    ]
+    return Section(part, drawings, diagrams)
 
 
-def _inline(svg: bytes) -> str:
-    """An SVG file as an element of a page."""
-    text = svg.decode()
-    return text[text.index("<svg") :]
+def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
+    """An SVG element: a scene is one, what matplotlib drew becomes one."""
+    if isinstance(figure, Scene):
+        return figure.element()
+    from nasbench.results.display import plots  # matplotlib is heavy, and few reports need it
+
+    return inline(plots.render(figure, "svg"), title, prefix)
+
+
+def _drawing(chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
+    own = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
+    name = slug("at-" + "-".join(panel.place[1:]) if panel.place else f"chart-{chart.name}-{number}")
+    same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
+    return Drawing(name, svg.chart(own, curves.names, looks(curves.methods), f"{name}-title"), panel.place, same)
+
+
+def _key(number: int, own: Look) -> str:
+    return f'<svg width="30" height="12" viewBox="0 0 30 12" aria-hidden="true">{svg.key(number, own)}</svg>'
+
+
+def _rules(own: Sequence[Look]) -> str:
+    """Of the page alone: black lines are light on dark, and methods chosen in a legend stand out."""
+    black = [i for i, look in enumerate(own) if look.colour == "#000000"]
+    dark = "".join(f".m{i} .line {{ stroke: #eee; }} .m{i} .band, .k{i} {{ fill: #eee; }} " for i in black)
+    lit, bands = (", ".join(f".lit{i} .chart .m{i}{inner}" for i in range(len(own))) for inner in ("", " .band"))
+    chosen = f"{lit} {{ opacity: 1; }}\n{bands} {{ opacity: .2; }}"
+    return f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}\n{chosen}\n"
+
+
+def _hash(text: str) -> str:
+    """What a content security policy calls an inline style or script by."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _versions(subject: Subject) -> list[tuple[str, dict[str, Any]]]:
     """Version and options of each method."""
+    names = dict(zip(subject.curves.methods, subject.curves.names, strict=True))
     found = {
         f.cell.method: {
             "version": f.cell.method_version,
@@ -110,7 +185,16 @@ def _versions(subject: Subject) -> list[tuple[str, dict[str, Any]]]:
         }
         for _, f in subject.fragments
     }
-    return sorted(found.items())
+    return [
+        (spec if names.get(spec, spec) == spec else f"{names[spec]}: {spec}", facts)
+        for spec, facts in sorted(found.items())
+    ]
+
+
+def _commands(subject: Subject) -> list[str]:
+    """What was asked of the stores."""
+    stores = {id(store): store for store, _ in subject.fragments}.values()
+    return list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
 
 
 def _provenance(facts: dict[str, Any]) -> str:
@@ -124,33 +208,6 @@ def _failures(curves: Curves) -> list[str]:
     failed = curves.runs[curves.runs["failure"] != ""]
     names = curves.settings[["bench", "constraint"]].agg(", ".join, axis=1)
     return [
-        f"{curves.methods[run['method']]} on {names[run['setting']]}, seed {run['seed']}: {run['failure']}"
+        f"{curves.names[run['method']]} on {names[run['setting']]}, seed {run['seed']}: {run['failure']}"
         for run in failed.to_dict("records")
     ]
-
-
-def _panel(panel: Panel) -> dict[str, Any]:
-    return {
-        "title": panel.title,
-        "xlabel": panel.xlabel,
-        "ylabel": panel.ylabel,
-        "limits": panel.limits,
-        "log": panel.log,
-        "flip": panel.best_on_top,
-        "reference": panel.reference,
-        "x": _numbers(panel.x),
-        "series": [
-            {"method": s.method, "y": _numbers(s.y)}
-            | ({} if s.low is None or s.high is None else {"low": _numbers(s.low), "high": _numbers(s.high)})
-            for s in panel.series
-        ],
-    }
-
-
-def _numbers(values: Array) -> list[float | int | None]:
-    """To five significant digits, which no eye can tell from more; null where there is none."""
-    found: list[float | int | None] = []
-    for value in values.tolist():
-        number = float(f"{value:.5g}") if np.isfinite(value) else None
-        found.append(int(number) if number is not None and number.is_integer() else number)
-    return found

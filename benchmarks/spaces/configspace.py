@@ -1,0 +1,243 @@
+"""Spaces of ConfigSpace (Lindauer et al., 2019), read and written as its JSON; the package is not needed.
+
+What is read becomes a program of the language: conditions become substitutions, forbidden clauses stay such. What is
+written is the flat view, and of a program what it forbids.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nasbench.benchmarks.spaces.base import Space
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.flat import Condition
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, shares
+from nasbench.benchmarks.spaces.language.choices import forbid
+from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential, substitution
+from nasbench.benchmarks.spaces.language.graph import Basic, Clause, D, Independent, Part, integer, ordinal, real
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.views import AsFlat
+
+_MOST_FORBIDDEN = 10_000  # combinations of values of one clause
+
+Facts: TypeAlias = Mapping[str, Any]
+
+
+def read(text: str) -> Program:
+    """The space that a JSON text of ConfigSpace describes (format 0.2 to 0.4), under the same names.
+
+    Categorical (weights become priors), ordinal, integer, float and constant hyper-parameters; conditions of one
+    parent, or of several of which all others are there where one is; forbidden clauses. Raises UsageError that names
+    what else there is.
+    """
+    try:
+        facts = json.loads(text)
+        hyperparameters = {own["name"]: own for own in facts["hyperparameters"]}
+    except (ValueError, TypeError, KeyError):
+        raise UsageError("this is no JSON of ConfigSpace: it has no list of hyperparameters with names") from None
+    conditions: dict[str, list[Facts]] = {}
+    for condition in facts.get("conditions") or ():
+        conditions.setdefault(condition["child"], []).append(condition)
+    for own in hyperparameters.values():  # what cannot be read is said now
+        _maker(own)
+    return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
+
+
+def write(space: Space) -> str:
+    """A space as JSON of ConfigSpace (format 0.4).
+
+    A hyper-parameter that several others bring about together is always there. The log scale and the prior of an
+    ordinal one, which ConfigSpace does not know, stand in `meta`. Raises UsageError for a space without a list of
+    hyper-parameters, and for a clause about real numbers.
+    """
+    if not isinstance(space, AsFlat):
+        raise UsageError("ConfigSpace needs a list of hyper-parameters, which this space does not have")
+    flat = space.as_flat()
+    names = [h.name for h in flat.hyperparameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name} has other values in other architectures: give one of them another name")
+    default = space.values(space.sample(np.random.default_rng(0)))  # an allowed one, as ConfigSpace wants it
+    clauses: list[Clause] = space.scope.clauses if isinstance(space, Program) else []
+    facts = {
+        "name": None,
+        "hyperparameters": [_facts(h, default.get(h.name)) for h in flat.hyperparameters],
+        "conditions": [
+            _condition(h, condition, flat.hyperparameters[condition.parent])
+            for h, condition in zip(flat.hyperparameters, flat.conditions, strict=True)
+            if condition is not None
+        ],
+        "forbiddens": list({json.dumps(own): own for clause in clauses for own in _forbidden(clause)}.values()),
+        "python_module_version": "1.2.0",
+        "format_version": 0.4,
+    }
+    return json.dumps(facts, indent=1)
+
+
+# Reading
+
+
+def _written(
+    hyperparameters: Mapping[str, Facts], conditions: Mapping[str, list[Facts]], clauses: Iterable[Facts]
+) -> Part:
+    """The program: every hyper-parameter is made at once, and asked for where its condition holds."""
+    made = {name: _maker(own)() for name, own in hyperparameters.items()}
+    parents = {name: [p for c in conditions.get(name, ()) for p in _parents(c)] for name in made}
+    owners = {name: _owner(name, parents) for name in made}
+
+    def placed(name: str) -> Part:
+        own = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
+        children = [child for child, owner in owners.items() if owner == name]
+        return siso_sequential([own, *map(conditional, children)])
+
+    def conditional(name: str) -> Part:
+        needed = {f"parent-{p}": made[p] for p in parents[name]}
+
+        def decided(values: dict[str, Any]) -> Part:
+            given = {p: values[f"parent-{p}"] for p in parents[name]}
+            return placed(name) if all(_holds(c, given) for c in conditions[name]) else identity()
+
+        return substitution("given", decided, needed)
+
+    for clause in clauses:
+        about = {f"h{number}": made[name] for number, name in enumerate(_about(clause))}
+        forbid(_test(clause), **about)
+    return siso_sequential([placed(name) for name in made if owners[name] is None] or [identity()])
+
+
+def _maker(own: Facts) -> Callable[[], Independent]:
+    """What makes a hyper-parameter."""
+    name, kind = own["name"], own["type"]
+    meta = (own.get("meta") or {}).get("nasbench", {})
+    if kind == "categorical":
+        weights = own.get("weights", own.get("probabilities")) or [1.0] * len(own["choices"])
+        kept = [(value, share) for value, share in zip(own["choices"], weights, strict=True) if share > 0]
+        prior = [share for _, share in kept] if len({share for _, share in kept}) > 1 else ()
+        return lambda: D([value for value, _ in kept], name, prior)
+    if kind == "ordinal":
+        levels = own["sequence"]
+        if all(type(value) in (int, float) for value in levels) and list(levels) == sorted(levels):
+            return lambda: ordinal(levels, meta.get("log", False), name, meta.get("prior", ()))
+        return lambda: D(levels, name)
+    if kind == "constant":
+        return lambda: D([own["value"]], name)
+    if kind in ("uniform_int", "uniform_float"):
+        make = integer if kind == "uniform_int" else real
+        return lambda: make(own["lower"], own["upper"], own.get("log", False), name)
+    raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
+
+
+def _parents(condition: Facts) -> list[str]:
+    if condition["type"] in ("AND", "OR"):
+        return list(dict.fromkeys(parent for own in condition["conditions"] for parent in _parents(own)))
+    return [condition["parent"]]
+
+
+def _owner(name: str, parents: Mapping[str, list[str]]) -> str | None:
+    """The parent below which a hyper-parameter stands: all its other parents are there where this one is."""
+    own = parents[name]
+
+    def above(parent: str) -> set[str]:
+        return {parent}.union(*(above(p) for p in parents[parent]))
+
+    for parent in own:
+        if all(other in above(parent) or not parents[other] for other in own):
+            return parent
+    if own:
+        raise UsageError(
+            f"{name} depends on {', '.join(own)}, of which none is always there with another: not readable"
+        )
+    return None
+
+
+def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
+    kind = condition["type"]
+    if kind in ("AND", "OR"):
+        return (all if kind == "AND" else any)(_holds(own, given) for own in condition["conditions"])
+    return _compared(kind, given[condition["parent"]], condition)
+
+
+def _compared(kind: str, x: Any, facts: Facts) -> bool:
+    if kind == "IN":
+        return x in facts["values"]
+    compare = {
+        **dict.fromkeys(("EQ", "EQUALS"), lambda a, b: a == b),
+        "NEQ": lambda a, b: a != b,
+        "LT": lambda a, b: a < b,
+        "GT": lambda a, b: a > b,
+    }
+    if kind not in compare:
+        raise unknown("kind of condition", kind, ["AND", "OR", "IN", *compare])
+    return bool(compare[kind](x, facts["value"]))
+
+
+def _about(clause: Facts) -> list[str]:
+    """The hyper-parameters of a forbidden clause."""
+    if clause["type"] == "AND":
+        return list(dict.fromkeys(name for own in clause["clauses"] for name in _about(own)))
+    return [clause["left"], clause["right"]] if clause["type"].startswith("RELATION") else [clause["name"]]
+
+
+def _test(clause: Facts) -> Callable[..., bool]:
+    names = _about(clause)
+    return lambda **values: _is_forbidden(clause, {name: values[f"h{k}"] for k, name in enumerate(names)})
+
+
+def _is_forbidden(clause: Facts, values: Mapping[str, Any]) -> bool:
+    kind = clause["type"]
+    if kind == "AND":
+        return all(_is_forbidden(own, values) for own in clause["clauses"])
+    if kind.startswith("RELATION"):
+        return _compared(kind.removeprefix("RELATION_"), values[clause["left"]], {"value": values[clause["right"]]})
+    return _compared(kind, values[clause["name"]], clause)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+# Writing
+
+
+def _facts(h: Hyperparameter, default: Any) -> dict[str, Any]:
+    own: dict[str, Any] = {"name": h.name, "meta": None}
+    if isinstance(h, Float | Integer):
+        kind = "uniform_float" if isinstance(h, Float) else "uniform_int"
+        own |= {"type": kind, "lower": h.low, "upper": h.high, "log": h.log}
+        return own | {"default_value": h.low if default is None else default}
+    own["default_value"] = h.values[0] if default is None else default
+    if isinstance(h, Categorical):
+        return own | {"type": "categorical", "choices": h.values, "weights": shares(h) if h.prior else None}
+    extra = {"log": h.log, "prior": h.prior} if h.log or h.prior else None
+    return own | {"type": "ordinal", "sequence": h.values, "meta": extra and {"nasbench": extra}}
+
+
+def _condition(h: Hyperparameter, condition: Condition, parent: Hyperparameter) -> dict[str, Any]:
+    assert not isinstance(parent, Float | Integer)  # see `Condition`
+    permitted = [value for value, flag in zip(parent.values, condition.permitted, strict=True) if flag]
+    own: dict[str, Any] = {"child": h.name, "parent": parent.name}
+    return own | ({"type": "EQ", "value": permitted[0]} if len(permitted) == 1 else {"type": "IN", "values": permitted})
+
+
+def _forbidden(clause: Clause) -> list[dict[str, Any]]:
+    """Every combination of values that a clause forbids."""
+    if any(isinstance(root.domain, Float) for root in clause.roots):
+        raise UsageError("what is forbidden of real numbers cannot be written for ConfigSpace")
+    domains = [root.values for root in clause.roots]
+    if prod(map(len, domains)) > _MOST_FORBIDDEN:
+        raise UsageError(f"a clause is about more than {_MOST_FORBIDDEN:,} combinations: too many for ConfigSpace")
+    found = []
+    for values in product(*domains):
+        if clause.forbids(dict(zip(clause.roots, values, strict=True))):
+            equal = [
+                {"type": "EQUALS", "name": root.name, "value": value}
+                for root, value in zip(clause.roots, values, strict=True)
+            ]
+            found.append(equal[0] if len(equal) == 1 else {"type": "AND", "clauses": equal})
+    return found

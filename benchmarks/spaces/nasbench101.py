@@ -1,0 +1,200 @@
+"""The space of NAS-Bench-101 (Ying et al., ICML 2019): cells of at most seven vertices, those that a table lists."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.base import Configuration, Values
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.hyperparameters import Categorical
+from nasbench.benchmarks.spaces.listed import Array, ListedChoices
+
+VERTICES = 7
+OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")
+"""The operations of the vertices between input and output, in the order of the benchmark."""
+INNER = VERTICES - 2
+EDGES = tuple((i, j) for j in range(1, VERTICES) for i in range(j))
+"""The edges of a cell of seven vertices, (from, to). A smaller cell has its output at the last vertex all the same."""
+
+_LABELS = ("conv3", "conv1", "max-pool")
+_CHANNELS = 16
+_OUTPUT = VERTICES - 1
+
+Point = tuple[int, ...]
+"""A cell as coordinates: a bit per edge, then the operation of each inner vertex; 0 for a vertex that is not there."""
+
+
+class ListedCells(ListedChoices, blockwise=True):
+    """The cells of a table, each once; the flat view takes any cell, and looks for the one that it is the same as.
+
+    Two cells are the same if they are equal after vertices on no path from input to output are dropped and the others
+    are put in another order. The neighbours of a cell are those with an edge more or less, or another operation.
+
+    Args:
+        points: the cells as `point_of` gives them, shape (cells, 26), in ascending order, no two alike.
+    """
+
+    table_kind = "nas-bench-101"
+
+    def __init__(self, points: NDArray[np.number]) -> None:
+        edges = [Categorical(f"{i}-{j}", (0, 1)) for i, j in EDGES]
+        super().__init__([*edges, *(Categorical(f"op-{k}", OPERATIONS) for k in range(1, INNER + 1))], points)
+
+    def find(self, coordinates: Sequence[Coordinate]) -> int | None:
+        alive = pruned(tuple(int(x or 0) for x in coordinates))
+        if alive is None:
+            return None
+        keys = _orders(alive) @ _WEIGHTS
+        places = np.minimum(np.searchsorted(self._keys, keys), self.size - 1)
+        found = places[self._keys[places] == keys]
+        return int(found[0]) if len(found) else None
+
+    def distances(self, coordinates: Sequence[Coordinate]) -> Array:
+        found: Array = (self.points != np.array(coordinates)).sum(axis=1).astype(float)
+        return found
+
+    def neighbours(self, configuration: Configuration) -> list[int]:
+        point = self.points[configuration].tolist()
+        found = {self.find(changed) for changed in _changes(point)} - {None, configuration}
+        return sorted(row for row in found if row is not None) or super().neighbours(configuration)
+
+    def mutate(self, configuration: Configuration, rng: Generator) -> int:
+        """The cell after one change, drawn uniformly among those that lead to another listed cell."""
+        changes = list(_changes(self.points[configuration].tolist()))
+        for place in rng.permutation(len(changes)).tolist():
+            found = self.find(changes[place])
+            if found is not None and found != configuration:
+                return found
+        return super().mutate(configuration, rng)
+
+    def values(self, configuration: Configuration) -> Values:
+        """The adjacency matrix row by row, and the operations, both as in the official file."""
+        matrix, operations = matrix_of(tuple(self.points[configuration].tolist()))
+        return {"adjacency": matrix, "operations": ",".join(operations)}
+
+    def from_values(self, values: Values) -> int:
+        if set(values) != {"adjacency", "operations"}:
+            raise UsageError(f"a cell is given by adjacency and operations, not by {', '.join(values) or 'nothing'}")
+        found = self.find(point_of(str(values["adjacency"]), str(values["operations"]).split(",")))
+        if found is None:
+            raise UsageError(f"the table has no cell with the adjacency matrix {values['adjacency']}")
+        return found
+
+    def as_graph(self, configuration: Configuration) -> LayerGraph:
+        """The operations between `ip` and `op`; what arrives at a vertex is added up."""
+        matrix, operations = matrix_of(tuple(self.points[configuration].tolist()))
+        count = len(operations)
+        inner = [OPERATIONS.index(name) for name in operations[1:-1]]
+        labels = ("ip", *(_LABELS[k] for k in inner), "op")
+        units = (None, *(None if _LABELS[k] == "max-pool" else _CHANNELS for k in inner), None)
+        edges = frozenset((k // count, k % count) for k, bit in enumerate(matrix) if bit == "1")
+        return LayerGraph(labels, units, edges, kind="cell-101", channels=_CHANNELS, summed=True)
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        """The number of each cell, ascending as the rows are."""
+        found: NDArray[np.int64] = self.points.astype(np.int64) @ _WEIGHTS
+        return found
+
+
+_WEIGHTS = np.array([4**INNER * 2**k for k in reversed(range(len(EDGES)))] + [4**k for k in reversed(range(INNER))])
+
+
+def point_of(adjacency: str, operations: Sequence[str]) -> Point:
+    """A cell of the official file as coordinates.
+
+    Args:
+        adjacency: the matrix row by row, 0 or 1 for each pair of vertices; edges lead to later vertices.
+        operations: those of all vertices, `input` first and `output` last.
+
+    Raises UsageError if it is no cell of at most seven vertices.
+    """
+    count = len(operations)
+    inner = operations[1:-1]
+    if len(adjacency) != count**2 or set(adjacency) - {"0", "1"}:
+        raise UsageError(f"the adjacency {adjacency[:60]!r} is no matrix of 0 and 1 of {count} vertices")
+    if not 2 <= count <= VERTICES or (operations[0], operations[-1]) != ("input", "output"):
+        raise UsageError(f"a cell has 2 to {VERTICES} vertices from input to output, not {', '.join(operations)[:120]}")
+    if set(inner) - set(OPERATIONS):
+        raise UsageError(f"operations are {', '.join(OPERATIONS)}, not {', '.join(inner)[:120]}")
+    edges = [(k // count, k % count) for k, bit in enumerate(adjacency) if bit == "1"]
+    if any(i >= j for i, j in edges):
+        raise UsageError(f"an edge of the adjacency {adjacency} leads to an earlier vertex")
+    moved = {(i, _OUTPUT if j == count - 1 else j) for i, j in edges}
+    numbers = [OPERATIONS.index(name) for name in inner] + [0] * (VERTICES - count)
+    return (*(int(edge in moved) for edge in EDGES), *numbers)
+
+
+def matrix_of(point: Point) -> tuple[str, list[str]]:
+    """The adjacency matrix and the operations of a cell, without the vertices that no edge touches."""
+    edges = _edges(point)
+    kept = sorted({0, _OUTPUT} | {v for edge in edges for v in edge})
+    names = ["input", *(OPERATIONS[point[len(EDGES) + v - 1]] for v in kept[1:-1]), "output"]
+    return "".join(str(int((i, j) in edges)) for i in kept for j in kept), names
+
+
+def compact(point: Point) -> Point:
+    """A cell without what lies on no path, and without gaps between vertices. Raises UsageError if it has no path."""
+    alive = pruned(point)
+    if alive is None:
+        raise UsageError("no path leads through the cell")
+    touched = [any(v in edge for edge in _edges(alive)) for v in range(1, _OUTPUT)]
+    if touched == sorted(touched, reverse=True):
+        return alive
+    # Orders ascend: the first one without gaps leaves the vertices as they stand.
+    first: Point = tuple(_orders(alive)[0].tolist())
+    return first
+
+
+def pruned(point: Point) -> Point | None:
+    """A cell without what lies on no path from input to output; None where there is no path."""
+    edges = _edges(point)
+    forward, backward = {0}, {_OUTPUT}
+    for i, j in sorted(edges, key=lambda edge: edge[1]):
+        forward |= {j} if i in forward else set()
+    for i, j in sorted(edges, reverse=True):
+        backward |= {i} if j in backward else set()
+    if _OUTPUT not in forward:
+        return None
+    alive = forward & backward
+    bits = [int((i, j) in edges and i in alive and j in alive) for i, j in EDGES]
+    return (*bits, *(x if v in alive else 0 for v, x in enumerate(point[len(EDGES) :], 1)))
+
+
+def _orders(point: Point) -> NDArray[np.int64]:
+    """A pruned cell with its vertices in every order in which all edges lead onwards, what is not there at the end.
+
+    Shape (orders, 26).
+    """
+    matrix = np.zeros((VERTICES, VERTICES), np.int64)
+    matrix[_FROM, _TO] = point[: len(EDGES)]
+    operations = np.array([0, *point[len(EDGES) :], 0])
+    moved = matrix[_ORDERS[:, :, None], _ORDERS[:, None, :]]
+    is_there = moved.any(axis=1)[:, 1:-1]
+    onwards = (moved == np.triu(moved, 1)).all(axis=(1, 2)) & (is_there[:, :-1] >= is_there[:, 1:]).all(axis=1)
+    found: NDArray[np.int64] = np.hstack([moved[onwards][:, _FROM, _TO], operations[_ORDERS[onwards][:, 1:-1]]])
+    return found
+
+
+_FROM, _TO = np.array(EDGES).T
+_ORDERS = np.array([(0, *order, _OUTPUT) for order in itertools.permutations(range(1, _OUTPUT))])
+
+
+def _changes(point: list[int]) -> Iterator[list[int]]:
+    """A cell with one edge more or less, or with one other operation."""
+    for place, value in enumerate(point):
+        for other in range(2 if place < len(EDGES) else len(OPERATIONS)):
+            if other != value:
+                yield [*point[:place], other, *point[place + 1 :]]
+
+
+def _edges(point: Sequence[int]) -> set[tuple[int, int]]:
+    return {edge for edge, bit in zip(EDGES, point, strict=False) if bit}

@@ -1,0 +1,148 @@
+"""Tables of the user's in files: CSV (also compressed) and Parquet, read column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+
+_BOMB = 1 << 30, 200
+# A file that becomes more than so many bytes, and more than so many times its size, is no table but a bomb: tables of
+# numbers shrink to a third, at best to a fiftieth.
+
+
+def check_expansion(path: Path, codec: str = "detect") -> None:
+    """Raises UsageError if a compressed file expands beyond all measure, before anybody reads it into memory.
+
+    Args:
+        codec: as pyarrow names it; by default the file's suffix says it.
+    """
+    most = max(_BOMB[0], _BOMB[1] * path.stat().st_size)
+    found = 0
+    try:
+        with pa.input_stream(str(path), compression=codec) as stream:
+            while part := stream.read(1 << 22):
+                found += len(part)
+                if found > most:
+                    raise UsageError(f"{path} expands to more than {most / 2**30:.0f} GiB: it is not read")
+    except (pa.ArrowException, OSError) as error:
+        raise UsageError(f"{path} is damaged or cut off: {str(error).splitlines()[0]}") from None
+
+
+def column_names(data: Path) -> list[str]:
+    """The names of a file's columns. Raises UsageError, naming the file, if it cannot be read."""
+    try:
+        if data.suffix == ".parquet":
+            names: list[str] = pq.read_schema(data).names
+            return names
+        if data.suffix in _COMPRESSED:
+            check_expansion(data)
+        with pc.open_csv(data) as reader:
+            found: list[str] = reader.schema.names
+            return found
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        raise _unreadable(data, error) from None
+
+
+def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: list[str], where: str) -> pd.DataFrame:
+    """Some columns of a file.
+
+    Args:
+        wanted: their names, and what for.
+        texts: those that stay text, whatever they look like ("01" is not 1).
+        found: the names of all columns (`column_names`).
+        where: what says that they are needed, for people: `, says spec.toml`.
+
+    Raises UsageError, naming file and column, if one is missing or there twice, or the file cannot be read.
+    """
+    for column, purpose in wanted.items():
+        if column not in found and len(found) == 1:
+            raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
+        if column not in found:
+            raise unknown(f"column ({purpose}{where}) of {data}", column, found)
+    try:
+        if data.suffix == ".parquet":
+            table = pq.read_table(data, columns=list(wanted))
+        else:
+            types = dict.fromkeys(texts, pa.string())
+            table = pc.read_csv(
+                data,
+                convert_options=pc.ConvertOptions(
+                    include_columns=list(wanted), column_types=types, strings_can_be_null=True
+                ),
+            )
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        raise _unreadable(data, error) from None
+    for column in table.schema:
+        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+            raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
+    if not table.num_rows:
+        raise UsageError(f"{data} has no rows")
+    twice = [name for name in wanted if found.count(name) > 1]
+    if twice:
+        raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    return frame
+
+
+def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], data: Path) -> pd.DataFrame:
+    """The frame with the columns that named groups of patterns find in some of its columns, as texts."""
+    for column, pattern in patterns.items():
+        parts = frame[column].astype(str).str.extract(pattern)
+        bad = parts.isna().any(axis=1)
+        if bad.any():
+            raise UsageError(
+                f"{column} of {data} does not match its pattern in row {row_of(bad)}: {frame[column][bad].iloc[0]!r}"
+            )
+        frame[parts.columns] = parts
+    return frame
+
+
+def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.ndarray:
+    """A column as numbers, NaN where it has none.
+
+    Args:
+        facts: `column`; `missing_value` stands for none; `complement_of` is what the values are subtracted from.
+
+    Raises UsageError, naming the row, where something is no number.
+    """
+    column = frame[facts["column"]]
+    if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
+        raise UsageError(f"{column.name} of {data} holds {column.dtype}, not numbers")
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    bad = numbers.isna() & column.notna()
+    if bad.any():
+        raise UsageError(f"{column.name} is {column[bad].iloc[0]!r} in row {row_of(bad)} of {data}: not a number")
+    if "missing_value" in facts:
+        numbers[numbers == facts["missing_value"]] = np.nan
+    values: np.ndarray = numbers.to_numpy()
+    if "complement_of" in facts:
+        values = facts["complement_of"] - values
+        if (values < 0).any():
+            raise UsageError(f"{column.name} of {data} exceeds complement_of = {facts['complement_of']}")
+    return values
+
+
+def row_of(mask: pd.Series[bool]) -> int:
+    """The first row, from 1, where a mask holds (the header is row 0)."""
+    return int(np.flatnonzero(mask.to_numpy())[0]) + 1
+
+
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+
+
+def _unreadable(data: Path, error: Exception) -> UsageError:
+    if isinstance(error, UnicodeDecodeError):
+        return UsageError(f"{data} is not UTF-8 text: convert it (iconv -t utf-8)")
+    if isinstance(error, FileNotFoundError):
+        return UsageError(f"cannot read {data}: there is no such file")
+    text = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}")

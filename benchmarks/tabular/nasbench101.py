@@ -1,0 +1,175 @@
+"""NAS-Bench-101 (Ying et al., ICML 2019), from its official file or a CSV of its runs.
+
+The file's records are JSON lists [hash, epochs, adjacency, operations, metrics], the last a Protocol Buffers message in
+base 64. Trainings of 4, 12, 36 and 108 epochs are trainings of their own, three of each per cell.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import re
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
+from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
+from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.tfrecord import Malformed, fields, records
+
+NAME = "nb101"
+_CELL = ("adjacency", "operations")
+_MEASURED = ("valid", "test", "seconds")
+_OVERHEAD = 16  # bytes of a record beside its payload
+_MOST_REPETITIONS = 255
+
+
+class _Run(NamedTuple):
+    """One training of one cell."""
+
+    epochs: int
+    valid: float
+    """Validation accuracy at the end, in [0, 1]."""
+    test: float
+    seconds: float
+    parameters: int
+
+
+def convert(path: Path, progress: Callable[[int], None]) -> Table:
+    """The table of an official file, or of a CSV.
+
+    Args:
+        path: a `.tfrecord`; or a CSV (also compressed) or Parquet file with a row per cell and repetition: adjacency,
+            operations, repetition, parameters, and for some epochs e valid@e, test@e (percent) and time@e (seconds).
+        progress: called with the number of bytes that were read.
+
+    Raises UsageError if the file cannot be read, is damaged, or is something else.
+    """
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: there is no such file")
+    read = _of_records if path.suffix == ".tfrecord" else _of_columns
+    return _table(*read(path, progress), path)
+
+
+Cell = tuple[str, str]
+"""Adjacency matrix and operations, as they are written."""
+
+
+def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
+    """The cells, and the runs with the numbers of their cells."""
+    cells: dict[Cell, int] = {}
+    columns = {name: array("d") for name in ("cell", *_Run._fields)}
+    for payload in records(path):
+        try:
+            _, epochs, adjacency, operations, metrics = json.loads(payload)
+            run = _run(int(epochs), base64.b64decode(metrics, validate=True))
+        except (ValueError, TypeError, Malformed, binascii.Error, RecursionError) as error:
+            raise UsageError(
+                f"{path} is no file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
+            ) from None
+        columns["cell"].append(cells.setdefault((adjacency, operations), len(cells)))
+        for name, value in zip(_Run._fields, run, strict=True):
+            columns[name].append(value)
+        progress(len(payload) + _OVERHEAD)
+    return list(cells), pd.DataFrame({name: np.array(values) for name, values in columns.items()})
+
+
+def _run(epochs: int, message: bytes) -> _Run:
+    """What one message says of a training. Raises Malformed if it says something else."""
+    evaluations, parameters = [], -1
+    for number, value in fields(message):
+        if number == 1 and isinstance(value, bytes):
+            evaluations.append(dict(fields(value)))
+        elif number == 2 and isinstance(value, int):
+            parameters = value
+    if len(evaluations) != 3 or parameters < 0:
+        raise Malformed(f"{len(evaluations)} evaluations of a training, where three are: before, half way, at the end")
+    last = evaluations[-1]
+    found = [last.get(number) for number in (4, 5, 2)]
+    valid, test, seconds = [x if isinstance(x, float) else math.nan for x in found]
+    return _Run(epochs, valid, test, seconds, parameters)
+
+
+def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
+    """The cells, and the runs with the numbers of their cells."""
+    found = column_names(path)
+    levels = sorted(
+        {int(match[1]) for match in (re.fullmatch(r"valid@([1-9][0-9]*)", name) for name in found) if match}
+    )
+    if not levels:
+        raise UsageError(f"{path} has no column valid@108, or of another number of epochs")
+    texts = set(_CELL)
+    measured = {f"{name}@{e}": "percent or seconds" for e in levels for name in ("valid", "test", "time")}
+    wanted = dict.fromkeys(texts, "the cell") | {"parameters": "the size", "repetition": "the run"} | measured
+    frame = read_columns(path, wanted, texts, found, "")
+    progress(path.stat().st_size)
+    twice = frame.duplicated([*_CELL, "repetition"])
+    if twice.any():
+        raise UsageError(f"row {int(np.flatnonzero(twice)[0]) + 1} of {path} repeats a cell with the same repetition")
+    number = frame.groupby(list(_CELL), sort=False).ngroup()
+    cells = list(frame[list(_CELL)].drop_duplicates().itertuples(index=False, name=None))
+    parts = []
+    for epochs in levels:
+        part = pd.DataFrame({"cell": number, "repetition": frame["repetition"], "epochs": epochs})
+        for name, column, unit in (("valid", "valid", 100), ("test", "test", 100), ("seconds", "time", 1)):
+            part[name] = numbers_of(frame, {"column": f"{column}@{epochs}"}, path) / unit
+        part["parameters"] = numbers_of(frame, {"column": "parameters"}, path)
+        parts.append(part.dropna(subset=["valid"]).sort_values("repetition", kind="stable"))
+    return cells, pd.concat(parts, ignore_index=True)
+
+
+def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> Table:
+    numbers = runs[[*_MEASURED, "parameters"]].to_numpy()
+    if not len(runs) or not np.isfinite(numbers).all() or (runs[["valid", "test"]].to_numpy() > 1).any():
+        raise UsageError(f"{path} has no runs, or an accuracy or a time that is none")
+    try:
+        points = np.array([compact(point_of(adjacency, names.split(","))) for adjacency, names in cells], np.int8)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    points, rows = np.unique(points, axis=0, return_inverse=True)
+    if len(points) < len(cells):
+        raise UsageError(f"{path} writes one cell in two ways: {len(cells):,} ways to write {len(points):,} cells")
+    row = rows.ravel()[runs["cell"].to_numpy(np.int64)]
+    levels, level = np.unique(runs["epochs"].to_numpy(np.int64), return_inverse=True)
+    number = runs.assign(row=row).groupby(["row", "epochs"]).cumcount().to_numpy()
+    if number.max() >= _MOST_REPETITIONS:
+        raise UsageError(f"{path} has a cell with more than {_MOST_REPETITIONS} runs")
+    curves = np.full((len(points), number.max() + 1, len(levels), len(_MEASURED)), np.nan, np.float32)
+    measured = [100 * (1 - numbers[:, 0]), 100 * (1 - numbers[:, 1]), numbers[:, 2]]
+    curves[row, number, level] = np.stack(measured, axis=1)
+    values = np.full((*curves.shape[:2], len(_MEASURED) + 1), np.nan)
+    last = level == len(levels) - 1
+    values[row[last], number[last]] = np.stack([*measured, numbers[:, 3] / 1e6], axis=1)[last]
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    top = int(levels[-1])
+    metrics = (
+        Metric(f"valid-error@{top}", "%", description="100 - validation accuracy", split="valid", epoch=top),
+        Metric(f"test-error@{top}", "%", description="100 - test accuracy", split="test", epoch=top),
+        Metric("train_time", "s", description=f"training time of all {top} epochs"),
+        Metric("model_size", "M parameters", description="number of parameters", cheap=True),
+    )
+    return Table(
+        NAME,
+        "nas-bench-101",
+        ListedCells(points),
+        metrics,
+        "train_time",
+        f"NAS-Bench-101 (Ying et al., ICML 2019), imported from {path.name}, sha256:{digest}",
+        "Apache-2.0",
+        values,
+        curves if len(levels) > 1 else None,
+        tuple(metric.name for metric in metrics[:3]) if len(levels) > 1 else (),
+        tuple(levels.tolist()) if len(levels) > 1 else (),
+        continuable=False,
+    )

@@ -1,0 +1,130 @@
+"""NATS-Bench's size space (Dong et al., TPAMI 2021), from its official file: 32,768 choices of channels."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular.frames import check_expansion
+from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
+
+OFFICIAL = "NATS-sss-v1_0-50262.pickle.pbz2"
+"""The released file. Its name ends in the last digits of its MD5 sum, by its authors' convention."""
+SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in range(1, 6)])
+"""Channels of each stage; the last changes fastest, as in the file."""
+
+_SCHEDULE = "90"  # epochs; the file's schedules of 1 and 12 epochs are trainings of their own
+
+
+class _Data(NamedTuple):
+    """What one of our benchmarks takes from the official records."""
+
+    trained_on: str
+    valid: str
+    test: str
+
+
+_DATA = {
+    "nats-size-cifar10": _Data("cifar10-valid", "x-valid", "ori-test"),
+    "nats-size-cifar100": _Data("cifar100", "x-valid", "x-test"),
+    "nats-size-imagenet16": _Data("ImageNet16-120", "x-valid", "x-test"),
+}
+
+
+def convert(path: Path, progress: Callable[[int], None]) -> list[Table]:
+    """The tables of the three data sets, from the official file; nothing but plain data is read from it.
+
+    Args:
+        progress: called with 1 for every network read.
+
+    Raises UsageError if the file cannot be read, is damaged, or is something else.
+    """
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: there is no such file")
+    check_expansion(path, "bz2")
+    try:
+        with bz2.open(path) as file:
+            raw = load_plain(file)
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        pickle.UnpicklingError,
+        NotPlain,
+        AttributeError,
+        IndexError,
+        KeyError,
+    ) as error:
+        raise UsageError(f"{path} is damaged, or no file of NATS-Bench: {str(error)[:160]}") from None
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest}"
+    found: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
+    try:
+        for index, record in sorted(raw["arch2infos"].items()):
+            row = _row(raw["meta_archs"][index])
+            results = record[_SCHEDULE]["all_results"]
+            for name, data in _DATA.items():
+                runs = [results[key] for key in sorted(results) if key[0] == data.trained_on]
+                found[name] += [(row, runs)] if runs else []
+            progress(1)
+        return [_table(name, _DATA[name], runs, source) for name, runs in found.items() if runs]
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise UsageError(
+            f"{path} has another structure than {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"
+        ) from None
+
+
+def _row(architecture: str) -> int:
+    """The row of our grid: `8:16:64:64:8` gives the channels of the stages."""
+    return SPACE.index(
+        tuple(h.values.index(int(c)) for h, c in zip(SPACE.hyperparameters, architecture.split(":"), strict=True))
+    )
+
+
+def _table(name: str, data: _Data, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> Table:
+    epochs = int(networks[0][1][0]["epochs"])
+    repetitions = max(len(runs) for _, runs in networks)
+    curves = np.full((SPACE.size, repetitions, epochs, 3), np.nan, np.float32)
+    values = np.full((SPACE.size, repetitions, 6), np.nan)
+    for row, runs in networks:
+        for repetition, run in enumerate(runs):
+            valid, test = (
+                [100 - run["eval_acc1es"][f"{split}@{epoch}"] for epoch in range(epochs)]
+                for split in (data.valid, data.test)
+            )
+            times = np.cumsum([run["train_times"][epoch] for epoch in range(epochs)])
+            curves[row, repetition] = np.stack([valid, test, times], axis=1)
+            latency = float(np.mean(run["latency"])) if run["latency"] else np.nan
+            values[row, repetition] = valid[-1], test[-1], times[-1], run["params"], run["flop"], latency
+    metrics = (
+        Metric(f"{data.valid}-error@{epochs}", "%", True, "100 - accuracy", data.valid, epochs),
+        Metric(f"{data.test}-error@{epochs}", "%", True, "100 - accuracy", data.test, epochs),
+        Metric("train_time", "s", description=f"training time of all {epochs} epochs"),
+        Metric("model_size", "M parameters", description="number of parameters", cheap=True),
+        Metric("flops", "M", description="floating-point operations of one image", cheap=True),
+        Metric("latency", "s", description="latency of one batch, as recorded"),
+    )
+    return Table(
+        name,
+        "nats-bench-size",
+        SPACE,
+        metrics,
+        "train_time",
+        source,
+        "MIT",
+        values,
+        curves,
+        tuple(metric.name for metric in metrics[:3]),
+        tuple(range(1, epochs + 1)),
+    )

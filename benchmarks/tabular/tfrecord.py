@@ -1,0 +1,119 @@
+"""TensorFlow's record files, and the messages (Protocol Buffers) inside them, read without either library.
+
+A record is its length (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the payload, and the masked
+CRC-32C of the payload.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.errors import UsageError
+
+_POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
+_MASK = 0xA282EAD8
+_LONGEST = 1 << 26  # a payload of 64 MiB is no record of a table
+
+
+class Malformed(ValueError):
+    """Raised for bytes that are no message."""
+
+
+def records(path: Path) -> Iterator[bytes]:
+    """The payloads of a record file, in its order. Raises UsageError where a record is damaged or cut off."""
+    with path.open("rb") as file:
+        place = 0
+        while head := file.read(12):
+            if len(head) < 12:
+                raise UsageError(f"{path} ends inside a record, at byte {place}: it is cut off")
+            length, check = struct.unpack("<QI", head)
+            if masked_crc(head[:8]) != check or length > _LONGEST:
+                raise UsageError(f"{path} has no record at byte {place}: it is damaged, or no TFRecord file")
+            body = file.read(length + 4)
+            if len(body) < length + 4:
+                raise UsageError(f"{path} ends inside a record, at byte {place}: it is cut off")
+            payload = body[:length]
+            if masked_crc(payload) != struct.unpack("<I", body[length:])[0]:
+                raise UsageError(f"{path} is damaged: the record at byte {place} has another checksum")
+            yield payload
+            place += 16 + length
+
+
+def masked_crc(content: bytes) -> int:
+    """The CRC-32C of some bytes (RFC 3720, appendix B.4), rotated and shifted as TensorFlow does."""
+    crc = crc32c(content)
+    return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF
+
+
+def crc32c(content: bytes) -> int:
+    """The CRC-32C of some bytes."""
+    return int(_compiled()(np.frombuffer(content, np.uint8), _table()))
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
+    """The fields of a message: their numbers, and what they hold: an integer, a double, or bytes.
+
+    Raises Malformed if it is none. (Encoding: protobuf.dev/programming-guides/encoding.)
+    """
+    place = 0
+    while place < len(message):
+        tag, place = _varint(message, place)
+        kind = tag & 7
+        if kind == 0:
+            value, place = _varint(message, place)
+            yield tag >> 3, value
+            continue
+        length = 8
+        if kind == 2:
+            length, place = _varint(message, place)
+        elif kind == 5:
+            length = 4
+        elif kind != 1:
+            raise Malformed(f"there is no field of kind {kind}")
+        part = message[place : place + length]
+        if len(part) < length:
+            raise Malformed("it is cut off")
+        place += length
+        yield tag >> 3, struct.unpack("<d", part)[0] if kind == 1 else part
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """An integer of variable length, and where it ends."""
+    value = 0
+    for shift in range(0, 70, 7):
+        if place >= len(message):
+            raise Malformed("it is cut off")
+        byte = message[place]
+        place += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, place
+    raise Malformed("an integer has more than ten bytes")
+
+
+@cache
+def _table() -> NDArray[np.uint32]:
+    found = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        found = np.where(found & 1, (found >> 1) ^ np.uint32(_POLYNOMIAL), found >> 1).astype(np.uint32)
+    return found
+
+
+@cache
+def _compiled():  # type: ignore[no-untyped-def]
+    from numba import njit  # takes a while to import
+
+    @njit
+    def crc(content, table):  # type: ignore[no-untyped-def]
+        found = np.uint32(0xFFFFFFFF)
+        for byte in content:
+            found = table[(found ^ byte) & np.uint32(0xFF)] ^ (found >> np.uint32(8))
+        return found ^ np.uint32(0xFFFFFFFF)
+
+    return crc

@@ -1,0 +1,119 @@
+"""Tables in LaTeX that go into any class: floats in booktabs style, split where they are too wide or too long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+PACKAGES = ("booktabs",)
+_NARROW, _WIDEST = 52, 122  # letters of footnote size that fit a column of two, and the width of a page
+_ROWS = 48  # that fit a page
+
+_NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_INTERVAL = re.compile(rf"(?<![\w.-])({_NUMBER})-({_NUMBER})(?![\w.])")
+_POWER = re.compile(r"(?<![\w.])(<?)(\d+(?:\.\d+)?)e([+-]?\d+)")
+_NEGATIVE = re.compile(r"^-(?=\d)")
+_ESCAPED = str.maketrans(
+    {c: f"\\{c}" for c in "%_&#{}$"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "…": r"\ldots{}", "×": r"$\times$"}
+)
+
+
+def floats(
+    name: str, caption: str, shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[np.bool_] | None
+) -> str:
+    """A table as one or more floats, below a comment that says which packages the preamble needs.
+
+    A `table` where it fits a column of a two-column page, else a `table*`. What is wider than a page is split by
+    columns, the leading text columns repeated; what is longer by rows, and each part is given out before the next.
+
+    Args:
+        name: of its label, `tab:NAME`; parts after the first have a number too.
+        text_columns: those that are aligned to the left, and hold words.
+        bold: cells to be emphasised, shape of `shown`.
+    """
+    columns = [str(column) for column in shown.columns]
+    are_words = [column in text_columns for column in columns]
+    cells = [
+        [value if is_word and column != "margin" else _number(value) for value, is_word, column in row]
+        for row in (zip(map(str, own), are_words, columns, strict=True) for own in shown.to_numpy().tolist())
+    ]
+    cells = [[escape(value) if "$" not in value else _mixed(value) for value in row] for row in cells]
+    if bold is not None:
+        pairs = (zip(row, strong, strict=True) for row, strong in zip(cells, bold.tolist(), strict=True))
+        cells = [[rf"\textbf{{{value}}}" if is_strong else value for value, is_strong in row] for row in pairs]
+    widths = [
+        max([len(column), *(len(value) for value in values)]) + 2
+        for column, values in zip(columns, shown.astype(str).to_numpy().T.tolist(), strict=True)
+    ]
+    parts = [
+        (chosen, cells[start : start + _ROWS])
+        for start in range(0, max(1, len(cells)), _ROWS)
+        for chosen in _splits(widths, are_words)
+    ]
+    found = [f"% \\usepackage{{{','.join(PACKAGES)}}}"]
+    for number, (chosen, rows) in enumerate(parts):
+        of = f" (part {number + 1} of {len(parts)})" if len(parts) > 1 else ""
+        label = f"tab:{name}" + (f"-{number + 1}" if number else "")
+        star = "" if sum(widths[i] for i in chosen) <= _NARROW else "*"
+        place = "tbp" if len(parts) == 1 else "p"
+        found += [
+            rf"\begin{{table{star}}}[{place}]",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{escape(caption)}{of}}}",
+            rf"\label{{{label}}}",
+            rf"\begin{{tabular}}{{{''.join('l' if are_words[i] else 'r' for i in chosen)}}}",
+            r"\toprule",
+            " & ".join(escape(columns[i]) for i in chosen) + r" \\",
+            r"\midrule",
+            *(" & ".join(row[i] for i in chosen) + r" \\" for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\end{{table{star}}}",
+        ]
+        found += [r"\clearpage"] if len(parts) > 2 else []
+    return "\n".join(found) + "\n"
+
+
+def escape(text: object) -> str:
+    """Text in which LaTeX sees no commands."""
+    return str(text).translate(_ESCAPED)
+
+
+def _splits(widths: Sequence[int], are_words: Sequence[bool]) -> list[list[int]]:
+    """Columns of each part: the leading text columns, and as many others as fit."""
+    head = [i for i in range(len(widths)) if all(are_words[: i + 1])]
+    if sum(widths) <= _WIDEST or not head or len(head) == len(widths):
+        return [list(range(len(widths)))]
+    room = max(_WIDEST - sum(widths[i] for i in head), 1)
+    found: list[list[int]] = [[]]
+    for i in range(len(head), len(widths)):
+        if found[-1] and sum(widths[j] for j in found[-1]) + widths[i] > room:
+            found.append([])
+        found[-1].append(i)
+    return [head + own for own in found]
+
+
+def _number(text: str) -> str:
+    """En-dashes between the ends of intervals, powers of ten, a minus sign; what is unknown is a dash."""
+    if text == "-":
+        return "$--$"
+    found = _INTERVAL.sub(r"\1$--$\2", text)
+    found = _POWER.sub(lambda m: _power(m[1], m[2], int(m[3])), found)
+    return _NEGATIVE.sub("$-$", found)
+
+
+def _power(sign: str, factor: str, exponent: int) -> str:
+    times = "" if factor == "1" and sign else rf"{factor}\times"
+    return f"${sign}{times}10^{{{exponent}}}$"
+
+
+def _mixed(text: str) -> str:
+    """Text with formulas between dollars: only the rest is escaped; `--` between them is a dash, no formula."""
+    parts = text.split("$")
+    return "".join("--" if p == "--" else f"${p}$" if i % 2 else escape(p) for i, p in enumerate(parts))

@@ -1,0 +1,228 @@
+"""Ten questions that a reviewer asks, each with its answer in a sentence and the section that has the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.results.curves import Array
+from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_value, point
+from nasbench.results.parts.pairs import log_ratios
+from nasbench.results.parts.part import Subject
+from nasbench.results.parts.sentences import hindrance
+from nasbench.results.parts.standing import called, leading, sharing
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.verdicts import Pair, expected_ranks
+
+_MOST = 4  # names that an answer lists
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question, and what the runs say to it."""
+
+    question: str
+    text: str
+    place: str
+    """The id of the section of the page that has the evidence."""
+
+
+def answers(subject: Subject) -> list[Answer]:
+    """The ten; where the runs allow no verdict, the first ones say why."""
+    comparison = subject.comparison
+    why = hindrance(comparison)
+    asked: list[tuple[str, str, Callable[[Comparison], str]]] = [
+        ("Who wins?", "ranks", _who),
+        ("By how much?", "pairs", _how_much),
+        ("How sure is that?", "pairs", _how_sure),
+        ("On which families?", "families", _families),
+        ("At which budget?", "ranks", _budget),
+        ("Is it the seeds?", "ranks", _seeds),
+        ("Is it one benchmark?", "settings", _benchmarks),
+        ("What is tied?", "pairs", _tied),
+    ]
+    nothing = why or "There is one method: nothing is compared."
+    found = [
+        Answer(question, nothing if why is not None else answer(comparison), place) for question, place, answer in asked
+    ]
+    return [
+        *found,
+        Answer("What failed?", _failed(comparison), "feasibility"),
+        Answer("Can I repeat it?", _again(subject), "provenance"),
+    ]
+
+
+def _who(comparison: Comparison) -> str:
+    overall = comparison.overall
+    leader, better, level = leading(overall)
+    name = called(comparison, overall, leader.method)
+    rank = f"expected rank {fixed(leader.here.value)} of {len(overall.ranks)}"
+    shared = sharing(overall)
+    if len(shared) > 1:
+        return f"Nobody: {listed([called(comparison, overall, m) for m in shared])} share the lowest {rank}."
+    if level:
+        others = _some([called(comparison, overall, p.b) for p in level])
+        return f"Nobody for certain: {name} has the lowest {rank}, but is not told apart from {others}."
+    return f"{name} ({rank}): it is better than each of the {len(better)} others."
+
+
+def _next(comparison: Comparison) -> Pair:
+    """The leader held against the method that is next by expected rank."""
+    overall = comparison.overall
+    found = overall.pair(overall.ranks[0].method, overall.ranks[1].method)
+    assert found is not None  # ranks are of methods that share settings
+    return found
+
+
+def _how_much(comparison: Comparison) -> str:
+    pair = _next(comparison)
+    ours, theirs = (called(comparison, comparison.overall, m) for m in (pair.a, pair.b))
+    (ratio,) = log_ratios(comparison, [pair])
+    effect = (
+        f"; its regret is {10**-ratio:.2g} times that of the other (median over settings)" if np.isfinite(ratio) else ""
+    )
+    return (
+        f"A run of {ours} beats one of {theirs}, the next by rank, with probability {fixed(pair.here.value)} "
+        f"(95 % {interval(pair.here.interval())}; 0.50 would be a tie){effect}."
+    )
+
+
+def _how_sure(comparison: Comparison) -> str:
+    overall, pair = comparison.overall, _next(comparison)
+    ours, theirs = (called(comparison, overall, m) for m in (pair.a, pair.b))
+    told = sum(p.verdict != 0 for p in overall.tested)
+    alike = (
+        f" On tasks like these the probability lies within {interval(pair.alike.interval())} (t over "
+        f"{overall.unit}, {pair.alike.freedom} df)."
+        if pair.unit
+        else " One benchmark says nothing of others."
+    )
+    return (
+        f"{told} of {count(len(overall.tested), 'pair')} are told apart on these benchmarks (p < 0.05 after Holm; at "
+        f"most 5 % of reports on identical methods err). {ours} against {theirs}: p = {p_value(pair.p_here)}.{alike}"
+    )
+
+
+def _families(comparison: Comparison) -> str:
+    pair = _next(comparison)
+    ours, theirs = (called(comparison, comparison.overall, m) for m in (pair.a, pair.b))
+    own = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in comparison.by_family.items()}
+    parts = [f"{name} {fixed(p.here.value)}" for name, p in own.items() if p is not None]
+    if len(parts) == 1:
+        return f"There is one family, {parts[0].split()[0]}: this says nothing of others."
+    return (
+        f"{ours} is ahead of {theirs} on {pair.ahead} of {pair.families}: {_some(parts, 8)} (probability that it is "
+        "better; no verdict is given by family)."
+    )
+
+
+def _budget(comparison: Comparison) -> str:
+    """From which point of the budget on the leader at the end leads."""
+    at = comparison.along(100)
+    values = comparison.ranks(comparison.curves.at(at))
+    leader = comparison.overall.ranks[0].method
+    name = called(comparison, comparison.overall, leader)
+    with np.errstate(invalid="ignore"):
+        leads = values[leader] <= np.nanmin(np.where(np.isnan(values), np.inf, values), axis=0) + 1e-9
+    if leads.all():
+        return f"At each: {name} has the lowest expected rank from the start to the end, {_at(comparison, at[-1])}."
+    last = int(np.flatnonzero(~leads)[-1])
+    if last == len(at) - 1:
+        return f"At the end alone, {_at(comparison, at[-1])}; verdicts are given there."
+    other = called(comparison, comparison.overall, int(np.nanargmin(values[:, last])))
+    return (
+        f"{name} has the lowest expected rank from {_at(comparison, at[last + 1])} on; before, {other} had it last. "
+        f"Verdicts are given at the end, {_at(comparison, at[-1])}."
+    )
+
+
+def _seeds(comparison: Comparison) -> str:
+    overall, curves = comparison.overall, comparison.curves
+    seeds = comparison.field.places.shape[2]
+    halves = [_lowest(comparison, overall.complete, np.arange(start, seeds, 2)) for start in (0, 1)]
+    leader = overall.ranks[0].method
+    name = called(comparison, overall, leader)
+    if halves == [leader, leader]:
+        said = f"Either half of the seeds alone gives {name} the lowest expected rank."
+    else:
+        names = [called(comparison, overall, m) for m in halves]
+        said = f"Perhaps: the two halves of the seeds alone give the lowest expected rank to {names[0]} and {names[1]}."
+    return f"{said} {curves.seeds} seeds; the intervals for these benchmarks are over seeds (t)."
+
+
+def _benchmarks(comparison: Comparison) -> str:
+    settings, overall = comparison.curves.settings, comparison.overall
+    benches = settings["bench"].to_numpy()[overall.complete]
+    names = list(dict.fromkeys(benches))
+    leader = called(comparison, overall, overall.ranks[0].method)
+    if len(names) == 1:
+        return f"Yes: {names[0]} is all there is, and this says nothing about other tasks."
+    others = {}
+    for bench in names:
+        first = _lowest(comparison, overall.complete[benches != bench])
+        if first != overall.ranks[0].method:
+            others[bench] = called(comparison, overall, first)
+    if not others:
+        return f"No: whichever of the {len(names)} benchmarks is left out, {leader} has the lowest expected rank."
+    parts = [f"{other} without {bench}" for bench, other in others.items()]
+    return f"It depends on {len(others)} of {len(names)}: the lowest expected rank has {_some(parts)}."
+
+
+def _lowest(comparison: Comparison, settings: NDArray[np.intp], seeds: NDArray[np.intp] | None = None) -> int:
+    """The method with the lowest expected rank over some settings and seeds."""
+    firsts = [kind[0] for kind in comparison.overall.kinds]
+    places = comparison.field.places[settings][:, firsts]
+    kept = places if seeds is None else places[:, :, seeds]
+    present = np.all((kept >= 0).any(axis=2), axis=1)
+    weights = comparison.field.tasks.of(settings[present]).weights
+    ranks: Array = expected_ranks(kept[present], weights)
+    return firsts[int(np.argmin(ranks))]
+
+
+def _tied(comparison: Comparison) -> str:
+    overall = comparison.overall
+    level = [p for p in overall.tested if p.verdict == 0 and not p.is_identical]
+    names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
+    same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
+    found = f"Not told apart: {_some(names)}." if names else "Every pair is told apart."
+    return found + (f" Identical: {_some(same)}." if same else "")
+
+
+def _failed(comparison: Comparison) -> str:
+    runs = comparison.curves.runs
+    stopped = int((runs["failure"] != "").sum())
+    evaluations = int(runs["failed_evaluations"].sum())
+    nothing = int((~comparison.curves.feasible.any(axis=1)).sum())
+    if not stopped and not evaluations and not nothing:
+        return f"Nothing: all {len(runs)} runs used up their budget, and each found something feasible."
+    return (
+        f"Of {len(runs)} runs {stopped or 'none'} stopped early, and {nothing or 'none'} found nothing feasible (such "
+        f"runs lose to all that did); {count(evaluations, 'evaluation') if evaluations else 'no evaluation'} failed."
+    )
+
+
+def _again(subject: Subject) -> str:
+    commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
+    versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
+    stores = {id(store): store for store, _ in subject.fragments}.values()
+    commands = list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
+    how = (
+        commands[0] if len(commands) == 1 else f"the {len(commands)} commands below" if commands else "the same command"
+    )
+    return (
+        f"Yes: {how}; nasbench {', '.join(versions)}, commit {_some(commits)}. On tables the same seeds give the same "
+        "bytes."
+    )
+
+
+def _at(comparison: Comparison, at: float) -> str:
+    text = point(at, comparison.curves.unit)
+    return f"{text} evaluations" if comparison.curves.seconds is None else text
+
+
+def _some(names: Sequence[str], most: int = _MOST) -> str:
+    more = len(names) - most
+    return listed(names) if more <= 0 else f"{', '.join(names[:most])}, and {number(more)} more"

@@ -1,0 +1,79 @@
+"""Who leads, who is tied, and by how much: of all settings together, and under each constraint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.numbers import fixed, interval, listed
+from nasbench.results.display.table import Table
+from nasbench.results.parts.rows import facts
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.verdicts import Pair, Rank, Verdicts
+
+
+def leading(verdicts: Verdicts) -> tuple[Rank, list[Pair], list[Pair]]:
+    """The lowest expected rank, whom it is told to be better than (clearest first), and from whom it is not."""
+    leader = verdicts.ranks[0]
+    pairs = [pair for r in verdicts.ranks[1:] if (pair := verdicts.pair(leader.method, r.method)) is not None]
+    better = sorted((p for p in pairs if p.verdict == 1), key=lambda pair: -pair.here.value)
+    return leader, better, [p for p in pairs if p.verdict != 1]
+
+
+def sharing(verdicts: Verdicts) -> list[int]:
+    """The methods with the lowest expected rank."""
+    lowest = verdicts.ranks[0].here.value
+    return [rank.method for rank in verdicts.ranks if rank.here.value - lowest < 1e-9]
+
+
+def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
+    """A method, with those that are identical to it."""
+    kind = next((kind for kind in verdicts.kinds if method in kind), (method,))
+    return " = ".join(comparison.methods[m] for m in kind)
+
+
+def table(comparison: Comparison) -> Table:
+    """The answer at a glance: a row for all settings together, and one for each constraint."""
+    scopes = [("all together", comparison.overall)]
+    if len(comparison.by_constraint) > 1:
+        scopes += [(name.replace("none", "no constraint"), own) for name, own in comparison.by_constraint.items()]
+    rows = [_row(comparison, own) for _, own in scopes]
+    shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tied with", "margin", "families"])
+    shown.insert(0, "where", [name for name, _ in scopes])
+    data = pd.DataFrame([facts_ for _, facts_ in rows])
+    data.insert(0, "where", [name for name, _ in scopes])
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 1] = list(data["is_first"])
+    note = (
+        "first: the method that is told to be better than each other one, in bold; `none` where there is no such "
+        "method, with the lowest expected rank. tied with: those that are not told apart from it, which is not the "
+        "same as equal. margin: the probability that its run is better than one of the method that is next by expected "
+        "rank, with the 95 % interval for the listed benchmarks (seeds are chance). families: benchmark families in "
+        "which this probability is above one half. Verdicts are those of every pair (Holm), at the end of the budget; "
+        "under single constraints they are stricter than for all together, for there are more of them."
+    )
+    return Table("answer", "Who is first", note, data, shown, bold)
+
+
+def _row(comparison: Comparison, own: Verdicts) -> tuple[list[str], dict[str, object]]:
+    """What people read, and the same in full precision."""
+    if len(own.ranks) < 2:
+        return ["-"] * 4, {"is_first": False}
+    leader, better, level = leading(own)
+    shared = sharing(own)
+    name = called(comparison, own, leader.method)
+    is_first = bool(better) and not level and len(shared) == 1
+    leaders = name if len(shared) == 1 else listed([called(comparison, own, m) for m in shared])
+    first = name if is_first else f"none: {leaders} lead{'s' if len(shared) == 1 else ''}"
+    ties = [called(comparison, own, p.b) for p in level if p.b not in shared]
+    next_ = own.pair(leader.method, own.ranks[1].method)
+    assert next_ is not None  # ranks are of methods that share settings
+    known = next_.here.known
+    margin = f"{fixed(next_.here.value)}" + (f" ({interval(next_.here.interval())})" if known else "")
+    margin += f" over {called(comparison, own, next_.b)}"
+    families = f"{next_.ahead} of {next_.families}"
+    tied = "?" if not known else ", ".join(ties) or "-"
+    data = {"is_first": is_first, "first": leaders, "rank": leader.here.value, "tied": "; ".join(ties)}
+    return [first, tied, margin, families], data | {
+        name: value for name, value in facts(next_, comparison.methods).items() if name != "method"
+    }

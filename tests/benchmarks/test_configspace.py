@@ -1,0 +1,112 @@
+"""Spaces of ConfigSpace: read, written, and the same as the package says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace, Space
+from nasbench.benchmarks.spaces.configspace import read, write
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.language.counting import count
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
+from nasbench.benchmarks.spaces.published.vit import vit
+from tests.benchmarks.test_language_choices import beside
+
+# The package compares both sides of a relation on their own scales: so b and c have the same one.
+SPACE = """{"name": "x", "hyperparameters": [
+{"type": "categorical", "name": "a", "choices": ["x", "y", "z"], "weights": [0.5, 0.3, 0.2], "default_value": "x"},
+{"type": "categorical", "name": "flag", "choices": [true, false], "weights": null, "default_value": true},
+{"type": "constant", "name": "k", "value": 3, "meta": null},
+{"type": "ordinal", "name": "o", "sequence": [1, 2, 4], "default_value": 1, "meta": null},
+{"type": "uniform_int", "name": "b", "lower": 1, "upper": 5, "default_value": 1, "log": false, "meta": null},
+{"type": "uniform_int", "name": "c", "lower": 1, "upper": 5, "default_value": 1, "log": false, "meta": null},
+{"type": "uniform_int", "name": "q", "lower": 1, "upper": 2, "default_value": 1, "log": false, "meta": null},
+{"type": "categorical", "name": "deep", "choices": ["s", "t"], "weights": null, "default_value": "s"}],
+"conditions": [{"type": "EQ", "child": "b", "parent": "a", "value": "x"},
+{"type": "IN", "child": "c", "parent": "a", "values": ["x", "y"]},
+{"type": "AND", "child": "q", "conditions": [{"type": "EQ", "child": "q", "parent": "a", "value": "x"},
+{"type": "GT", "child": "q", "parent": "o", "value": 1}]},
+{"type": "LT", "child": "deep", "parent": "b", "value": 3}],
+"forbiddens": [{"type": "AND", "clauses": [{"type": "EQUALS", "name": "a", "value": "z"},
+{"type": "IN", "name": "o", "values": [1, 2]}]}, {"type": "RELATION_LT", "left": "c", "right": "b"}],
+"python_module_version": "1.2.0", "format_version": 0.4}"""
+
+MIXED = ParameterSpace(
+    [
+        Categorical("which", ("a", "b", "c"), prior=(2, 1, 1)),
+        Float("rate", 1e-4, 1e-1, log=True),
+        Integer("count", 1, 9),
+        Ordinal("width", (8, 16, 32), log=True, prior=(1, 2, 1)),
+    ],
+    {"rate": ("which", ["a"]), "count": ("which", ["b", "c"])},
+)
+
+
+def plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.item() if hasattr(value, "item") else value for name, value in values.items()}
+
+
+def test_a_text_of_configspace_is_counted_exactly() -> None:
+    program = read(SPACE)
+    # a = x: pairs of c and b with c >= b, twice as many for each b below 3 (deep), and q where o > 1
+    pairs = sum((2 if b < 3 else 1) for b in range(1, 6) for c in range(1, 6) if c >= b)
+    expected = 2 * (pairs * (1 + 2 + 2) + 5 * 3 + 1)
+    assert count(program) == expected == sum(1 for _ in program)
+    assert program.scope.independents[0].domain == Categorical("a", ("x", "y", "z"), (0.5, 0.3, 0.2))
+
+
+@pytest.mark.parametrize("make", [lambda: read(SPACE), lambda: Program(beside)], ids=["text", "forbidding"])
+def test_what_is_written_and_read_is_the_same_space(make: Callable[[], Program]) -> None:
+    program = make()
+    again = read(write(program))
+    values = {json.dumps(program.values(c), sort_keys=True) for c in program}
+    if program.scope.independents[0].name == "a":  # q, which two bring about together, is always there
+        assert {name for c in again for name in again.values(c)} == {name for v in values for name in json.loads(v)}
+    else:
+        assert {json.dumps(again.values(c), sort_keys=True) for c in again} == values
+
+
+def test_scales_and_priors_survive() -> None:
+    again = {h.name: h for h in read(write(MIXED)).as_flat().hyperparameters}
+    assert again["width"] == MIXED.hyperparameters[3]
+    assert again["which"] == Categorical("which", ("a", "b", "c"), (0.5, 0.25, 0.25))
+    assert (again["rate"], again["count"]) == MIXED.hyperparameters[1:3]
+
+
+@pytest.mark.parametrize("space", [read(SPACE), MIXED, Program(mobilenetv2), Program(vit), Program(beside)])
+def test_configspace_agrees_about_what_belongs_to_a_space(space: Space, tmp_path: Path) -> None:
+    package = pytest.importorskip("ConfigSpace")
+    path = tmp_path / "space.json"
+    path.write_text(write(space))
+    theirs = package.ConfigurationSpace.from_json(path)
+    ours, rng = read(path.read_text()), np.random.default_rng(0)
+    for _ in range(100):
+        package.Configuration(theirs, values=ours.values(ours.sample(rng)))
+    for configuration in theirs.sample_configuration(100):
+        ours.from_values(plain(dict(configuration)))
+    path.write_text(SPACE)
+    theirs, ours = package.ConfigurationSpace.from_json(path), read(SPACE)
+    for configuration in ours:
+        package.Configuration(theirs, values=ours.values(configuration))
+    assert {frozenset(ours.values(c).items()) for c in ours} >= {
+        frozenset(plain(dict(c)).items()) for c in theirs.sample_configuration(200)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[]", "no JSON of ConfigSpace"),
+        ('{"hyperparameters": [{"name": "n", "type": "normal_float"}]}', "unknown type of n 'normal_float'"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        read(text)

@@ -1,0 +1,63 @@
+"""`nasbench report`: which runs it is about, and what it calls their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nasbench.results import Store
+from tests.conftest import Printed
+
+Command = Callable[..., Printed]
+EVOLUTION = "evolution:population=5,tournament=2"
+
+
+def test_methods_are_selected_and_named(nasbench: Command, small_store: Store, tmp_path: Path) -> None:
+    options = ["--out", tmp_path / "r", "--format", "csv", "--method", "evolution", "--label", f"{EVOLUTION}=evo"]
+    printed = nasbench("report", small_store.folder, *options)
+    assert printed.code == 0
+    assert "3 runs of 20 evaluations" in printed.out
+    assert "evo" in printed.out
+    assert "evolution:" not in printed.out
+    assert "a selection by hand: 1 of 2 methods" in " ".join(printed.out.split())
+    without = nasbench("report", small_store.folder, *options[:4], "--without", "random")
+    assert "3 runs of 20 evaluations" in without.out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--bench", "nb201-cifar", "no runs of the benchmark 'nb201-cifar' (did you mean nb201-cifar10?)"),
+        ("--family", "hpolib", "no runs of the family 'hpolib'; allowed: nas-bench-201"),
+        ("--constrain", "none", "no runs of the constraint 'none'"),
+        ("--method", "randon", "no runs of the method 'randon' (did you mean random?)"),
+        ("--label", "random", "label 'random' must be METHOD=SHORT"),
+    ],
+)
+def test_a_wrong_selection_is_a_sentence(
+    nasbench: Command, small_store: Store, tmp_path: Path, option: str, value: str, said: str
+) -> None:
+    printed = nasbench("report", small_store.folder, "--out", tmp_path / "r", option, value)
+    assert printed.code == 2
+    assert said in printed.err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_suites_labels_reach_its_report(nasbench: Command, tmp_path: Path) -> None:
+    suite = tmp_path / "mine.toml"
+    text = f"""methods = ["random", "{EVOLUTION}"]
+benchmarks = ["nb201-cifar10"]
+evals = 10
+checkpoints = [5]
+labels = {{ "{EVOLUTION}" = "small population" }}
+"""
+    suite.write_text(text)
+    assert nasbench("run", "--suite", suite, "--store", tmp_path / "s").code == 0
+    printed = nasbench("report", tmp_path / "s", "--out", tmp_path / "r", "--format", "csv")
+    assert "small population" in printed.out
+    suite.write_text(text.replace(f'"{EVOLUTION}" =', '"tpe" ='))
+    wrong = nasbench("run", "--suite", suite, "--store", tmp_path / "s")
+    assert wrong.code == 2
+    assert "mine.toml, line 5: labels: " in wrong.err

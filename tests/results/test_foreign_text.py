@@ -1,0 +1,29 @@
+"""Names, units and reasons are others' words: in a spreadsheet no formula, in Markdown no HTML."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part
+from nasbench.results.report import text
+
+
+def test_a_unit_that_is_a_formula_stays_text_in_csv() -> None:
+    odd = ["=HYPERLINK(1)", "+1+cmd", "-1+cmd", "@SUM(A1)", "\t=1"]
+    data = pd.DataFrame({"unit": [*odd, "-1.5", "+inf", "-", "s"], "value": -1.5})
+    table = Table("x", "x", "", data, data.astype(str))
+    found = pd.read_csv(io.StringIO(table.csv()), dtype={"unit": str}, keep_default_na=False)
+    assert found["unit"].tolist() == [*(f"'{text}" for text in odd), "-1.5", "+inf", "-", "s"]
+    assert found["value"].tolist() == [-1.5] * 9
+
+
+def test_a_name_that_is_html_stays_text_in_markdown() -> None:
+    shown = pd.DataFrame({"method": ["<script>alert(1)</script>", "a<=b<1", "<!-- -->"]})
+    table = Table("x", "of <b>", "", shown, shown)
+    found = text.markdown("t", ["</td>"], [Part("part", "<i>", tables=[table], sentences=["<?x"])])
+    assert "&lt;script>alert(1)&lt;/script>" in found
+    assert "a<=b<1" in found
+    assert not any(tag in found for tag in ("<s", "<b>", "<i>", "</", "<!", "<?"))

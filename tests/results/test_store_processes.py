@@ -1,0 +1,115 @@
+"""Several processes on one store: who waits, who writes, and what a killed one leaves."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from nasbench.results import Store, StoreError
+from nasbench.results.store import disk
+from nasbench.results.store import store as store_module
+from tests.results.conftest import FACTS, make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+def test_scratch_of_this_host_goes_and_that_of_another_stays(store: Store) -> None:
+    zombie = subprocess.Popen(["true"])  # killed, and not yet waited for: to the system its number still lives
+    gone = store.folder / f".a.parquet.{os.uname().nodename}.{zombie.pid}.tmp"
+    elsewhere = store.folder / f".a.parquet.other-host.{zombie.pid}.tmp"
+    for path in (gone, elsewhere):
+        path.touch()
+    Store.create(store.folder)
+    zombie.wait()
+    assert not gone.exists()
+    assert elsewhere.exists()
+
+
+def hold(folder: Path, begun: Any, finish: Any) -> None:
+    with Store(folder)._writing():
+        (scratch,) = (folder / "_plans" / f".held.json.{os.uname().nodename}.{os.getpid()}.tmp",)
+        scratch.touch()
+        begun.set()
+        assert finish.wait(60)
+        scratch.rename(folder / "_plans" / "held.json")
+
+
+def create_when_free(folder: Path, waiting: Any) -> None:
+    disk.sleep = lambda _: waiting.set()  # type: ignore[attr-defined]
+    Store.create(folder)
+
+
+def test_scratch_of_a_living_writer_is_not_touched(store: Store) -> None:
+    context = multiprocessing.get_context("spawn")
+    begun, finish, waiting = context.Event(), context.Event(), context.Event()
+    writer = context.Process(target=hold, args=(store.folder, begun, finish))
+    writer.start()
+    assert begun.wait(60)
+    opener = context.Process(target=create_when_free, args=(store.folder, waiting))
+    opener.start()
+    assert waiting.wait(60)
+    finish.set()
+    for process in (writer, opener):
+        process.join()
+        assert process.exitcode == 0
+    assert (store.folder / "_plans" / "held.json").exists()
+
+
+def test_who_waits_for_a_lock_says_for_whom_and_not_for_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = multiprocessing.get_context("spawn")
+    begun, finish = context.Event(), context.Event()
+    writer = context.Process(target=hold, args=(store.folder, begun, finish))
+    writer.start()
+    assert begun.wait(60)
+    monkeypatch.setattr(store_module, "_PATIENCE", 0.1)
+    with pytest.raises(StoreError, match=f"process {writer.pid} on .* has been using it for"):
+        store.commit(make_cell(), [make_run(0, [1.0])], FACTS)
+    finish.set()
+    writer.join()
+    assert len(store.commit(make_cell(), [make_run(0, [1.0])], FACTS)) == 1
+
+
+def commit_some(folder: Path, seeds: range) -> None:
+    store = Store(folder)
+    for seed in seeds:
+        cell = make_cell(metrics=("valid-error@1", f"metric{seed % 3}"))
+        store.commit(cell, [make_run(seed, [float(seed)])], FACTS)
+
+
+def test_processes_that_write_at_the_same_time_lose_and_double_nothing(store: Store) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=commit_some, args=(store.folder, range(i, i + 20))) for i in (0, 10, 5)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    frame = pd.read_parquet(store.folder)
+    assert sorted(frame["seed"]) == list(range(30))
+    assert {"metric.metric0", "metric.metric1", "metric.metric2"} <= set(frame.columns)
+
+
+def test_a_store_that_is_begun_twice_at_once_says_nothing_false(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    for attempt in range(2):
+        folder = tmp_path / f"store{attempt}"
+        writers = [context.Process(target=begin_and_commit, args=(folder, seed)) for seed in range(4)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+            assert writer.exitcode == 0
+        assert {f"metric.metric{seed}" for seed in range(4)} <= set(pd.read_parquet(folder).columns)
+
+
+def begin_and_commit(folder: Path, seed: int) -> None:
+    store = Store.create(folder)
+    store.commit(make_cell(metrics=("valid-error@1", f"metric{seed}")), [make_run(seed, [1.0])], FACTS)
+    assert store.notices == []
