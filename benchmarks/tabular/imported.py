@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -20,10 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.base import Benchmark, Fidelity, Status
+from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity, Status
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces import Categorical, FiniteSpace, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces import (
+    Categorical,
+    Configuration,
+    FiniteSpace,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+)
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells
@@ -95,6 +104,30 @@ class ImportedTable(TabularBenchmark, blockwise=True):
     def curves(self) -> Array:
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
         return _load(self._folder, self._facts["epochs"])
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        """The values of the drawn repetition at a level; its cost is the recorded one, or its share of the whole one.
+
+        A training that has no value in the end, for it diverged, has those that it had until then.
+        """
+        if level not in self.fidelities:
+            return super().evaluate_at(configuration, seed, level, state)
+        row = self.space.index(configuration)
+        repetition = seed % (self.repetition_counts[row] or self.values.shape[1])
+        metrics, own = self.values[row, repetition].tolist(), self.curves[row, repetition]
+        share = level / self.fidelities[-1]
+        for column, metric in enumerate(self.metrics):
+            if metric.name in self.recorded:
+                metrics[column] = float(own[self.fidelities.index(level), self.recorded.index(metric.name)])
+            elif column == self.cost_column:
+                metrics[column] *= share
+            elif metric.epoch is not None and level < self.fidelities[-1]:
+                metrics[column] = math.nan
+        cost = share * self._cost if self.cost_column is None else metrics[self.cost_column]
+        if not math.isfinite(metrics[0]):
+            known = cost if math.isfinite(cost) else 0.0
+            return Evaluation((math.nan,) * len(metrics), known, self._absent, self._absence)
+        return Evaluation(tuple(metrics), cost)
 
     def at(self, epochs: int) -> Benchmark:
         """The table at a lower level of its fidelity; raises UsageError for a level that is not recorded.

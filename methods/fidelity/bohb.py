@@ -27,7 +27,8 @@ class ModelBased(Hyperband):
             raise UsageError(f"explore must lie in [0, 1], not {explore}")
         self._explore = explore
         self._needed = 2 * (len(problem.flat.hyperparameters) + 1)
-        self._models = {level: self.model(problem, rng, initial=1) for level in self._levels}
+        model = self.model if problem.constraints else TPE
+        self._models = {level: model(problem, rng, initial=1) for level in self._levels}
         self._told = dict.fromkeys(self._levels, 0)
 
     def tell(self, observation: Observation) -> None:

@@ -151,8 +151,9 @@ class Swapped(toys.Tested):
 
 
 def test_a_problem_names_no_test_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither as the objective nor in a constraint; what else there is of it is the space and a file of the run's."""
-    assert {field.name for field in fields(Problem)} == {"space", "objective", "constraints", "known", "state"}
+    """Neither as the objective nor in a constraint; the rest is the space, the levels, and a file of the run's."""
+    known = {"space", "objective", "constraints", "known", "state", "fidelity"}
+    assert {field.name for field in fields(Problem)} == known
     benchmark = toys.Tested()
     assert Problem.of(benchmark).objective.name == "loss"
     for text in ("test-loss<=1", "test-loss>=1", "test-loss@0.1", "test-loss@S"):

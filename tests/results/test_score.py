@@ -93,7 +93,9 @@ def test_one_table_shows_both_with_what_changes(lucky: Store, tmp_path: Path, sc
 
 
 def test_runs_of_the_first_schema_are_compared_by_what_was_observed(filled: Fill, tmp_path: Path) -> None:
-    from nasbench.results.curves import _scores
+    from nasbench.results.curves import _Run
 
-    columns = {"incumbent": np.array([3.0, 2.0])}  # no score, no feasibility of it
-    assert _scores(columns, slice(0, 2)).tolist() == [3.0, 2.0]
+    columns = {"incumbent": np.array([3.0, 2.0]), "feasible": np.array([True, True]), "finished": np.array([1.0, 2.0])}
+    found = _Run.of(columns, slice(0, 2), make_cell())  # no score, no feasibility of it
+    assert found.mean is None
+    assert found.observed.tolist() == [3.0, 2.0]

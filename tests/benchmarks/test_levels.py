@@ -1,0 +1,110 @@
+"""Tables with learning curves, evaluated at a level; and searches that choose it, from import to report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks.tabular.imported import Table, save
+from tests.conftest import Printed
+
+LEVELS = (1, 3, 9, 27)
+
+
+@pytest.fixture
+def curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    """Imports a table `curved` of 60 configurations, two repetitions; (configurations, repetitions, levels, 2)."""
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+    rng = np.random.default_rng(0)
+    end = rng.uniform(5, 50, (60, 2, 1)).repeat(2, axis=1)[:, :2] + rng.normal(0, 1, (60, 2, 1))
+    error = end + 40 / np.array(LEVELS) + rng.normal(0, 1, (60, 2, len(LEVELS)))
+    seconds = rng.uniform(1, 4, (60, 2, 1)) * np.array(LEVELS)
+    found = np.stack([error, seconds], axis=3)
+    found[7, :, 3] = np.nan  # diverged at the end
+    metrics = (
+        Metric("valid-error@27", "%", split="valid", epoch=27),
+        Metric("train_time", "s"),
+        Metric("test-error@27", "%", split="test", epoch=27),
+        Metric("size", "M", cheap=True),
+    )
+    rest = np.stack([found[:, :, -1, 0] + 1, rng.uniform(0, 1, (60, 1)).repeat(2, axis=1)], axis=2)
+    values = np.concatenate([found[:, :, -1], rest], axis=2)
+    space = GridSpace([Ordinal("a", (1, 2, 3, 4, 5)), Ordinal("b", tuple(range(12)))])
+    recorded = ("valid-error@27", "train_time")
+    save(Table("curved", "toy", space, metrics, "train_time", "here", "MIT", values, found, recorded, LEVELS))
+    return found
+
+
+def test_values_at_a_level_are_those_of_the_curve(curves: np.ndarray) -> None:
+    table = open_benchmark("curved")
+    assert table.fidelity is not None
+    assert (table.fidelity.levels, table.highest) == (LEVELS, 27)
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        row, seed, place = int(rng.integers(60)), int(rng.integers(2**62)), int(rng.integers(4))
+        found = table.evaluate_at(table.space.configuration(row), seed, LEVELS[place])  # type: ignore[attr-defined]
+        error, seconds = curves[row, seed % 2, place]
+        if math.isnan(error):
+            assert found.status == "failed"
+            continue
+        assert found.metrics[:2] == pytest.approx((error, seconds))
+        assert found.cost == pytest.approx(seconds)
+        assert math.isnan(found.metrics[2]) == (place < 3)  # test errors are known at the end only
+        assert 0 <= found.metrics[3] <= 1
+
+
+def test_at_the_last_level_it_is_the_evaluation_itself(curves: np.ndarray) -> None:
+    table = open_benchmark("curved")
+    rng = np.random.default_rng(1)
+    for seed in range(100):
+        configuration = table.space.sample(rng)
+        whole, at = table.evaluate(configuration, seed), table.evaluate_at(configuration, seed, 27)
+        assert (at.status, at.metrics) == (whole.status, pytest.approx(whole.metrics, nan_ok=True))
+        if whole.status == "ok":
+            assert at.cost == whole.cost
+
+
+def test_what_diverges_in_the_end_has_values_before(curves: np.ndarray) -> None:
+    table = open_benchmark("curved")
+    configuration = table.space.configuration(7)  # type: ignore[attr-defined]
+    assert table.evaluate_at(configuration, 0, 9).status == "ok"
+    assert table.evaluate_at(configuration, 0, 27).status == "failed"
+
+
+def test_a_level_that_is_not_recorded_is_refused(curves: np.ndarray) -> None:
+    with pytest.raises(UsageError):
+        open_benchmark("curved").evaluate_at((0, 0), 0, 2)
+    with pytest.raises(UsageError, match="nb201-cifar10 has one fidelity only"):
+        open_benchmark("nb201-cifar10").evaluate_at((0,) * 6, 0, 1)
+
+
+def test_searches_on_a_table_with_curves_from_the_command_to_the_report(
+    curves: np.ndarray, tmp_path: Path, nasbench: Callable[..., Printed]
+) -> None:
+    methods = ["random", "successive-halving", "hyperband", "asha", "bohb", "c-bohb"]
+    words = [word for method in methods for word in ("--method", method)]
+    store = tmp_path / "store"
+    run = ["run", *words, "--bench", "curved", "--constrain", "none", "--seeds", "5", "--evals", "12", "--store", store]
+    first = nasbench(*run)
+    assert first.code == 1, first.err  # one configuration diverges, which is a failed evaluation
+    assert "0 to run" in nasbench(*run).out
+    shown = nasbench("report", store, "--out", tmp_path / "report", "--checkpoints", "4,12")
+    assert shown.code == 0, shown.err
+    for method in methods:
+        assert method in shown.out
+
+
+def test_a_method_that_needs_levels_is_refused_where_there_are_none(nasbench: Callable[..., Printed]) -> None:
+    refused = nasbench("run", "--method", "hyperband", "--bench", "nb201-cifar10")
+    assert refused.code == 2
+    assert "hyperband cannot run on nb201-cifar10: it chooses how long to train" in refused.err
+
+
+def test_an_evaluation_at_a_level_is_an_evaluation(curves: np.ndarray) -> None:
+    assert isinstance(open_benchmark("curved").evaluate_at((0, 0), 0, 1), Evaluation)

@@ -1,0 +1,102 @@
+"""Runs whose trainings end at several levels, as reports see them: by whole evaluations' worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nasbench.results import Cell, Row, Store, Trajectory
+from nasbench.results.curves import Curves, load, select
+from nasbench.results.store.trajectory import to_columns
+from tests.results.conftest import SETTING, make_cell
+
+Fill = Callable[[dict[Cell, list[Trajectory]]], Store]
+HIGHEST = 9
+
+
+def in_parts(seed: int, budget: int, scores: bool) -> list[Row]:
+    """Random pieces of trainings at levels 1, 3 and 9, as the runner writes them."""
+    rng = np.random.default_rng(seed)
+    rows: list[Row] = []
+    top, incumbent, spent = 0, math.nan, 0
+    while True:
+        level = int(rng.choice([1, 3, 9]))
+        if spent + level > budget * HIGHEST:
+            return rows
+        spent += level
+        objective, feasible = float(rng.integers(0, 5)), bool(rng.random() < 0.7)
+        if feasible and (level > top or (level == top and not objective >= incumbent)):
+            top, incumbent = level, objective
+        score = (objective + 0.25, bool(rng.random() < 0.9)) if scores else (math.nan, None)
+        number = len(rows)
+        metrics = (objective, float(number))
+        row = Row(number + 1, 0, "{}", objective, feasible, incumbent, spent - level, spent, 0.0, "ok", "", metrics)
+        rows.append(row._replace(score=score[0], score_feasible=score[1], trial=number, level=level))
+        rows[-1] = rows[-1]._replace(cost=float(level), spent=spent / HIGHEST)
+
+
+def read(filled: Fill, runs: list[list[Row]], held_out: tuple[str, ...] = (), **budget: object) -> Curves:
+    setting = replace(SETTING, highest=HIGHEST, held_out=held_out)
+    now = "2026-01-01T00:00:00+00:00"
+    found = [Trajectory(seed, to_columns(rows, 2), "", now, now) for seed, rows in enumerate(runs)]
+    return load(select([filled({make_cell(setting=setting, **{"evals": 12} | budget): found})]))
+
+
+def state_after(rows: list[Row], spent: float, scores: bool) -> tuple[float, float]:
+    """Observed value and score of the incumbent when at most so much has been used, row by row."""
+    best: Row | None = None
+    for row in rows:
+        if row.spent > spent + 1e-12 or not row.feasible:
+            continue
+        if best is None or (row.level, -row.objective) > (best.level, -best.objective):
+            best = row
+    if best is None:
+        return math.nan, math.nan
+    observed = best.objective if best.level == HIGHEST else math.nan
+    if not scores:
+        return observed, observed
+    return observed, best.score if best.score_feasible else math.nan
+
+
+@pytest.mark.parametrize("scores", [True, False])
+def test_a_run_in_parts_counts_by_whole_evaluations_worth(filled: Fill, scores: bool) -> None:
+    runs = [in_parts(seed, 12, scores) for seed in range(20)]
+    curves = read(filled, runs)
+    assert curves.evaluations == 12
+    assert curves.unit == "evaluations"
+    for row, rows in enumerate(runs):
+        for n in range(1, int(rows[-1].spent) + 1):
+            observed, mean = state_after(rows, n, scores)
+            assert curves.observed[row, n - 1] == pytest.approx(observed, nan_ok=True)
+            assert curves.mean[row, n - 1] == pytest.approx(mean, nan_ok=True)
+            assert curves.finished[row, n - 1] == max(r.finished for r in rows if r.spent <= n)
+
+
+def test_under_seconds_alone_every_piece_is_a_point_on_the_clock(filled: Fill) -> None:
+    runs = [in_parts(seed, 12, True) for seed in range(5)]
+    curves = read(filled, runs, evals=None, seconds=200.0)
+    assert curves.evaluations == max(map(len, runs))
+    times = [9.0, 30.0, 77.0]
+    for row, rows in enumerate(runs):
+        expected = [state_after([r for r in rows if r.finished <= t], math.inf, True)[1] for t in times]
+        assert curves.at(times)[row].tolist() == pytest.approx(expected, nan_ok=True)
+
+
+def test_held_out_is_that_of_the_last_incumbent_at_the_highest_level(filled: Fill) -> None:
+    runs = [in_parts(seed, 12, False) for seed in range(20)]
+    curves = read(filled, runs, held_out=("time",))
+    for rows, held_out in zip(runs, curves.runs["held_out"], strict=True):
+        last = [r for r in rows if r.feasible and r.level == HIGHEST]
+        best = min(last, key=lambda r: r.objective, default=None)
+        assert held_out == ({} if best is None else {"time": best.metrics[1]})
+
+
+def test_whole_evaluations_alone_are_read_as_ever(filled: Fill) -> None:
+    rows = [row._replace(level=HIGHEST, spent=float(n)) for n, row in enumerate(in_parts(0, 3, True), 1)]
+    curves = read(filled, [rows])
+    assert curves.evaluations == len(rows)
+    assert curves.observed[0].tolist() == pytest.approx([row.incumbent for row in rows], nan_ok=True)
