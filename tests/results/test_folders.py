@@ -1,4 +1,4 @@
-"""Inside the results room arrows run report → parts → statistics → curves → store, and display stands beside."""
+"""Inside the results room arrows run report → parts → statistics → curves → selection → store; display is beside."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ ROOM = Path(__file__).parents[2] / "results"
 MAY_IMPORT = {
     "errors": set[str](),
     "store": {"errors"},
-    "curves": {"store", "errors"},
-    "statistics": {"curves"},
+    "selection": {"store", "errors"},
+    "curves": {"selection", "store", "errors"},
+    "statistics": {"curves", "store"},
     "display": {"curves"},
     "parts": {"display", "statistics", "curves", "store", "errors"},
-    "report": {"parts", "display", "statistics", "curves", "store", "errors"},
+    "report": {"parts", "display", "statistics", "curves", "selection", "store", "errors"},
 }
 
 
