@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Fidelity
 from nasbench.benchmarks.images.datasets import Dataset
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
@@ -66,6 +66,7 @@ class ImageBenchmark(Benchmark):
         self.family = dataset.name
         self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
+        self.fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, self._epochs + 1)))
         self.source, self.licence = dataset.source, dataset.licence
         scale = f"{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
@@ -125,7 +126,15 @@ class ImageBenchmark(Benchmark):
     def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
         return self._evaluated(configuration, seed, state)
 
-    def _evaluated(self, configuration: Configuration, seed: int, state: Path | None) -> Evaluation:
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        """A training of the whole schedule's first `level` epochs: scores are those of the best of these epochs."""
+        if not 1 <= level <= self._epochs:
+            raise UsageError(f"{self.name} is trained for 1 to {self._epochs} epochs, not {level}")
+        return self._evaluated(configuration, seed, state, level)
+
+    def _evaluated(
+        self, configuration: Configuration, seed: int, state: Path | None, until: int | None = None
+    ) -> Evaluation:
         begin = perf_counter()
         nothing = (math.nan,) * len(self.metrics)
         why = self.networks.infeasible(configuration)
@@ -143,6 +152,7 @@ class ImageBenchmark(Benchmark):
                 self.batch,
                 seed,
                 state,
+                until,
             )
             values = {
                 f"val-error@{self._epochs}": trained.val.error,

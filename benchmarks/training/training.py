@@ -91,17 +91,19 @@ def train(
     batch: int,
     seed: int,
     state: Path | None = None,
+    until: int | None = None,
 ) -> Trained:
-    """Trains a network as the recipe says: same seed, same bits on a CPU.
+    """Trains a network as the recipe says: same seed, same bits on a CPU, in one go or in several.
 
     Args:
         make: makes the network; its parameters are drawn here.
         data: the images.
         recipe: how to train.
-        epochs: number of epochs.
+        epochs: number of epochs, over which the learning rate falls.
         batch: images per step.
         seed: in [0, 2**63); decides the parameters, and the order and augmentation of the images.
         state: file in which progress is kept; a training that was interrupted continues from it.
+        until: the epoch after which the training pauses: a later call with the same state goes on; None for the last.
 
     Raises TrainingFailed if a loss is no longer a number.
     """
@@ -109,8 +111,9 @@ def train(
     if not on_gpu:
         use_one_thread()
     network = channels_last(initialised(make, data.device, seed))
-    progress = _Progress(network, recipe, state)
-    while progress.epoch < epochs and not progress.given_up:
+    until = epochs if until is None else until
+    progress = _Progress(network, recipe, state, until)
+    while progress.epoch < until and not progress.given_up:
         begin = perf_counter()
         for group in progress.optimizer.param_groups:
             group["lr"] = recipe.rate(progress.epoch, epochs)
@@ -137,14 +140,16 @@ def train(
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += perf_counter() - begin
         progress.finish_epoch(data)
+    if until < epochs:
+        progress.pause()
     return progress.chosen(data)
 
 
 class _Progress:
     """A training between two epochs."""
 
-    def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None) -> None:
-        self._network, self._recipe, self._path = network, recipe, state
+    def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None, until: int) -> None:
+        self._network, self._recipe, self._path, self._until = network, recipe, state, until
         self.optimizer = torch.optim.SGD(
             network.parameters(),
             recipe.learning_rate,
@@ -159,6 +164,7 @@ class _Progress:
         self._best_state: dict[str, Tensor] = {}
         self._saved = self._begun
         self.given_up = ""
+        self._paused = False
         if state is not None:
             self._resume(state)
 
@@ -183,6 +189,13 @@ class _Progress:
         if self._path is not None and perf_counter() - self._saved >= CHECKPOINT_SECONDS:
             self._save(self._path)
 
+    def pause(self) -> None:
+        """Keeps the training for whoever goes on with it: that part will have its own cost."""
+        self._paused = True
+        if self._path is not None:
+            self._save(self._path)
+        self._paused = False
+
     def chosen(self, data: Resident) -> Trained:
         """The network of the epoch that is best on the validation split, and its scores."""
         self._network.load_state_dict(self._best_state)
@@ -197,15 +210,15 @@ class _Progress:
     def _state(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"epoch": self.epoch, "seconds": self.seconds, "memory": self.memory}
         facts |= {"first": self._first, "optimistic": self._optimistic, "given_up": self.given_up}
-        facts |= {"best": self._best, "best_state": self._best_state}
+        facts |= {"best": self._best, "best_state": self._best_state, "paused": self._paused}
         facts |= {"earlier": self._earlier + perf_counter() - self._begun}
         return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def _resume(self, path: Path) -> None:
-        """Takes up what a file holds; one that is not whole, or does not fit, is as none."""
+        """Takes up what a file holds; one that is not whole, does not fit, or is further than asked for is as none."""
         begun = self._state()
         kept = kept_in(path)
-        if kept is None or kept.keys() != begun.keys():
+        if kept is None or kept.keys() != begun.keys() or kept["epoch"] > self._until:
             return
         own = deepcopy((begun["network"], begun["optimizer"]))
         try:
@@ -217,7 +230,9 @@ class _Progress:
             return
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
-        self._best, self._best_state, self._earlier = kept["best"], kept["best_state"], kept["earlier"]
+        self._best, self._best_state = kept["best"], kept["best_state"]
+        # What was spent until a pause is paid; if nothing is left to do, its record was lost: it is not.
+        self._earlier = 0.0 if kept["paused"] and self.epoch < self._until else kept["earlier"]
 
 
 def keep(state: dict[str, Any], path: Path) -> None:

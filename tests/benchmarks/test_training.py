@@ -242,6 +242,36 @@ def test_an_interrupted_training_continues_to_the_same_bits(tmp_path: Path, monk
     assert resumed.earlier > 0
 
 
+def test_a_training_in_parts_has_the_bits_of_one_in_one_go_and_each_part_its_own_cost(tmp_path: Path) -> None:
+    data, path = resident(), tmp_path / "state.pt"
+    recipe = replace(RECIPES["retrain"], filters=4, discard=None)
+    whole = trained(data, epochs=5, recipe=recipe)
+    first = trained(data, epochs=5, recipe=recipe, state=path, until=1)
+    lost = trained(data, epochs=5, recipe=recipe, state=path, until=1)  # as if its record had not been written
+    assert lost.val == first.val
+    assert lost.earlier > 0
+    middle = trained(data, epochs=5, recipe=recipe, state=path, until=3)
+    last = trained(data, epochs=5, recipe=recipe, state=path)
+    assert middle.earlier == last.earlier == 0.0  # what was paid at the pauses
+    assert bits(last) == bits(whole)
+    assert (last.val, last.test) == (whole.val, whole.test)
+    assert first.seconds < middle.seconds < last.seconds
+
+
+def test_a_part_is_the_beginning_of_the_whole_schedule() -> None:
+    data = resident()
+    recipe = replace(QUICK, optimistic=False)
+    part, short = trained(data, epochs=6, recipe=recipe, until=2), trained(data, epochs=2, recipe=recipe)
+    assert bits(part) != bits(short)  # of its own schedule, whose rate falls to the end of two epochs
+
+
+def test_a_state_that_is_further_than_asked_for_is_as_none(tmp_path: Path) -> None:
+    data, path = resident(), tmp_path / "state.pt"
+    expected = trained(data, epochs=5, until=1)
+    trained(data, epochs=5, state=path, until=3)
+    assert bits(trained(data, epochs=5, state=path, until=1)) == bits(expected)
+
+
 @pytest.mark.parametrize("damage", ["empty", "torn", "half", "without a fact", "another network"])
 def test_a_damaged_state_is_as_none(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, data = tmp_path / "state.pt", resident()

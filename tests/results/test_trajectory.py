@@ -28,6 +28,10 @@ PUBLIC = [
     "reason",
     "score",
     "score_feasible",
+    "trial",
+    "level",
+    "cost",
+    "spent",
 ]
 
 
@@ -48,6 +52,7 @@ def test_the_public_columns_come_first_and_in_their_order() -> None:
         {"seconds": 5.0},
         {"workers": 2},
         {"charge_thinking": True},
+        {"train_infeasible": True},
     ],
 )
 def test_everything_that_determines_a_run_is_in_its_identity(change: dict[str, object]) -> None:
