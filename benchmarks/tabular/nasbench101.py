@@ -21,11 +21,12 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
 from nasbench.benchmarks.tabular.imported import Table
-from nasbench.benchmarks.tabular.tfrecord import Malformed, fields, records
+from nasbench.benchmarks.tabular.tfrecord import records
 
 NAME = "nb101"
 _CELL = ("adjacency", "operations")

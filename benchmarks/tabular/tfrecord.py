@@ -1,4 +1,4 @@
-"""TensorFlow's record files, and the messages (Protocol Buffers) inside them, read without either library.
+"""TensorFlow's record files, read without TensorFlow.
 
 A record is its length (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the payload, and the masked
 CRC-32C of the payload.
@@ -19,10 +19,6 @@ from nasbench.benchmarks.spaces.errors import UsageError
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
 _MASK = 0xA282EAD8
 _LONGEST = 1 << 26  # a payload of 64 MiB is no record of a table
-
-
-class Malformed(ValueError):
-    """Raised for bytes that are no message."""
 
 
 def records(path: Path) -> Iterator[bytes]:
@@ -54,47 +50,6 @@ def masked_crc(content: bytes) -> int:
 def crc32c(content: bytes) -> int:
     """The CRC-32C of some bytes."""
     return int(_compiled()(np.frombuffer(content, np.uint8), _table()))
-
-
-def fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """The fields of a message: their numbers, and what they hold: an integer, a double, or bytes.
-
-    Raises Malformed if it is none. (Encoding: protobuf.dev/programming-guides/encoding.)
-    """
-    place = 0
-    while place < len(message):
-        tag, place = _varint(message, place)
-        kind = tag & 7
-        if kind == 0:
-            value, place = _varint(message, place)
-            yield tag >> 3, value
-            continue
-        length = 8
-        if kind == 2:
-            length, place = _varint(message, place)
-        elif kind == 5:
-            length = 4
-        elif kind != 1:
-            raise Malformed(f"there is no field of kind {kind}")
-        part = message[place : place + length]
-        if len(part) < length:
-            raise Malformed("it is cut off")
-        place += length
-        yield tag >> 3, struct.unpack("<d", part)[0] if kind == 1 else part
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """An integer of variable length, and where it ends."""
-    value = 0
-    for shift in range(0, 70, 7):
-        if place >= len(message):
-            raise Malformed("it is cut off")
-        byte = message[place]
-        place += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, place
-    raise Malformed("an integer has more than ten bytes")
 
 
 @cache

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.surrogate import lcbench
 from nasbench.benchmarks.tabular import imported, nasbench101, nasbench201, nats_size, own
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.cli.engine.progress import Progress
@@ -65,6 +66,20 @@ def import_nats_size(file: Path) -> None:
         found = nats_size.convert(file, progress.advance)
     for table in found:
         _save(table)
+
+
+@import_.command("lcbench", short_help="The surrogate of LCBench (YAHPO Gym).")
+@click.argument("folder", type=click.Path(path_type=Path))
+def import_lcbench(folder: Path) -> None:
+    """Make the 34 benchmarks lcbench-3945 … lcbench-189909: seven hyper-parameters of perceptrons, 52 epochs.
+
+    FOLDER holds model.onnx, encoding.json and config_space.json of YAHPO Gym's data (lcbench).
+    """
+    place = lcbench.import_surrogate(folder)
+    click.echo(
+        f"{len(lcbench.TASKS)} benchmarks, lcbench-{lcbench.TASKS[0]} to lcbench-{lcbench.TASKS[-1]}; a surrogate "
+        f"answers; kept in {place} until you delete it; `nasbench show lcbench-{lcbench.TASKS[0]}` says more"
+    )
 
 
 def convert_table(data: Path, spec: Path) -> None:

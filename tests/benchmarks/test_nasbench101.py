@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks import UsageError, open_benchmark
+from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.nasbench101 import (
     EDGES,
     OPERATIONS,
@@ -28,7 +29,7 @@ from nasbench.benchmarks.spaces.nasbench101 import (
 )
 from nasbench.benchmarks.tabular import nasbench101, open_table
 from nasbench.benchmarks.tabular.imported import save
-from nasbench.benchmarks.tabular.tfrecord import Malformed, crc32c, fields, masked_crc, records
+from nasbench.benchmarks.tabular.tfrecord import crc32c, masked_crc, records
 from nasbench.methods import MethodSpec, Observation, Problem
 from tests.conftest import Printed
 

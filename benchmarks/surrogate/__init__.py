@@ -1,0 +1,15 @@
+"""Benchmarks on which a model answers that was fitted to evaluations."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from nasbench.benchmarks.base import BENCHMARKS, Benchmark
+from nasbench.benchmarks.surrogate import lcbench
+
+
+def _imported() -> Mapping[str, Callable[[], Benchmark]]:
+    """The tasks of LCBench, where the user has imported its surrogate."""
+    return {f"lcbench-{task}": partial(lcbench.LCBench, task) for task in lcbench.TASKS if lcbench.is_imported()}
+
+
+BENCHMARKS.add_later(_imported)
