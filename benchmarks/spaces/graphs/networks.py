@@ -23,6 +23,9 @@ LABELS: dict[str, tuple[str, ...]] = {
 DECISIONS = {"cnn": "softmax", "mlp-reg": "linear", "mlp-class": "softmax"}
 """The layers that bring something to `op`."""
 
+_ALLOWED = {kind: frozenset(labels) for kind, labels in LABELS.items()}
+_WITH_UNITS = frozenset(("fc", *CONVOLUTIONS, *RECTIFIERS, *SIGMOIDS))
+
 
 def read(path: Path) -> LayerGraph:
     """A network from a JSON file: `nn_class`, `labels`, `units`, `edges` and, of a CNN, `strides`.
@@ -63,16 +66,17 @@ def network(
     for end in ("ip", "op"):
         if list(labels).count(end) != 1:
             raise UsageError(f"a network has one {end}, not {list(labels).count(end)}")
-    wrong = next(((a, b) for a, b in edges if min(a, b) < 0 or max(a, b) >= len(labels)), None)
+    count = len(labels)
+    wrong = next((edge for edge in edges if not (0 <= edge[0] < count and 0 <= edge[1] < count)), None)
     if wrong is not None:
         raise UsageError(f"edge {wrong} leads to a layer that there is not: layers are 0 to {len(labels) - 1}")
     order = _ordered(labels, edges)
     place = {v: i for i, v in enumerate(order)}
     graph = LayerGraph(
-        tuple(labels[v] for v in order),
-        tuple(units[v] for v in order),
-        frozenset((place[a], place[b]) for a, b in edges),
-        tuple(strides[v] for v in order),
+        tuple([labels[v] for v in order]),
+        tuple([units[v] for v in order]),
+        frozenset([(place[a], place[b]) for a, b in edges]),
+        tuple([strides[v] for v in order]),
         kind,
     )
     check(graph)
@@ -83,7 +87,7 @@ def check(graph: LayerGraph) -> None:
     """Raises UsageError, with the rule that is broken, unless a graph in topological order is a network."""
     labels, last = graph.labels, len(graph.labels) - 1
     for label in labels:
-        if label not in LABELS[graph.kind]:
+        if label not in _ALLOWED[graph.kind]:
             raise unknown(f"layer of a {graph.kind}", label, LABELS[graph.kind])
     if labels[0] != "ip" or labels[last] != "op":
         raise UsageError("the first layer is ip and the last one op, in topological order")
@@ -100,11 +104,10 @@ def check(graph: LayerGraph) -> None:
     for v, label in enumerate(labels):
         if label == decision and children[v] != [last]:
             raise UsageError(f"layer {v}, {label}, leads to op and nowhere else")
-        needs_units = label == "fc" or label in (*CONVOLUTIONS, *RECTIFIERS, *SIGMOIDS)
-        if needs_units and not (graph.units[v] or 0) > 0:
+        if label in _WITH_UNITS and not (graph.units[v] or 0) > 0:
             raise UsageError(f"layer {v}, {label}, needs one unit or more, not {graph.units[v]}")
     if graph.kind == "cnn":
-        _check_images(graph)
+        _check_images(graph, children[0])
 
 
 def image_sizes(graph: LayerGraph) -> list[int | None]:
@@ -113,8 +116,9 @@ def image_sizes(graph: LayerGraph) -> list[int | None]:
     Raises UsageError where images of different sizes meet.
     """
     sizes: list[int | None] = []
+    parents = graph.parents
     for v, label in enumerate(graph.labels):
-        before = {sizes[p] for p in graph.parents[v]}
+        before = {sizes[p] for p in parents[v]}
         if len(before) > 1:
             names = " and ".join(sorted("no image" if s is None else f"1/{s}" for s in before))
             raise UsageError(f"images of different sizes meet in layer {v}, {label}: {names}")
@@ -128,8 +132,9 @@ def image_sizes(graph: LayerGraph) -> list[int | None]:
     return sizes
 
 
-def _check_images(graph: LayerGraph) -> None:
-    for v in _children(graph)[0]:
+def _check_images(graph: LayerGraph, first: Sequence[int]) -> None:
+    """Raises UsageError unless images fit: the layers behind `ip`, strides, and the sizes of images that meet."""
+    for v in first:
         if graph.labels[v] not in CONVOLUTIONS:
             raise UsageError(f"ip leads to convolutions only, not to layer {v}, {graph.labels[v]}")
     for v, (label, stride) in enumerate(zip(graph.labels, graph.strides, strict=False)):
