@@ -118,11 +118,11 @@ def image_sizes(graph: LayerGraph) -> list[int | None]:
     sizes: list[int | None] = []
     parents = graph.parents
     for v, label in enumerate(graph.labels):
-        before = {sizes[p] for p in parents[v]}
-        if len(before) > 1:
-            names = " and ".join(sorted("no image" if s is None else f"1/{s}" for s in before))
+        before = [sizes[p] for p in parents[v]]
+        size = before[0] if before else 1
+        if any(other != size for other in before):
+            names = " and ".join(sorted("no image" if s is None else f"1/{s}" for s in set(before)))
             raise UsageError(f"images of different sizes meet in layer {v}, {label}: {names}")
-        size = before.pop() if before else 1
         if label in ("fc", "softmax", "op"):
             sizes.append(None)
         elif size is None:
@@ -147,8 +147,9 @@ def _check_images(graph: LayerGraph, first: Sequence[int]) -> None:
 
 
 def _children(graph: LayerGraph) -> list[list[int]]:
+    """The layers that each layer leads to, in any order."""
     found: list[list[int]] = [[] for _ in graph.labels]
-    for a, b in sorted(graph.edges):
+    for a, b in graph.edges:
         found[a].append(b)
     return found
 
