@@ -1,0 +1,50 @@
+"""Every method that fits searches what the language can write: transformers, forbidden combinations, priors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nasbench.benchmarks import Evaluation, Metric
+from nasbench.benchmarks.spaces.language.graph import D, Part
+from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
+from nasbench.benchmarks.spaces.published.vit import vit
+from nasbench.methods import MethodSpec, Observation, Problem
+from tests.benchmarks.test_language_choices import across
+from tests.benchmarks.written import named, op
+
+METHODS = [
+    *("random", "evolution:population=5,tournament=2", "local:initial=5", "bananas:initial=5", "smbo", "mcts"),
+    *("tpe:initial=5", "nasbot:initial=5,draws=50", "nasbot-ea:initial=5", "nasbot-rand:initial=5"),
+]
+
+
+def asked(spec: str, program: Program, count: int, seed: int = 0) -> list[dict[str, object]]:
+    """What a method asks for, told how long the text of a configuration is."""
+    method = MethodSpec.parse(spec).build(Problem(program, Metric("length", "")), np.random.default_rng(seed))
+    found = []
+    for _ in range(count):
+        configuration = method.ask()
+        program.check(configuration)
+        found.append(program.values(configuration))
+        method.tell(Observation(configuration, Evaluation((float(len(program.to_json(configuration))),), 1.0), True))
+    return found
+
+
+@pytest.mark.parametrize("write", [mobilenetv2, vit, across], ids=named)
+@pytest.mark.parametrize("spec", METHODS)
+def test_a_method_asks_for_what_is_in_the_space(spec: str, write: Callable[[], Part]) -> None:
+    found = asked(spec, Program(write), 12)
+    assert len({str(values) for values in found}) > 3
+
+
+@pytest.mark.parametrize("spec", ["random", "tpe:initial=5"])
+def test_the_prior_of_a_choice_that_does_not_matter_is_seen_in_what_is_asked_for(spec: str) -> None:
+    program = Program(lambda: op("a", x=D([11, 22], name="x", prior=[4, 1]), y=D(list(range(10, 90)), name="y")))
+    found = Counter(values["x"] for seed in range(20) for values in asked(spec, program, 5, seed))
+    assert stats.binomtest(found[11], found.total(), 0.8).pvalue > 1e-3
