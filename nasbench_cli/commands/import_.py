@@ -9,7 +9,7 @@ import numpy as np
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.surrogate import lcbench
-from nasbench.benchmarks.tabular import imported, nasbench101, nasbench201, nats_size, own
+from nasbench.benchmarks.tabular import imported, nasbench101, nasbench201, nats_size, own, taskset
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
@@ -65,6 +65,17 @@ def import_nats_size(file: Path) -> None:
     with Progress(nats_size.SPACE.size, "networks") as progress:
         found = nats_size.convert(file, progress.advance)
     for table in found:
+        _save(table)
+
+
+@import_.command("taskset", short_help="Tasks of TaskSet's Adam with eight parameters.")
+@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+def import_taskset(files: tuple[Path, ...]) -> None:
+    """Make a benchmark of each FILE: 1,000 settings of Adam with the losses of 50 points of a training.
+
+    A FILE is JSON (also .gz), as DyHPO's repository keeps TaskSet: records with hp, train, valid and test.
+    """
+    for table in [taskset.read_task(file) for file in files]:
         _save(table)
 
 

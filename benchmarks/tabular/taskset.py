@@ -1,0 +1,132 @@
+"""TaskSet (Metz et al., 2020): 1,000 settings of an Adam with eight parameters on a task, with curves of 51 points."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Float
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.tabular.frames import check_expansion
+from nasbench.benchmarks.tabular.imported import NAME, Table
+from nasbench.benchmarks.tabular.table import Array
+
+SPLITS = ("valid", "test", "train")
+_STEPS = 200  # between two points of a curve
+_COMPLEMENT = "one_minus_"
+_RANGES = (  # all uniform in their logarithms; of a beta, what it lacks to 1 is
+    Float("learning_rate", 1e-8, 10.0, log=True),
+    Float("one_minus_beta1", 1e-4, 1.0, log=True),
+    Float("one_minus_beta2", 1e-6, 1.0, log=True),
+    Float("epsilon", 1e-10, 1e3, log=True),
+    Float("l1", 1e-8, 10.0, log=True),
+    Float("l2", 1e-8, 10.0, log=True),
+    Float("linear_decay", 1e-7, 1e-4, log=True),
+    Float("exponential_decay", 1e-6, 1e-3, log=True),
+)
+
+
+def read_task(path: Path) -> Table:
+    """The table of one task, from a file of records `{"hp": …, "train": {"loss": […]}, "valid": …, "test": …}`.
+
+    Raises UsageError if the file cannot be read, or is something else.
+    """
+    records = _records(path)
+    try:
+        points = np.array([[_setting(record["hp"], h.name) for h in _RANGES] for record in records])
+        losses = np.array([[record[split]["loss"] for split in SPLITS] for record in records], float)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{path} is no task of TaskSet's Adam with eight parameters: {type(error).__name__}: {str(error)[:120]}"
+        ) from None
+    if losses.ndim != 3 or losses.shape[2] < 2 or not len(losses):
+        raise UsageError(f"{path} has no curves of one length for {', '.join(SPLITS)}")
+    for h, column in zip(_RANGES, points.T, strict=True):
+        if not ((column >= h.low * (1 - 1e-6)) & (column <= h.high * (1 + 1e-6))).all():
+            raise UsageError(f"{h.name} in {path} leaves its range [{h.low:g}, {h.high:g}]")
+    points = np.clip(points, [h.low for h in _RANGES], [h.high for h in _RANGES])
+    if len(np.unique(points, axis=0)) < len(points):
+        raise UsageError(f"{path} has one configuration twice")
+    curves = _curves(losses)
+    levels = tuple(range(1, losses.shape[2]))
+    if not np.isfinite(curves[:, 0, -1, 0]).any():
+        raise UsageError(f"{path} has no training that came to its end")
+    metrics = (
+        *(Metric(f"{s}-loss@{levels[-1]}", "nats", True, _WORDS, s, levels[-1]) for s in SPLITS),
+        Metric(
+            "cost", "s", description="1 s per point: no time is recorded; of a diverged training, until it diverged"
+        ),
+    )
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Table(
+        _name(path),
+        "taskset",
+        ListedSpace(_RANGES, points),
+        metrics,
+        "cost",
+        f"TaskSet (Metz et al., 2020, arXiv 2002.11887), one run per configuration; {path.name}, sha256:{digest}",
+        "Apache-2.0",
+        curves[:, :, -1],
+        curves,
+        tuple(metric.name for metric in metrics),
+        levels,
+        ("points", f"{_STEPS} steps"),
+        absence="the training diverged",
+    )
+
+
+_WORDS = f"mean loss after the point's training steps ({_STEPS} per point)"
+
+
+def _records(path: Path) -> list[Any]:
+    try:
+        if path.suffix == ".gz":
+            check_expansion(path)
+            content = gzip.decompress(path.read_bytes())
+        else:
+            content = path.read_bytes()
+        records = json.loads(content)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, RecursionError) as error:
+        raise UsageError(f"{path} is damaged, or no JSON: {str(error)[:120]}") from None
+    if not isinstance(records, list) or not records:
+        raise UsageError(f"{path} is no list of records")
+    return records
+
+
+def _setting(parameters: dict[str, float], name: str) -> float:
+    if name.startswith(_COMPLEMENT):
+        return 1.0 - float(parameters[name.removeprefix(_COMPLEMENT)])
+    return float(parameters[name])
+
+
+def _curves(losses: Array) -> Array:
+    """The losses and the cost at each point after the first, which is before training.
+
+    Shape (configurations, 1, points, splits + 1). A loss that is no number is one of a diverged training.
+    """
+    after = np.where(np.isfinite(losses), losses, np.nan)[:, :, 1:]
+    trained = np.isfinite(after[:, 0])  # by the validation loss, which is the objective
+    points = np.arange(1, after.shape[2] + 1)
+    diverged = np.where(trained.all(axis=1), points[-1], trained.argmin(axis=1) + 1)
+    costs = np.minimum(points, diverged[:, None]).astype(float)
+    found: Array = np.concatenate([after, costs[:, None]], axis=1).transpose(0, 2, 1)[:, None]
+    return found
+
+
+def _name(path: Path) -> str:
+    task = path.name.partition(".")[0].removeprefix("FixedTextRNNClassification_")
+    name = f"taskset-{task.lower()}"
+    if not re.fullmatch(NAME, name):
+        raise UsageError(f"{path}: a task is called by its file, and {name[:80]!r} can be no name of a benchmark")
+    return name
