@@ -23,7 +23,7 @@ from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import DEPTH, Settings
 
 if TYPE_CHECKING:
-    from nasbench.methods.oneshot.search import Epoch
+    from nasbench.methods.oneshot.search import Epoch, Search
 
 _LOG = logging.getLogger("nasbench")
 _MOST_DRAWS = 10_000
@@ -42,6 +42,7 @@ class OneShot(Method):
     Raises UsageError for options out of range, and for images or bounds on which the search could do nothing.
     """
 
+    version = 2
     needs = (AsSupernet,)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
@@ -52,6 +53,7 @@ class OneShot(Method):
         self._check_bounds()
         self._seed = int(rng.integers(2**62))
         self._epochs: list[Epoch] = []
+        self._searched = False
         self._said = monotonic()
 
     @classmethod
@@ -63,14 +65,13 @@ class OneShot(Method):
         )
 
     def ask(self) -> Configuration:
-        if not self._epochs:
+        if not self._searched:
             self._search()
+            self._searched = True
         for _ in range(_MOST_DRAWS):
-            drawn = self._drawn(self._rng)
-            if not dead_stages(drawn) and self._has_size(drawn):
-                configuration = self._space.configuration(drawn)
-                if all(bound.holds(value(configuration)) for bound, value in self._known()):
-                    return configuration
+            configuration = self._fitting(self._drawn(self._rng))
+            if configuration is not None:
+                return configuration
         raise RuntimeError(
             f"infeasible: {_MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
         )
@@ -81,7 +82,8 @@ class OneShot(Method):
     @property
     def beginning(self) -> float:
         s, space = self._settings, self._space
-        passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": 2 + 1 / s.window}[s.rule]
+        tracks = 1 + s.estimate.directions * (1 + s.estimate.antithetic)  # copies of the weights that are trained
+        passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": tracks + 1 / s.window}[s.rule]
         before, after = _flops(space, s.kernels[:1]), _flops(space, s.kernels)
         grown = s.stop - s.theta if s.flexible else 0
         images = space.training_images / 2 * passes
@@ -98,9 +100,11 @@ class OneShot(Method):
     def _search(self) -> None:
         from nasbench.methods.oneshot.search import Search
 
-        search = Search(self._space, self._settings, self._seed)
+        self._run(Search(self._space, self._settings, self._seed))
+
+    def _run(self, search: Search) -> None:
         try:
-            search.run(self._problem.state, self._say)
+            search.run(self._problem.state, lambda _: self._say(search.log))
         finally:
             self.unpaid, self._epochs = search.earlier, search.log
 
@@ -108,6 +112,13 @@ class OneShot(Method):
         shares = self._epochs[-1].probabilities
         kernels = self._settings.kernels if len(shares) > 1 else self._settings.kernels[:1]
         return stages(shares, kernels, DEPTH, rng, not self._settings.flexible, self._space.operations)
+
+    def _fitting(self, drawn: Sequence[Stage]) -> Configuration | None:
+        """The configuration of a network that is alive and within every constraint known before training, or None."""
+        if dead_stages(drawn) or not self._has_size(drawn):
+            return None
+        configuration = self._space.configuration(drawn)
+        return configuration if all(bound.holds(value(configuration)) for bound, value in self._known()) else None
 
     def _has_size(self, drawn: Sequence[Stage]) -> bool:
         """Whether the number of parameters lies within the search's bounds; True if it had none."""
@@ -173,15 +184,15 @@ class OneShot(Method):
         if low > high:
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
-    def _say(self, epoch: Epoch) -> None:
+    def _say(self, log: Sequence[Epoch]) -> None:
         """Logs now and then how far the search is, and its losses."""
-        stop = self._settings.stop
+        stop, epoch = self._settings.stop, log[-1]
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
         self._said = monotonic()
         _LOG.info(
             "epoch %d of %d, %.1f s each: loss %.3f (the weights' half of the images) %.3f (the architecture's), "
-            "%s%s parameters expected, %.1f operations an edge",
+            "%s%s parameters expected, %.1f operations an edge, cosine %.2f of α with its first epoch%s",
             epoch.epoch + 1,
             stop,
             epoch.seconds,
@@ -190,6 +201,12 @@ class OneShot(Method):
             f"tau {epoch.temperature:.3f}, " if self._settings.sparse else "",
             f"{epoch.parameters:,.0f}",
             epoch.alive,
+            epoch.kept,
+            "".join(
+                f", |s| {abs(own.updates[0].s):,.3g} {when}"
+                for own, when in zip((log[0], epoch), ("at first", "now"), strict=True)
+                if own.updates
+            ),
         )
 
 
@@ -228,8 +245,9 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
     yield Logged(number, "expected_parameters", epoch.parameters)
     yield Logged(number, "operations_alive", epoch.alive)
     yield Logged(number, "seconds", epoch.seconds)
+    yield Logged(number, "kept_direction", epoch.kept)
     for step, update in enumerate(epoch.updates, 1):
-        for name, value in update._asdict().items():
+        for name, value in {**update._asdict(), "s": update.s}.items():
             yield Logged(number, name, value, step=step)
     edges = [f"{source}-{target}" for source, target in EDGES]
     rows = [(stage, edge) for stage in (1, 2, 3) for edge in edges]

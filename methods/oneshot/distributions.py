@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -53,6 +53,17 @@ def temperature(epoch: int, start: float = 1.5, factor: float = 0.75, every: int
     return start * factor ** (epoch // every)
 
 
+Rows: TypeAlias = tuple[tuple[bool, ...], ...]
+
+
+class Alive(NamedTuple):
+    """Which choices have a probability above zero, in the rows of `Probabilities`: known on the CPU, and hashable."""
+
+    operations: Rows
+    kernels: Rows | None = None
+    depths: Rows | None = None
+
+
 class Probabilities(NamedTuple):
     """The distributions over the choices of a network of three stages; each row sums to 1."""
 
@@ -62,6 +73,23 @@ class Probabilities(NamedTuple):
     """Over kernel sizes, shape (3 stages × 6 edges, kernel sizes); None where there is one size."""
     depths: Tensor | None = None
     """Over depths, shape (3 stages, depths); None where each stage has all its cells."""
+    alive: Alive | None = None
+    """Which of them are above zero, where that is known already; None: whoever asks has to read them."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Tensor]) -> Probabilities:
+        """Those over operations, kernel sizes and depths that there are, in this order."""
+        operations, kernels, depths = [*parts, None, None][:3]
+        assert operations is not None
+        return cls(operations, kernels, depths)
+
+    def present(self) -> list[Tensor]:
+        """The distributions that there are, over operations, kernel sizes and depths."""
+        return [part for part in self[:3] if part is not None]
+
+    def everything(self) -> Alive:
+        """As if each choice had a probability above zero."""
+        return Alive(*(((True,) * part.shape[1],) * len(part) for part in self.present()))
 
 
 class Logits(NamedTuple):
@@ -73,19 +101,38 @@ class Logits(NamedTuple):
     """β, shape (3 stages × 6 edges, kernel sizes)."""
     depths: Tensor | None = None
     """γ, shape (3 stages, depths)."""
+    alive: Alive | None = None
+    """Which of their probabilities are above zero, where that is known already."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Tensor]) -> Logits:
+        """Those of α, β and γ that there are, in this order."""
+        operations, kernels, depths = [*parts, None, None][:3]
+        assert operations is not None
+        return cls(operations, kernels, depths)
 
     def present(self) -> list[Tensor]:
         """The parameters that are searched, in the order α, β, γ."""
-        return [part for part in self if part is not None]
+        return [part for part in self[:3] if part is not None]
 
-    def moved(self, direction: list[Tensor], by: float) -> Logits:
+    def moved(self, direction: list[Tensor], by: float | Tensor) -> Logits:
         """A step of length `by` along a direction, which has a part for each that is searched."""
-        moved = [(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)]
-        return Logits(*moved)
+        return Logits.of([(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)])
 
     def probabilities(self, normalise: Normaliser) -> Probabilities:
         """The distributions that these parameters stand for."""
-        operations, *others = map(normalise, self.present())
-        if len(operations) == 6:
-            operations = operations.repeat(3, 1)
-        return Probabilities(operations, *others)
+        found = Probabilities.of([normalise(part) for part in self.present()])
+        if len(found.operations) == 6:
+            found = found._replace(operations=found.operations.repeat(3, 1))
+        return found._replace(alive=self.alive)
+
+
+def alive_of(found: Sequence[Probabilities]) -> list[Alive]:
+    """What is above zero in each of several distributions, read from their device in one go."""
+    parts = [part for probabilities in found for part in probabilities.present()]
+    flags = iter(torch.cat([part.detach().flatten() for part in parts]).gt(0).tolist())
+
+    def rows(part: Tensor) -> Rows:
+        return tuple(tuple(next(flags) for _ in range(part.shape[1])) for _ in range(len(part)))
+
+    return [Alive(*(rows(part) for part in probabilities.present())) for probabilities in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from numpy.random import Generator
 
@@ -10,7 +11,7 @@ from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Problem
 from nasbench.methods.oneshot.base import OneShot, bounds_on, supernet_of
-from nasbench.methods.oneshot.settings import Settings
+from nasbench.methods.oneshot.settings import Estimate, Settings
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 """Learning rates of the architecture's optimiser, as in the authors' scripts."""
@@ -49,7 +50,9 @@ class ZODARTS(OneShot):
 
     epochs: of the search; alpha_lr: learning rate of the architecture; T: batches of a window; mu: length of the step
     aside, as a share of the architecture's norm; dynamics: matched, or reference to train the second copy of the
-    weights as the authors' scripts do (an ablation: methods/oneshot/README.md).
+    weights as the authors' scripts do (an ablation: methods/oneshot/README.md); estimate: paper, robust (what makes it
+    sound, or parts of that joined by +: floor, antithetic, normal, rewarm), or noise (a foil that tosses a coin for the
+    sign of each estimate); directions: number of directions over which an estimate is averaged.
     """
 
     def __init__(
@@ -62,6 +65,8 @@ class ZODARTS(OneShot):
         T: int = 10,
         mu: float = 0.005,
         dynamics: str = "matched",
+        estimate: str = "paper",
+        directions: int = 1,
     ) -> None:
         settings = Settings(
             "zeroth-order",
@@ -71,6 +76,7 @@ class ZODARTS(OneShot):
             window=T,
             mu=mu,
             matched=_is_matched(dynamics),
+            estimate=estimate_of(estimate, directions, _is_matched(dynamics)),
         )
         super().__init__(problem, rng, settings)
 
@@ -94,6 +100,8 @@ class ZODARTSPlus(OneShot):
         T: int = 10,
         mu: float = 0.005,
         dynamics: str = "matched",
+        estimate: str = "paper",
+        directions: int = 1,
         tau: float = 1.5,
         anneal: float = 0.75,
         every: int = 5,
@@ -107,6 +115,7 @@ class ZODARTSPlus(OneShot):
             window=T,
             mu=mu,
             matched=_is_matched(dynamics),
+            estimate=estimate_of(estimate, directions, _is_matched(dynamics)),
             tau=tau,
             anneal=anneal,
             every=every,
@@ -136,6 +145,8 @@ class ZODARTSPlusPlus(OneShot):
         T: int = 10,
         mu: float = 0.005,
         dynamics: str = "matched",
+        estimate: str = "paper",
+        directions: int = 1,
         tau: float = 1.5,
         anneal: float = 0.75,
         every: int = 5,
@@ -157,6 +168,7 @@ class ZODARTSPlusPlus(OneShot):
             window=T,
             mu=mu,
             matched=_is_matched(dynamics),
+            estimate=estimate_of(estimate, directions, _is_matched(dynamics)),
             tau=tau,
             anneal=anneal,
             every=every,
@@ -165,6 +177,37 @@ class ZODARTSPlusPlus(OneShot):
             counts_as_paper=as_paper,
         )
         super().__init__(problem, rng, settings)
+
+
+_SOUND: dict[str, dict[str, Any]] = {
+    "floor": {"floor": 1.0},
+    "antithetic": {"antithetic": True},
+    "normal": {"normalised": True},
+    "rewarm": {"rewarmed": True},
+}
+"""What each part of a sound estimate sets."""
+
+
+def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate:
+    """The estimate that an option names: paper, noise, robust, or parts of the last joined by +.
+
+    Raises UsageError for anything else.
+    """
+    if directions < 1:
+        raise UsageError(f"directions must be positive, not {directions}")
+    allowed = ("paper", "noise", "robust", *_SOUND)
+    if not is_matched and (text not in ("paper", "noise") or directions > 1):
+        raise UsageError(
+            "dynamics=reference is what the authors' scripts do: estimate must be paper or noise, directions 1"
+        )
+    if text in ("paper", "noise"):
+        return Estimate(coin=text == "noise", directions=directions)
+    parts = list(_SOUND) if text == "robust" else text.split("+")
+    wrong = [part for part in parts if part not in _SOUND]
+    if wrong:
+        raise unknown("estimate", wrong[0], allowed)
+    changes = {name: value for part in parts for name, value in _SOUND[part].items()}
+    return Estimate(directions=directions, **changes)
 
 
 def _is_matched(dynamics: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,20 @@ from torch.nn.functional import cross_entropy
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
-from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Scripted, Update, Weights, ZerothOrder
-from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax, temperature
+from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
+from nasbench.methods.oneshot.distributions import (
+    Logits,
+    Probabilities,
+    alive_of,
+    softmax,
+    sparsemax,
+    temperature,
+)
 from nasbench.methods.oneshot.parameters import ExpectedParameters
 from nasbench.methods.oneshot.settings import DEPTH, Settings
 from nasbench.methods.oneshot.supernet import Supernet
+from nasbench.methods.oneshot.weights import Weights
+from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder
 
 _LOG = logging.getLogger("nasbench")
 _BEGIN = 1e-3  # the scale at which architecture parameters are drawn
@@ -51,7 +61,9 @@ class Epoch(NamedTuple):
     probabilities: list[list[list[float]]]
     """The distributions over operations and, where they are searched, over kernel sizes and depths."""
     updates: list[Update]
-    """The updates by the zeroth-order estimate, in their order; empty for other methods."""
+    """The directions of zeroth-order estimates, in their order; empty for other methods."""
+    kept: float = math.nan
+    """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
 
 
 @dataclass
@@ -115,12 +127,14 @@ class Search:
         self._generator = torch.Generator().manual_seed(self.seed)
         initialisation.draw_parameters(network, self._generator)
         training.channels_last(network)
+        network.stop_counting()
         self.network = network
         self.weights = Weights(self.network, _RECIPE)
         self.logits = Logits(self._drawn(18 if s.flexible else 6, len(self.space.operations)))
         self._adam = self._new_adam()
         self.rule = self._rule()
         self._losses: tuple[list[Tensor], list[Tensor]] = [], []
+        self._first: Tensor | None = None
         self.expected = ExpectedParameters(space, s.kernels, DEPTH, s.counts_as_paper, self.data.device)
         rows = np.random.default_rng(self.seed).permutation(len(self.data.labels["train"]))
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
@@ -142,7 +156,7 @@ class Search:
                 "kernel_mode=shared_mask needs less memory"
             ) from error
         probabilities = self.logits.probabilities(self._normalise)
-        shares = [part.detach().cpu().tolist() for part in probabilities if part is not None]
+        shares = [part.detach().cpu().tolist() for part in probabilities.present()]
         train_loss, val_loss = (float(torch.stack(losses).mean()) for losses in self._losses)
         return Epoch(
             epoch,
@@ -154,17 +168,29 @@ class Search:
             perf_counter() - begin,
             shares,
             updates,
+            self._kept(),
         )
+
+    def _kept(self) -> float:
+        now = self.logits.operations.detach().cpu().flatten().double()
+        if self._first is None:
+            self._first = now
+        return float(torch.nn.functional.cosine_similarity(now, self._first, dim=0))
 
     def _steps(self, epoch: int) -> list[Update]:
         if self.settings.flexible and epoch == self.settings.theta:
             self._grow()
-        updates = []
+        if self.settings.estimate.rewarmed and epoch == 1:
+            self._adam = self._new_adam()
+        return self._stepped(epoch)
+
+    def _stepped(self, epoch: int) -> list[Update]:
+        """One step for each batch."""
+        facts: list[Tensor] = []
         for train, val in self._pairs(epoch):
-            update = self.rule.step(self.logits, train, val, self._adam)
-            updates += [] if update is None else [update]
+            facts += self.rule.step(self.logits, train, val, self._adam)
         self.rule.end_epoch()
-        return updates
+        return [Update(*row) for row in torch.stack(facts).tolist()] if facts else []
 
     def _sound(self, epoch: Epoch) -> Epoch:
         """The epoch. Raises RuntimeError if its losses or probabilities are no numbers."""
@@ -193,14 +219,19 @@ class Search:
     def _normalise(self, logits: Tensor) -> Tensor:
         return sparsemax(logits, self.temperature) if self.settings.sparse else softmax(logits)
 
+    def _probabilities(self, logits: Logits) -> Probabilities:
+        found = logits.probabilities(self._normalise)
+        # A softmax leaves nothing out: there is nothing to read from the device.
+        return found if self.settings.sparse else found._replace(alive=found.everything())
+
     def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
-        loss = cross_entropy(network(batch.images, logits.probabilities(self._normalise)), batch.labels)
+        loss = cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
         self._losses[0].append(loss.detach())
         return loss
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
-        probabilities = logits.probabilities(self._normalise)
+        probabilities = self._probabilities(logits)
         loss = cross_entropy(network(batch.images, probabilities), batch.labels)
         self._losses[1].append(loss.detach())
         return loss + self.penalty(probabilities)
@@ -230,18 +261,25 @@ class Search:
         return torch.optim.Adam(self.logits.present(), self.settings.alpha_rate, betas=(0.5, 0.999), weight_decay=1e-3)
 
     def _rule(self) -> Rule:
-        s = self.settings
+        s, losses = self.settings, (self._loss, self._val_loss)
         if s.rule == "darts":
-            return Darts(self.weights, self._loss, self._val_loss, s.order)
+            return Darts(self.weights, *losses, s.order)
         if s.rule == "milenas":
-            return Milenas(self.weights, self._loss, self._val_loss)
-        estimate = ZerothOrder if s.matched else Scripted
-        return estimate(self.weights, self._loss, self._val_loss, self._generator, s.window, s.mu)
+            return Milenas(self.weights, *losses)
+        kind = ZerothOrder if s.matched else Scripted
+        return kind(self.weights, *losses, self._generator, s.window, s.mu, s.estimate, self._marked)
+
+    def _marked(self, logits: Sequence[Logits]) -> list[Logits]:
+        """The same with a note of which probabilities are zero: read from the device once, for several at a time."""
+        if not self.settings.sparse:
+            return list(logits)
+        alive = alive_of([one.probabilities(self._normalise) for one in logits])
+        return [one._replace(alive=own) for one, own in zip(logits, alive, strict=True)]
 
     def _state(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"log": [e._asdict() | {"updates": [tuple(u) for u in e.updates]} for e in self.log]}
         facts |= {"logits": [part.detach() for part in self.logits.present()], "network": self.network.state_dict()}
-        facts |= {"slopes": [part.grad for part in self._sloped()]}
+        facts |= {"slopes": [part.grad for part in self._sloped()], "first": self._first}
         return facts | {"sgd": self.weights.optimizer.state_dict(), "adam": self._adam.state_dict()}
 
     def _resume(self, kept: dict[str, Any]) -> None:
@@ -255,6 +293,7 @@ class Search:
         self.network.load_state_dict(kept["network"])
         self.weights.optimizer.load_state_dict(kept["sgd"])
         self._adam.load_state_dict(kept["adam"])
+        self._first = kept["first"]
         self.earlier = sum(e["seconds"] for e in kept["log"])
         self.log = [Epoch(**e | {"updates": [Update(*u) for u in e["updates"]]}) for e in kept["log"]]
 

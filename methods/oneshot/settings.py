@@ -13,11 +13,29 @@ DEPTH = cells.DEPTHS[-1]
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """How the zeroth-order estimate differs from algorithm 1 of ZO-DARTS; by default it does not."""
+
+    floor: float = 0.0
+    """Least norm of which μ is a share: with 1, the step aside is no longer microscopic while α is small."""
+    antithetic: bool = False
+    """True: w̃ is trained at α + μu and at α - μu, and their difference is taken; what is even in u cancels."""
+    directions: int = 1
+    """Number of directions over which the estimate is averaged."""
+    normalised: bool = False
+    """True: the estimate has the length 1, so that no single one is remembered by Adam for epochs."""
+    rewarmed: bool = False
+    """True: Adam begins anew after the first epoch, in which estimates are largest."""
+    coin: bool = False
+    """True: a coin is tossed for the sign of each s, which then has the measured size and says nothing: a foil."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of one search."""
 
     rule: str
-    """How the architecture is updated: darts, milenas or zeroth-order."""
+    """How the architecture is updated: darts, milenas or zeroth-order; single-path where only weights are trained."""
     sparse: bool = False
     """True: sparsemax at a falling temperature. False: softmax."""
     flexible: bool = False
@@ -44,6 +62,8 @@ class Settings:
     """Order of DARTS: 2 looks one step of the weights ahead, 1 does not."""
     matched: bool = True
     """True: both copies of the weights are trained alike. False: as the authors' scripts do (an ablation)."""
+    estimate: Estimate = Estimate()
+    """What differs from the paper's zeroth-order estimate."""
     exact_skip: bool = True
     """True if operations with a probability of exactly zero are not computed; results are the same."""
     alpha_rate: float = 3e-4

@@ -15,13 +15,12 @@ from torch.nn.functional import adaptive_avg_pool2d, batch_norm, conv2d, relu
 
 from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
 from nasbench.benchmarks.spaces.cells.network import Alike, Reduction
-from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO, sized
+from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
-from nasbench.methods.oneshot.distributions import Probabilities
-
-_POINTWISE = sized(SPATIAL, 1)
-_LEAVING = [[k for k, (source, _) in enumerate(EDGES) if source == node] for node in range(3)]
-"""The edges that leave each node."""
+from nasbench.methods.oneshot.distributions import Probabilities, alive_of
+from nasbench.methods.oneshot.mixing import LEAVING as _LEAVING
+from nasbench.methods.oneshot.mixing import POINTWISE as _POINTWISE
+from nasbench.methods.oneshot.mixing import MixedEdges
 
 
 class Supernet(nn.Module):
@@ -60,13 +59,17 @@ class Supernet(nn.Module):
 
     def forward(self, images: Tensor, probabilities: Probabilities) -> Tensor:
         """Scores, shape (batch, classes). Where depths are not searched a stage gives what its last cell gives."""
+        alive = probabilities.alive
+        if not self.exact_skip:
+            alive = probabilities.everything()
+        elif alive is None:
+            (alive,) = alive_of([probabilities])
         x: Tensor = self.stem(images)
         for number, cells in enumerate(self._cells):
             if number:
                 x = self._halvings[number - 1](x)
-            mixed = MixedEdges(probabilities, number, self.exact_skip, self._operations)
-            depths = None if probabilities.depths is None else probabilities.depths[number]
-            x = self._stage(cells, x, mixed, depths)
+            mixed = MixedEdges(probabilities, alive, number, self._operations, cells[0].width, cells[0].sizes)
+            x = self._stage(cells, x, mixed)
         scores: Tensor = self.classifier(adaptive_avg_pool2d(relu(self.norm(x)), 1).flatten(1))
         return scores
 
@@ -83,49 +86,24 @@ class Supernet(nn.Module):
             return []
         return [parameter for cell in cells for parameter in cell.grow(kernels)]
 
-    def _stage(self, cells: list[MixedCell], x: Tensor, mixed: MixedEdges, depths: Tensor | None) -> Tensor:
-        if depths is None:
+    def stop_counting(self) -> None:
+        """Batch normalisations no longer count their batches: nobody asks, and each would add one at each step."""
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.num_batches_tracked = None
+
+    def _stage(self, cells: list[MixedCell], x: Tensor, mixed: MixedEdges) -> Tensor:
+        if mixed.depths is None:
             for cell in cells:
                 x = cell(x, mixed)
             return x
-        alive = [share > 0 or not self.exact_skip for share in depths.tolist()]
         total: Tensor | None = None
-        for number in range(max(n for n, is_alive in enumerate(alive) if is_alive) + 1):
+        for number in range(max(mixed.depths) + 1):
             x = cells[number](x, mixed)
-            if alive[number]:
-                total = _sum(total, depths[number] * x)
+            if number in mixed.depths:
+                total = _sum(total, mixed.depths[number] * x)
         assert total is not None
         return total
-
-
-class MixedEdges:
-    """The probabilities on the edges of a stage's cell, and which of them count."""
-
-    def __init__(self, probabilities: Probabilities, stage: int, exact_skip: bool, operations: Sequence[str]) -> None:
-        rows = slice(6 * stage, 6 * stage + 6)
-        self.operations = probabilities.operations[rows]
-        self.kernels = None if probabilities.kernels is None else probabilities.kernels[rows]
-        self._shares = [row.unbind() for row in self.operations.unbind()]
-        self._sized = None
-        if self.kernels is not None:
-            spatial = operations.index(SPATIAL)
-            self._sized = [row.unbind() for row in (self.operations[:, spatial, None] * self.kernels).unbind()]
-        self._counts = (self.operations.detach() > 0).tolist()
-        self._sizes = None if self.kernels is None else (self.kernels.detach() > 0).tolist()
-        self._exact_skip = exact_skip
-
-    def having(self, node: int, operation: int, size: int | None = None) -> list[int]:
-        """The edges that leave a node and have an operation; of the spatial one, with the size of this number."""
-        if not self._exact_skip:
-            return _LEAVING[node]
-        edges = [k for k in _LEAVING[node] if self._counts[k][operation]]
-        return edges if size is None or self._sizes is None else [k for k in edges if self._sizes[k][size]]
-
-    def share(self, edge: int, operation: int, size: int | None = None) -> Tensor:
-        """The weight of an operation on an edge; of the spatial one, with the size of this number."""
-        if size is None or self._sized is None:
-            return self._shares[edge][operation]
-        return self._sized[edge][size]
 
 
 class MixedCell(nn.Module):
@@ -133,7 +111,8 @@ class MixedCell(nn.Module):
 
     def __init__(self, width: int, kernel: int, operations: Sequence[str]) -> None:
         super().__init__()
-        self._width = width
+        self.width = width
+        self._names = tuple(operations)
         self._columns = {name: column for column, name in enumerate(operations) if name != ZERO}
         self._masks: Tensor | None = None
         self._pointwise = [self._convolution(node, 1) for node in range(3)]
@@ -180,34 +159,32 @@ class MixedCell(nn.Module):
         ring = torch.maximum(centre[:, None], centre)
         self._masks = torch.stack([ring <= kernel // 2 for kernel in (largest.shape[-1], *kernels)]).to(largest)
 
+    @property
+    def sizes(self) -> int | None:
+        """The number of kernel sizes with a convolution of their own; None where there is one convolution for all."""
+        return len(self._spatial[0]) if self._masks is None and len(self._spatial[0]) > 1 else None
+
     def _brought(self, node: int, value: Tensor, mixed: MixedEdges) -> Iterator[tuple[int, Tensor]]:
         """What the edges that leave a node bring: (edge, weighted output)."""
-        sizes: list[int | None] = [None] if self._masks is not None else [*range(len(self._spatial[node]))]
-        jobs: list[tuple[nn.Conv2d, list[int], int, int | None]] = []
-        spatial = self._columns.get(SPATIAL)
-        if (pointwise := self._columns.get(_POINTWISE)) is not None:
-            jobs.append((self._pointwise[node], mixed.having(node, pointwise), pointwise, None))
-        if spatial is not None:
-            jobs += [(self._spatial[node][s or 0], mixed.having(node, spatial, s), spatial, s) for s in sizes]
-        positive = relu(value) if any(edges for _, edges, _, _ in jobs) else value
-        for convolution, edges, operation, size in jobs:
-            if not edges:
-                continue
-            masks = self._masks if operation == spatial else None
-            weight = self._weight(node, convolution, edges, mixed if masks is not None else None)
+        convolved = mixed.convolved(node)
+        positive = relu(value) if convolved else value
+        for job, shares in convolved:
+            is_spatial = job.column == self._columns.get(SPATIAL)
+            convolution = self._spatial[node][job.size or 0] if is_spatial else self._pointwise[node]
+            masked = mixed if is_spatial and self._masks is not None else None
+            weight = self._weight(node, convolution, list(job.edges), masked)
             brought = conv2d(positive, weight, padding=weight.shape[-1] // 2)
             # What normalised channels are multiplied with is their share: the same as multiplying afterwards.
-            shares = torch.stack([mixed.share(k, operation, size) for k in edges]).repeat_interleave(self._width)
-            parts = batch_norm(brought, None, None, shares.to(brought), training=True).chunk(len(edges), 1)
-            yield from zip(edges, parts, strict=True)
-        for name, module in self._others[node].items():
-            edges = mixed.having(node, self._columns[name])
-            places = [_LEAVING[node].index(k) for k in edges]
-            for k, part in zip(edges, module.some(value, places), strict=True):
-                yield k, mixed.share(k, self._columns[name]) * part
+            parts = batch_norm(brought, None, None, shares.to(brought), training=True).chunk(len(job.edges), 1)
+            yield from zip(job.edges, parts, strict=True)
+        for job, shares in mixed.others(node):
+            module = self._others[node][self._names[job.column]]
+            places = [_LEAVING[node].index(k) for k in job.edges]
+            for k, share, part in zip(job.edges, shares, module.some(value, places), strict=True):
+                yield k, share * part
 
     def _convolution(self, node: int, kernel: int) -> nn.Conv2d:
-        width = self._width
+        width = self.width
         return nn.Conv2d(width, width * len(_LEAVING[node]), kernel, padding=kernel // 2, bias=False)
 
     def _weight(self, node: int, convolution: nn.Conv2d, edges: list[int], mixed: MixedEdges | None) -> Tensor:

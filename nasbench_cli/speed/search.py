@@ -17,10 +17,12 @@ from nasbench.benchmarks.training import initialisation, training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
-from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule, Weights, ZerothOrder, gradients
+from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
 from nasbench.methods.oneshot.settings import DEPTH, KERNELS
 from nasbench.methods.oneshot.supernet import Supernet
+from nasbench.methods.oneshot.weights import Weights, gradients
+from nasbench.methods.oneshot.zeroth_order import ZerothOrder
 
 _WINDOW = 10
 _ALIVE = 2.2  # operations of an edge with a probability above zero, on average
@@ -117,7 +119,7 @@ def _sparse(grown: bool, generator: torch.Generator) -> Probabilities:
     parts = [torch.stack([_few(len(OPERATIONS), count, generator) for count in alive])]
     if grown:
         parts += [torch.stack([_few(3, 2, generator) for _ in range(rows)]) for rows in (18, 3)]
-    return Probabilities(*(part.to(training.device()) for part in parts))
+    return Probabilities.of([part.to(training.device()) for part in parts])
 
 
 def _few(choices: int, alive: int, generator: torch.Generator) -> Tensor:

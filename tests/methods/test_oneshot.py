@@ -21,12 +21,14 @@ from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
-from nasbench.methods.oneshot import bilevel  # noqa: E402
-from nasbench.methods.oneshot.bilevel import Darts, Milenas, Scripted, Weights, ZerothOrder  # noqa: E402
+from nasbench.methods.oneshot.bilevel import Darts, Milenas  # noqa: E402
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, Sparsemax, softmax, sparsemax, temperature  # noqa: E402
 from nasbench.methods.oneshot.parameters import ExpectedParameters  # noqa: E402
 from nasbench.methods.oneshot.sampling import stages  # noqa: E402
+from nasbench.methods.oneshot.settings import Estimate  # noqa: E402
 from nasbench.methods.oneshot.supernet import MixedCell, Supernet  # noqa: E402
+from nasbench.methods.oneshot.weights import Weights, gradients, norm  # noqa: E402
+from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder  # noqa: E402
 
 RECIPE = RECIPES["search"]
 
@@ -156,13 +158,13 @@ class TestSupernet:
         for part in parts:
             part.requires_grad_()
         probabilities = Probabilities(*map(sparsemax, parts))
-        assert all((p == 0).any() for p in probabilities if p is not None)
+        assert all((p == 0).any() for p in probabilities.present())
         found = []
         for exact_skip in (True, False):
             network.exact_skip = exact_skip
             images = batch(5)
             value = cross_entropy(network(images.images, Logits(*parts).probabilities(sparsemax)), images.labels)
-            found.append((value, bilevel.gradients(value, [*parts, *network.parameters()])))
+            found.append((value, gradients(value, [*parts, *network.parameters()])))
         (skipped, some), (whole, every) = found
         assert torch.allclose(skipped, whole, rtol=1e-12)
         for a, b in zip(some, every, strict=True):
@@ -332,16 +334,66 @@ class TestZerothOrder:
         for estimate_of in (ZerothOrder, Scripted):
             rule = estimate_of(weights(), loss, loss, torch.Generator(), window=4)
             here = logits()
-            rule.open(here, direction, mu=1e-8)
+            rule.open(here, [direction], mu=1e-8)
             for images in window:
                 rule.train(here, images)
-            estimate, update = rule.estimate(here, val)
+            estimate, (facts,) = rule.estimate(here, val)
+            update = Update(*facts.tolist())
             s = update.direct + update.implicit
             assert torch.allclose(estimate[0], s * direction[0])
             if estimate_of is ZerothOrder:
                 assert s == pytest.approx(expected, rel=1e-3)
             else:  # the scripts' second optimiser: what they measure does not depend on the direction
                 assert abs(s - expected) > 1e3 * abs(expected)
+
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_both_ways_the_error_of_a_long_step_aside_is_of_higher_order(self, seed: int) -> None:
+        """Halving μ halves the error of the one-sided estimate, and quarters that of the antithetic one."""
+        window, val, u = [batch(n) for n in range(4)], batch(50), drawn(6, 5, seed=seed)
+        direction = [u / u.norm()]
+
+        def s(antithetic: bool, mu: float) -> float:
+            rule = ZerothOrder(weights(), loss, loss, torch.Generator(), window=4, how=Estimate(antithetic=antithetic))
+            here = logits()
+            rule.open(here, [direction], mu=mu)
+            for images in window:
+                rule.train(here, images)
+            return Update(*rule.estimate(here, val)[1][0].tolist()).s
+
+        exact = s(True, 1e-7)
+        one, both = ([s(way, mu) - exact for mu in (2e-3, 1e-3)] for way in (False, True))
+        assert one[0] / one[1] == pytest.approx(2, rel=0.2)
+        assert both[0] / both[1] == pytest.approx(4, rel=0.3)
+        assert abs(both[1]) < abs(one[1])
+
+    def test_an_estimate_is_the_mean_over_its_directions_or_has_the_length_one(self) -> None:
+        directions = [[u / u.norm()] for u in (drawn(6, 5, seed=seed) for seed in (1, 2))]
+        found = []
+        for normalised in (False, True):
+            rule = ZerothOrder(
+                weights(), loss, loss, torch.Generator(), how=Estimate(directions=2, normalised=normalised)
+            )
+            here = logits()
+            rule.open(here, directions, mu=1e-4)
+            for number in range(2):
+                rule.train(here, batch(number))
+            found.append(rule.estimate(here, batch(50)))
+        (mean,), facts = found[0]
+        s = [Update(*one.tolist()).s for one in facts]
+        assert torch.allclose(mean, (s[0] * directions[0][0] + s[1] * directions[1][0]) / 2)
+        assert torch.allclose(found[1][0][0], mean / mean.norm())
+
+    def test_a_coin_keeps_the_size_and_drops_what_the_images_say(self) -> None:
+        here, signs = logits(), []
+        rule = ZerothOrder(weights(), loss, loss, torch.Generator().manual_seed(0), how=Estimate(coin=True))
+        rule.open(here)
+        rule.train(here, batch(0))
+        for _ in range(200):
+            (found,), (fact,) = rule.estimate(here, batch(50))
+            ratio = found / (Update(*fact.tolist()).s * rule._directions[0][0])
+            assert torch.allclose(ratio.abs(), torch.ones_like(ratio))
+            signs.append(float(ratio.mean()))
+        assert abs(sum(signs)) < 4 * 200**0.5
 
     def test_its_mean_is_the_gradient_of_a_quadratic_toy(self) -> None:
         """L_train = |w - A a|² / 2, L_val = |w - b|² / 2: d times the mean of s u is Aᵀ(A a - b) in the end."""
@@ -376,8 +428,12 @@ class TestZerothOrder:
         rule = ZerothOrder(weights(), loss, loss, torch.Generator().manual_seed(3), mu=0.005)
         here = Logits(drawn(18, 5), drawn(18, 3), drawn(3, 3))
         rule.open(here)
-        assert float(bilevel.norm(rule._direction)) == pytest.approx(1)
-        assert rule._mu == pytest.approx(0.005 * float(torch.cat([p.flatten() for p in here.present()]).norm()))
+        assert float(norm(rule._directions[0])) == pytest.approx(1)
+        length = float(torch.cat([p.flatten() for p in here.present()]).norm())
+        assert float(rule._mu) == pytest.approx(0.005 * length)
+        floored = ZerothOrder(weights(), loss, loss, torch.Generator(), how=Estimate(floor=2 * length))
+        floored.open(here)
+        assert float(floored._mu) == pytest.approx(0.01 * length)
 
 
 class TestFirstOrder:

@@ -20,12 +20,12 @@ from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec, Problem  # noqa: E402
-from nasbench.methods.oneshot import base  # noqa: E402
-from nasbench.methods.oneshot.bilevel import Scripted, ZerothOrder  # noqa: E402
+from nasbench.methods.oneshot import base, search  # noqa: E402
 from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
 from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
-from nasbench.methods.oneshot.settings import Settings  # noqa: E402
+from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
+from nasbench.methods.oneshot.zeroth_order import Scripted, ZerothOrder  # noqa: E402
 
 DIGITS = ImageBenchmark(DATASETS.get("digits"))
 SHORT = {
@@ -37,8 +37,7 @@ SHORT = {
 }
 
 
-@pytest.fixture(scope="module")
-def space() -> Searchable:
+def digits() -> Searchable:
     """64 digits and four channels: a step takes a few milliseconds."""
     splits = {
         name: split._replace(images=split.images[:64], labels=split.labels[:64]) for name, split in read().items()
@@ -46,6 +45,11 @@ def space() -> Searchable:
     resident = Resident(splits, False, torch.device("cpu"))
     searchable: Searchable = DIGITS.space.as_supernet()
     return replace(searchable, filters=4, training_images=64, batch=8, images=lambda: resident)
+
+
+@pytest.fixture(scope="module")
+def space() -> Searchable:
+    return digits()
 
 
 def problem(space: Searchable, **facts: Any) -> Problem:
@@ -159,14 +163,16 @@ def test_the_penalty_is_there_outside_the_bounds_and_from_theta_on(space: Search
             assert float(search.penalty(uniform)) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
 
 
-def test_bounds_pull_the_expected_size(space: Searchable) -> None:
+def test_bounds_pull_the_expected_size(space: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thousand times λ: these networks have thousands of parameters, and the slope is per million."""
+    monkeypatch.setattr(search, "_PENALTY", 1.5e4)
+
     def end(bounds: tuple[float, float]) -> float:
         settings = replace(SHORT["zo-darts++"], bounds=bounds, theta=1, epochs=8, stop=8, alpha_rate=0.2)
-        search = Search(space, settings, seed=0)
-        search.run()
-        return search.log[-1].parameters
+        own = Search(space, settings, seed=0)
+        own.run()
+        return own.log[-1].parameters
 
-    # Far from the bounds, so that the pull is strong in a network of thousands of parameters, not of millions.
     small, large = end((-1e8, -9e7)), end((9e7, 1e8))
     assert small < 0.7 * large
 
@@ -206,6 +212,39 @@ def test_divergence_is_named_with_its_epoch(name: str, space: Searchable) -> Non
         search.run()
 
 
+@pytest.mark.parametrize("name", SHORT)
+def test_how_much_of_the_first_direction_is_kept_is_logged(name: str, space: Searchable) -> None:
+    """The cosine of α now and after the first epoch; with softmax α is known up to a constant of each row."""
+    own = Search(space, replace(SHORT[name], alpha_rate=1e-9), seed=3)
+    own.run()
+    assert [e.kept for e in own.log] == pytest.approx([1.0] * 4)
+    moving = Search(space, replace(SHORT[name], alpha_rate=0.5), seed=3)
+    moving.run()
+    assert moving.log[0].kept == pytest.approx(1)
+    assert abs(moving.log[-1].kept) < 0.999
+    now = moving.logits.operations.detach().flatten().double().numpy()
+    first = moving._first.numpy()
+    assert moving.log[-1].kept == pytest.approx(now @ first / np.linalg.norm(now) / np.linalg.norm(first))
+
+
+def test_adam_begins_anew_after_the_first_epoch_where_asked(space: Searchable) -> None:
+    for rewarmed, steps in ((False, 8.0), (True, 6.0)):  # two windows in each of four epochs
+        own = Search(space, replace(SHORT["zo-darts"], estimate=Estimate(rewarmed=rewarmed)), seed=3)
+        own.run()
+        assert own._adam.state[own.logits.operations]["step"].item() == steps
+
+
+def test_a_window_that_leaves_batches_out_is_said_once(space: Searchable, caplog: pytest.LogCaptureFixture) -> None:
+    base._warn_of_unused.cache_clear()
+    own = replace(space, name="breast-like", training_images=2 * 273, batch=16)
+    for _ in range(2):
+        for window in (8, 9):
+            MethodSpec.parse(f"zo-darts:T={window}").build(problem(own), np.random.default_rng(0))
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "T=9 leaves 8 of the 17 batches of an epoch of breast-like unused, and makes one update" in said
+    assert "T=8 leaves 1 and makes 2" in said
+
+
 def test_a_search_touches_no_global_stream(space: Searchable) -> None:
     before, numpys = torch.get_rng_state(), np.random.get_state()[1].tolist()  # type: ignore[index,union-attr]
     Search(space, SHORT["zo-darts++"], seed=0).run()
@@ -225,13 +264,13 @@ def test_who_trains_the_small_kernels(estimate: type[ZerothOrder], moves: bool, 
     assert type(rule) is estimate
     rule.open(search.logits)
     new = search.network.cells[0]._spatial[0][1].weight
-    before, moved = new.detach().clone(), [part.detach().clone() for part in rule._moved.present()]
+    before, moved = new.detach().clone(), [part.detach().clone() for part in rule._aside[0].logits.present()]
     train, _ = next(iter(search._pairs(0)))
     rule.train(search.logits, train)
     assert torch.equal(before, new) != moves
-    beside = rule._beside.network.cells[0]._spatial[0][1].weight
+    beside = rule._aside[0].weights.network.cells[0]._spatial[0][1].weight
     assert not torch.equal(before, beside)
-    drifted = any(not torch.equal(a, b) for a, b in zip(moved, rule._moved.present(), strict=True))
+    drifted = any(not torch.equal(a, b) for a, b in zip(moved, rule._aside[0].logits.present(), strict=True))
     assert drifted != moves
 
 
@@ -333,6 +372,16 @@ class TestMethods:
             ({}, "darts:alpha_lr=nan", "alpha_lr must be positive, not nan"),
             ({}, "zo-darts+:T=2,anneal=1.5", r"anneal must lie in \(0, 1\], not 1.5"),
             ({}, "zo-darts:T=2,dynamics=match", "unknown dynamics 'match'.*matched"),
+            ({}, "zo-darts:T=2,estimate=floor+norm", "unknown estimate 'norm'.*normal"),
+            ({}, "zo-darts:T=2,directions=0", "directions must be positive, not 0"),
+            (
+                {},
+                "zo-darts:T=2,dynamics=reference,estimate=robust",
+                "dynamics=reference is what the authors' scripts do",
+            ),
+            ({}, "spos:parents=0", "parents must be positive, not 0"),
+            ({}, "spos:mutation=0", r"mutation must lie in \(0, 1\], not 0"),
+            ({}, "one-shot-random:cells=two", "unknown cells 'two'.*one.*each"),
             ({}, "zo-darts++:T=2,kernel_mode=shared", "unknown kernel_mode 'shared'.*shared_mask"),
             ({}, "zo-darts++:T=2,size=M", "size=M is not known on digits.*LOW-HIGH.*parameters@M"),
             ({}, "zo-darts++:T=2,size=XL", "size must be S, M, L or .* not 'XL'"),

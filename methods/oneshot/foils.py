@@ -1,0 +1,129 @@
+"""What a one-shot search must beat: draws from its space without a search, evolution on uniformly trained weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.cells import Stage, size
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.methods.base import METHODS, Logged, Problem
+from nasbench.methods.oneshot.base import OneShot
+from nasbench.methods.oneshot.sampling import stages
+from nasbench.methods.oneshot.settings import DEPTH, Settings
+
+_CELLS = ("one", "each")
+_LOOKED_AT = 10  # paths, for an estimate
+
+
+def _settings(cells: str, epochs: int = 1) -> Settings:
+    if cells not in _CELLS:
+        raise unknown("cells", cells, _CELLS)
+    return Settings("single-path", flexible=cells == "each", epochs=epochs, stop=epochs, theta=0)
+
+
+@METHODS.register("one-shot-random")
+class OneShotRandom(OneShot):
+    """Draws from the space of a one-shot method without a search: what any of them must beat.
+
+    cells: one, for the space of darts to zo-darts+ (one cell for the whole network); each, for that of zo-darts++ (a
+    cell per stage, kernel sizes and depths).
+    """
+
+    def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
+        super().__init__(problem, rng, _settings(cells))
+
+    @property
+    def beginning(self) -> float:
+        return 0.0
+
+    def _search(self) -> None:
+        """Nothing."""
+
+    def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
+        return drawn_uniformly(self._settings, self._space.operations, rng)
+
+
+@METHODS.register("spos")
+class SPOS(OneShot):
+    """Single path one-shot (Guo et al., ECCV 2020): shared weights trained on random paths, then evolution on them.
+
+    Each batch of the weights' half of the training images trains one path, drawn uniformly; paths are then ranked on
+    the other half, and asked for from the best. epochs: of training; cells: one or each, as in one-shot-random;
+    population, generations, parents, mutation: of the evolution, as the authors have them.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        epochs: int = 50,
+        cells: str = "one",
+        population: int = 50,
+        generations: int = 20,
+        parents: int = 10,
+        mutation: float = 0.1,
+    ) -> None:
+        counts = {"population": population, "generations": generations, "parents": parents}
+        for name, value in counts.items():
+            if value < 1:
+                raise UsageError(f"{name} must be positive, not {value}")
+        if not 0 < mutation <= 1:
+            raise UsageError(f"mutation must lie in (0, 1], not {mutation:g}")
+        super().__init__(problem, rng, _settings(cells, epochs))
+        self._evolution = population, generations, parents, mutation
+        self._ranked: list[tuple[float, tuple[Stage, ...]]] = []
+        self._asked = 0
+
+    @property
+    def beginning(self) -> float:
+        space, rng = self._space, np.random.default_rng(0)
+        drawn = [drawn_uniformly(self._settings, space.operations, rng) for _ in range(_LOOKED_AT)]
+        flops = float(np.mean([size(one, space.filters, space.shape, space.classes).flops for one in drawn]))
+        population, generations, _, _ = self._evolution
+        passes = 3 * self._settings.stop + population * generations
+        return passes * flops * space.training_images / 2 / space.flops_a_second
+
+    @property
+    def log(self) -> Sequence[Logged]:
+        """The training, epoch by epoch, and the errors of the paths that evolution has scored, the best first."""
+        return [*super().log, *self._errors()]
+
+    def ask(self) -> Configuration:
+        if not self._searched:
+            self._search()
+            self._searched = True
+        if not self._ranked:
+            raise RuntimeError("infeasible: evolution has found no path within the constraints")
+        # When every path has been asked for, they are again.
+        _, best = self._ranked[self._asked % len(self._ranked)]
+        self._asked += 1
+        return self._space.configuration(best)
+
+    def _search(self) -> None:
+        from nasbench.methods.oneshot.single_path import SinglePath
+
+        search = SinglePath(self._space, self._settings, self._seed)
+        self._run(search)
+        found = search.evolved(lambda drawn: self._fitting(drawn) is not None, *self._evolution)
+        self._ranked = [(one.error, search.paths.stages(one.genes)) for one in found]
+
+    def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
+        """One of what evolution has ranked first, as many as there are parents."""
+        first = self._ranked[: self._evolution[2]]
+        return first[rng.integers(len(first))][1]
+
+    def _errors(self) -> Iterator[Logged]:
+        for rank, (error, _) in enumerate(self._ranked, 1):
+            yield Logged(len(self._epochs), "path_error", error, step=rank)
+
+
+def drawn_uniformly(settings: Settings, operations: Sequence[str], rng: Generator) -> tuple[Stage, ...]:
+    """A network of a one-shot method's space, dead ones included, each choice with the same probability."""
+    widths = [(18, len(operations)), *([(18, len(settings.kernels)), (3, DEPTH)] if settings.flexible else [])]
+    shares = [[[1 / choices] * choices] * rows for rows, choices in widths]
+    return stages(shares, settings.kernels, DEPTH, rng, not settings.flexible, operations)

@@ -1,0 +1,165 @@
+"""Training of a supernet one random path at a time, and evolution on its weights (SPOS, Guo et al., ECCV 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.random import Generator
+from torch.nn.functional import cross_entropy
+
+from nasbench.benchmarks.spaces.cells import Stage, dead_stages
+from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
+from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
+from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
+from nasbench.methods.oneshot.search import Search
+from nasbench.methods.oneshot.settings import DEPTH, Settings
+from nasbench.methods.oneshot.zeroth_order import Update
+
+_SCORED = 256  # images at a time: cells are normalised by the statistics of their batch
+_TRIES = 10  # children made at most for each that is wanted
+
+Genes: TypeAlias = tuple[int, ...]
+"""A path: a number for each choice, operations first, then kernel sizes and depths where they are searched."""
+
+
+class Scored(NamedTuple):
+    """How a path does with the shared weights on images that they have not seen; compared by error, then by loss."""
+
+    error: float
+    """Percent."""
+    loss: float
+    genes: Genes
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of a supernet: one cell for the whole network, or a cell per stage with kernel sizes and depths."""
+
+    space: Searchable
+    settings: Settings
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The number of choices of each gene."""
+        s, edges = self.settings, len(EDGES)
+        if not s.flexible:
+            return (len(self.space.operations),) * edges
+        return (len(self.space.operations),) * (3 * edges) + (len(s.kernels),) * (3 * edges) + (DEPTH,) * 3
+
+    def drawn(self, rng: Generator) -> Genes:
+        """A path that is alive, each one with the same probability."""
+        while True:
+            genes = tuple(rng.integers(self.choices).tolist())
+            if not dead_stages(self.stages(genes)):
+                return genes
+
+    def stages(self, genes: Genes) -> tuple[Stage, ...]:
+        """The network that a path is."""
+        names, kernels, edges = self.space.operations, self.settings.kernels, len(EDGES)
+        if not self.settings.flexible:
+            return (Stage(tuple(sized(names[gene], kernels[0]) for gene in genes), DEPTH),) * 3
+        found = []
+        for number in range(3):
+            rows = range(edges * number, edges * (number + 1))
+            on = tuple(sized(names[genes[row]], kernels[genes[3 * edges + row]]) for row in rows)
+            found.append(Stage(on, 1 + genes[6 * edges + number]))
+        return tuple(found)
+
+    def probabilities(self, genes: Genes, device: torch.device) -> Probabilities:
+        """The distributions on one path."""
+        edges = len(EDGES)
+        parts = [(genes if self.settings.flexible else genes * 3)[: 3 * edges], genes[3 * edges : 6 * edges]]
+        parts.append(genes[6 * edges :])
+        widths = (len(self.space.operations), len(self.settings.kernels), DEPTH)
+        rows: list[Rows] = [
+            tuple(tuple(gene == choice for choice in range(width)) for gene in part)
+            for part, width in zip(parts, widths, strict=True)
+            if part
+        ]
+        found = Probabilities.of([torch.tensor(one, device=device).float() for one in rows])
+        return found._replace(alive=Alive(*rows))
+
+
+class SinglePath(Search):
+    """A supernet whose weights are trained on one path per batch, drawn uniformly; no architecture is trained."""
+
+    @property
+    def paths(self) -> Paths:
+        """What is drawn from."""
+        return Paths(self.space, self.settings)
+
+    def _stepped(self, epoch: int) -> list[Update]:
+        rng = np.random.default_rng([self.seed, epoch, 1])
+        for train, val in self._pairs(epoch):
+            path = self.paths.probabilities(self.paths.drawn(rng), self.data.device)
+            loss = cross_entropy(self.network(train.images, path), train.labels)
+            self.weights.step(loss, used_only=True)
+            self._losses[0].append(loss.detach())
+            last = val
+        with torch.no_grad():  # once per epoch, for the log
+            self._losses[1].append(cross_entropy(self.network(last.images, path), last.labels))
+        return []
+
+    def evolved(
+        self, fits: Callable[[Sequence[Stage]], bool], population: int, generations: int, parents: int, mutation: float
+    ) -> list[Scored]:
+        """Every path that evolution has scored, the best first.
+
+        As the authors' code: the best `parents` of all are kept; of each further generation a half is mutated from
+        them, a half crossed, and what is missing is drawn. No path is scored twice, none that does not fit.
+        """
+        rng = np.random.default_rng([self.seed, 2])
+        batches = self._held_out()
+        scored: dict[Genes, Scored] = {}
+        half = population // 2
+        for _ in range(generations):
+            best, before = sorted(scored.values())[:parents], len(scored)
+            makers: list[tuple[Callable[[], Genes], int]] = [(partial(self.paths.drawn, rng), population)]
+            if best:
+                mutated, crossed = partial(self._mutated, best, mutation, rng), partial(self._crossed, best, rng)
+                makers = [(mutated, half), (crossed, 2 * half), *makers]
+            for make, wanted in makers:
+                for _ in range(_TRIES * population):
+                    if len(scored) >= before + wanted:
+                        break
+                    genes = make()
+                    stages = self.paths.stages(genes)
+                    if genes not in scored and not dead_stages(stages) and fits(stages):
+                        scored[genes] = self.score(genes, batches)
+        return sorted(scored.values())
+
+    def score(self, genes: Genes, batches: Sequence[LabelledImages]) -> Scored:
+        """A path's error with the shared weights; each layer is normalised by the batch's own statistics."""
+        path = self.paths.probabilities(genes, self.data.device)
+        wrong, loss = torch.zeros((2, len(batches)), device=self.data.device)
+        with torch.no_grad():
+            for number, batch in enumerate(batches):
+                outputs = self.network(batch.images, path)
+                wrong[number] = (outputs.argmax(1) != batch.labels).sum()
+                loss[number] = cross_entropy(outputs, batch.labels, reduction="sum")
+        images = sum(len(batch.labels) for batch in batches)
+        error, mean = (torch.stack([wrong.sum(), loss.sum()]) / images).tolist()
+        return Scored(100 * error, mean, genes)
+
+    def _held_out(self) -> list[LabelledImages]:
+        """The half of the training images on which paths are ranked: the same batches for all."""
+        rng = np.random.default_rng([self.seed, 3])
+        return list(self.data.batches(_SCORED, None, rng, self._halves[1]))
+
+    def _mutated(self, best: Sequence[Scored], mutation: float, rng: Generator) -> Genes:
+        """One of the best with each gene redrawn with a small probability."""
+        own = best[int(rng.integers(len(best)))].genes
+        drawn = rng.integers(self.paths.choices).tolist()
+        redrawn = (rng.random(len(own)) < mutation).tolist()
+        return tuple(new if is_new else old for old, new, is_new in zip(own, drawn, redrawn, strict=True))
+
+    @staticmethod
+    def _crossed(best: Sequence[Scored], rng: Generator) -> Genes:
+        """Each gene of one or the other of two of the best."""
+        one, two = (best[k].genes for k in rng.integers(len(best), size=2).tolist())
+        return tuple(a if first else b for a, b, first in zip(one, two, rng.random(len(one)) < 0.5, strict=True))

@@ -1,0 +1,113 @@
+"""Single path one-shot, and drawing from a one-shot method's space without a search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from nasbench.benchmarks.spaces.cells import dead_stages, stages_of  # noqa: E402
+from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: E402
+from nasbench.methods import MethodSpec  # noqa: E402
+from nasbench.methods.oneshot.settings import Settings  # noqa: E402
+from nasbench.methods.oneshot.single_path import Genes, Paths, Scored, SinglePath  # noqa: E402
+from tests.methods.test_oneshot import one_hot  # noqa: E402
+from tests.methods.test_oneshot_search import DIGITS, digits, problem  # noqa: E402
+
+ONE = Settings("single-path", epochs=2, stop=2, theta=0)
+EACH = Settings("single-path", flexible=True, epochs=2, stop=2, theta=0)
+
+
+@pytest.mark.parametrize("settings", [ONE, EACH])
+def test_a_path_is_the_distributions_on_its_network(settings: Settings) -> None:
+    paths, rng = Paths(digits(), settings), np.random.default_rng(0)
+    for _ in range(50):
+        genes = paths.drawn(rng)
+        found, wanted = paths.probabilities(genes, torch.device("cpu")), one_hot(paths.stages(genes))
+        assert torch.equal(found.operations, wanted.operations.float())
+        assert found.alive is not None
+        assert torch.equal(torch.tensor(found.alive.operations), wanted.operations > 0)
+        if settings.flexible:
+            assert found.depths is not None
+            assert wanted.depths is not None
+            assert torch.equal(found.depths, wanted.depths.float())
+
+
+def test_paths_are_drawn_uniformly_among_those_that_are_alive() -> None:
+    paths, rng = Paths(digits(), ONE), np.random.default_rng(0)
+    drawn = [paths.drawn(rng) for _ in range(3000)]
+    assert not any(dead_stages(paths.stages(genes)) for genes in drawn)
+    on_first_edge = Counter(genes[0] for genes in drawn)
+    alive = [g for g in np.ndindex(*paths.choices) if not dead_stages(paths.stages(g))]
+    for choice in range(5):
+        share = sum(genes[0] == choice for genes in alive) / len(alive)
+        assert on_first_edge[choice] / 3000 == pytest.approx(share, abs=0.04)
+
+
+def test_a_step_leaves_alone_what_its_path_does_not_use() -> None:
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    search._now = 0
+    before = [parameter.detach().clone() for parameter in search.network.parameters()]
+    skip = (1,) * 6
+    (train, _), *_ = search._pairs(0)
+    path = search.paths.probabilities(skip, search.data.device)
+    for _ in range(2):
+        loss = torch.nn.functional.cross_entropy(search.network(train.images, path), train.labels)
+        search.weights.step(loss, used_only=True)
+    names = [name for name, _ in search.network.named_parameters()]
+    moved = {
+        name
+        for name, old, new in zip(names, before, search.network.parameters(), strict=True)
+        if not torch.equal(old, new)
+    }
+    assert moved == {name for name in names if not name.startswith("cells.")}
+
+
+def test_evolution_finds_the_best_of_a_known_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The score is the distance from a secret path: what random draws find in as many looks is far from it."""
+    secret = (3, 2, 1, 4, 3, 3)
+
+    def score(self: SinglePath, genes: Genes, batches: Sequence[LabelledImages]) -> Scored:
+        return Scored(float(sum(a != b for a, b in zip(genes, secret, strict=True))), 0.0, genes)
+
+    monkeypatch.setattr(SinglePath, "score", score)
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    found = search.evolved(lambda stages: stages[0].operations[5] != "none", 20, 20, 10, 0.1)
+    assert found[0] == Scored(0.0, 0.0, secret)
+    assert found == sorted(found)
+    assert len({one.genes for one in found}) == len(found) == 400
+    assert all(one.genes[5] != 0 for one in found)
+    assert min(one.error for one in search.evolved(lambda _: True, 400, 1, 10, 0.1)) > 0
+
+
+@pytest.mark.parametrize("cells", ["one", "each"])
+def test_asks_go_from_the_best_of_the_shared_weights_and_are_repeatable(cells: str) -> None:
+    text = f"spos:epochs=2,cells={cells},population=4,generations=2,parents=2"
+    methods = [MethodSpec.parse(text).build(problem(digits()), np.random.default_rng(1)) for _ in range(2)]
+    one, other = ([method.ask() for _ in range(9)] for method in methods)
+    assert one == other
+    assert len(set(one[:8])) == 8
+    assert one[8] == one[0]  # every path has been asked for
+    errors = [row.value for row in methods[0].log if row.quantity == "path_error"]
+    assert len(errors) == 8
+    assert errors == sorted(errors)
+    assert methods[0].beginning > 0
+
+
+@pytest.mark.parametrize(("cells", "kernels"), [("one", {3}), ("each", {3, 5, 7})])
+def test_random_draws_come_from_the_space_of_the_search(cells: str, kernels: set[int]) -> None:
+    method = MethodSpec.parse(f"one-shot-random:cells={cells}").build(problem(digits()), np.random.default_rng(0))
+    drawn = [stages_of(DIGITS.space.values(method.ask())) for _ in range(60)]
+    names = {name for network in drawn for stage in network for name in stage.operations}
+    assert {int(name[-1]) for name in names if name.startswith("nor_conv") and "1x1" not in name} == kernels
+    assert all(network[0] == network[1] == network[2] for network in drawn) == (cells == "one")
+    assert ({stage.depth for network in drawn for stage in network} == {3}) == (cells == "one")
+    assert method.log == []
+    assert method.beginning == 0
