@@ -113,7 +113,7 @@ class LCBench(Benchmark):
         self.fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, epochs + 1)))
         self.fidelities = tuple(range(1, EPOCHS + 1)) if epochs == EPOCHS else ()
         self.curve = lru_cache(maxsize=_KEPT)(self._curve)
-        """The metrics of a configuration after each epoch, shape (epochs, metrics)."""
+        """The metrics of a configuration after each of some first epochs, shape (epochs, metrics)."""
 
     @property
     def kind(self) -> str:
@@ -131,12 +131,19 @@ class LCBench(Benchmark):
         return LCBench(self._task, epochs) if epochs in self.fidelities else super().at(epochs)
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        curve = self.curve(configuration)
+        return self.evaluate_at(configuration, seed, self._epochs)
+
+    def evaluate_at(
+        self, configuration: Configuration, seed: int, level: int, state: Path | None = None
+    ) -> Evaluation:
+        if not 1 <= level <= self._epochs:
+            raise UsageError(f"{self.name} is trained for 1 to {self._epochs} epochs, not {level}")
+        curve = self.curve(configuration, level)
         # The network's time falls here and there by a percent or so: what is paid never does.
         return Evaluation(tuple(curve[-1].tolist()), float(curve[:, -1].max()))
 
     def mean_metrics(self, configuration: Configuration) -> tuple[float, ...]:
-        return tuple(self.curve(configuration)[-1].tolist())
+        return tuple(self.curve(configuration, self._epochs)[-1].tolist())
 
     def quantile(self, column: int, q: float) -> float:
         """The value at 0-based rank ceil(q n) of the sample's values, as on tables."""
@@ -151,9 +158,8 @@ class LCBench(Benchmark):
         points = np.array([SPACE.sample(rng) for _ in range(SAMPLE)], float)
         return np.sort(self._asked(np.column_stack([np.full(SAMPLE, self._epochs), points])), axis=0)
 
-    def _curve(self, configuration: Configuration) -> Array:
-        epochs = np.arange(1, self._epochs + 1)
-        return self._asked(np.column_stack([epochs, np.tile(configuration, (self._epochs, 1))]))
+    def _curve(self, configuration: Configuration, epochs: int) -> Array:
+        return self._asked(np.column_stack([np.arange(1, epochs + 1), np.tile(configuration, (epochs, 1))]))
 
     def _asked(self, inputs: Array) -> Array:
         """The metrics for inputs of the network, rounded to single precision, which is the same on all machines."""
