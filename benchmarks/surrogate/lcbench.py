@@ -133,9 +133,7 @@ class LCBench(Benchmark):
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
         return self.evaluate_at(configuration, seed, self._epochs)
 
-    def evaluate_at(
-        self, configuration: Configuration, seed: int, level: int, state: Path | None = None
-    ) -> Evaluation:
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
         if not 1 <= level <= self._epochs:
             raise UsageError(f"{self.name} is trained for 1 to {self._epochs} epochs, not {level}")
         curve = self.curve(configuration, level)
