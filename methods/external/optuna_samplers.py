@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ class OptunaMethod(Method):
     """A sampler of Optuna on our problem.
 
     Ordinal hyper-parameters are integers (the index of the level), constraints are set trial by trial (satisfied where
-    <= 0), a failed evaluation is a failed trial, and pending ones are running trials, which Optuna knows of.
+    <= 0), a failed evaluation is a failed trial, and pending ones are running trials, which Optuna knows of. One that
+    was refused before training is the worst there can be, with what is known of its constraints.
     """
 
     needs = (AsFlat,)
@@ -52,12 +54,14 @@ class OptunaMethod(Method):
 
         trial = self._pending[observation.configuration].popleft()
         evaluation = observation.evaluation
-        if evaluation.status != "ok":
+        slacks = {str(bound): bound.slack(evaluation.metrics[bound.column]) for bound in self._problem.constraints}
+        known = {name: slack for name, slack in slacks.items() if not math.isnan(slack)}
+        if evaluation.status == "failed" or (evaluation.status == "infeasible" and not known):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
-        for bound in self._problem.constraints:
-            trial.set_constraint(str(bound), -bound.slack(evaluation.metrics[bound.column]))
-        self._begun().tell(trial, observation.objective)
+        for name in slacks:  # what is not known of a refused one is as if it held
+            trial.set_constraint(name, -known.get(name, 0.0))
+        self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
 
     def _begun(self) -> optuna.Study:
         if self._study is None:

@@ -40,6 +40,8 @@ class RandomForestCEI(Method):
         self._flat = problem.flat
         self._initial, self._candidates, self._trees = initial, candidates, trees
         self._asked = 0
+        self._told: list[Observation] = []
+        """What has values of some constraints at least: also what was refused before training."""
         self._observed: list[Observation] = []
 
     def ask(self) -> Configuration:
@@ -50,8 +52,9 @@ class RandomForestCEI(Method):
         known, at = self._features([o.configuration for o in self._observed]), self._features(candidates)
         scores = np.zeros(len(candidates))
         for bound in self._problem.constraints:
-            values = np.array([o.evaluation.metrics[bound.column] for o in self._observed])
-            mean, spread = self._predict(known, values, at)
+            told = [o for o in self._told if not math.isnan(o.evaluation.metrics[bound.column])]
+            values = np.array([o.evaluation.metrics[bound.column] for o in told])
+            mean, spread = self._predict(self._features([o.configuration for o in told]), values, at)
             scores += np.log(np.maximum(_cdf(bound.slack(mean) / spread), 1e-300))
         feasible = [o.objective for o in self._observed if o.feasible]
         if feasible:  # until then, only feasibility counts
@@ -62,6 +65,8 @@ class RandomForestCEI(Method):
         return candidates[int(np.argmax(scores))]
 
     def tell(self, observation: Observation) -> None:
+        if observation.evaluation.status != "failed":
+            self._told.append(observation)
         if observation.evaluation.status == "ok":
             self._observed.append(observation)
 

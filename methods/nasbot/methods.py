@@ -229,7 +229,7 @@ class NasbotEvolution(_OnGraphs):
         self._queue: list[Configuration] = []
 
     def tell(self, observation: Observation) -> None:
-        if observation.evaluation.status == "ok":
+        if observation.rank(self._problem.constraints)[0] < math.inf:  # refused ones too, whose violation is known
             self._seen.append(observation)
 
     def _next(self) -> Configuration:
@@ -247,8 +247,9 @@ class NasbotEvolution(_OnGraphs):
     def _fitness(self) -> Array:
         """The larger the better; what is infeasible lies below everything feasible by its violation."""
         ranks = [observation.rank(self._problem.constraints) for observation in self._seen]
-        worst = max(objective for _, objective in ranks)
-        spread = worst - min(objective for _, objective in ranks) or 1.0
+        objectives = [objective for _, objective in ranks if objective < math.inf] or [0.0]
+        worst = max(objectives)
+        spread = worst - min(objectives) or 1.0
         return np.array(
             [-objective if violation == 0 else -worst - spread * violation for violation, objective in ranks]
         )

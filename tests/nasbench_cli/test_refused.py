@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, open_benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
-from nasbench.methods import MethodSpec, Observation
+from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Trajectory
 from nasbench.results.store.journal import Journal
@@ -37,9 +37,10 @@ def search(
     benchmark: Benchmark,
     method: str = "random",
     train_infeasible: bool = False,
+    evals: int = 40,
 ) -> Trajectory:
     monkeypatch.setattr("nasbench.cli.engine.plan.open_benchmark", lambda name: benchmark)
-    protocol = Protocol(evals=40, train_infeasible=train_infeasible)
+    protocol = Protocol(evals=evals, train_infeasible=train_infeasible)
     (planned,) = expand([Grid((MethodSpec.parse(method),), (benchmark.name,), (SMALL,), (0,), protocol)])
     assert planned.cell.train_infeasible == (train_infeasible and benchmark.live)
     journal = Journal(tmp_path / "run.jsonl", "id") if benchmark.live else None
@@ -107,10 +108,27 @@ def test_a_refusal_is_told_with_what_is_known_and_ranked_by_it(tmp_path: Path, m
         assert observation.rank(bounds) == (bounds[0].violation(observation.configuration[0]), math.inf)
 
 
-def test_c_tpe_learns_from_refusals_what_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = search(tmp_path, monkeypatch, toys.Live(), "c-tpe")
+@pytest.mark.parametrize("method", ["c-tpe", "rf-cei", "cnsga2", "evolution:population=10"])
+def test_methods_learn_from_refusals_what_is_too_large(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search(tmp_path, monkeypatch, toys.Live(), method, evals=80)
     refused = found.columns["status"] == "infeasible"
-    assert refused[:10].sum() > refused[-10:].sum()
+    assert refused.mean() < 0.35  # of random ones half are
+
+
+def test_nasbots_evolution_breeds_from_what_is_less_too_large() -> None:
+    table = open_benchmark("nb201-cifar10")
+    bounds = table.bounds(parse_constraints(["model_size<=0.1"]))
+    method = MethodSpec.parse("nasbot-ea:initial=4").build(Problem.of(table, bounds), np.random.default_rng(0))
+    nothing = [math.nan] * len(table.metrics)
+    for size in (0.9, 0.2, 0.9, 0.9):
+        nothing[bounds[0].column] = size
+        method.tell(Observation(method.ask(), Evaluation(tuple(nothing), 0.0, "infeasible"), False))
+    fitness = method._fitness()  # type: ignore[attr-defined]
+    assert np.isfinite(fitness).all()
+    assert int(np.argmax(fitness)) == 1
+    method.ask()
 
 
 def test_a_resumed_run_refuses_again_what_its_journal_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
