@@ -190,6 +190,8 @@ class Cell:
         """Hash of everything that determines the trajectories of this cell."""
         facts = asdict(self)
         del facts["setting"], facts["metrics"], facts["initial"]  # consequences of the others
+        if not self.train_infeasible:
+            del facts["train_infeasible"]  # stores of schema 2 know no such thing, and their ids stay what they are
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:

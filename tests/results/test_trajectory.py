@@ -64,6 +64,11 @@ def test_what_follows_from_the_benchmark_is_not_in_the_identity() -> None:
     assert make_cell(setting=dataclasses.replace(SETTING, oracle=None)).id == make_cell().id
 
 
+def test_the_identity_of_a_cell_of_schema_2_is_what_it_was() -> None:
+    """Otherwise its files would be taken for damaged ones: their names say whose they are."""
+    assert make_cell(schema=2).id == "611791b4ba3de9d9"
+
+
 def test_a_cell_survives_json() -> None:
     cell = make_cell(parameters=(("a", 1), ("b", "x"), ("c", True)))
     assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
