@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -33,7 +34,7 @@ from nasbench.results.parts import (
     targets,
 )
 from nasbench.results.parts.part import MakePart, Part, Subject
-from nasbench.results.report import page, text
+from nasbench.results.report import export, page, text
 from nasbench.results.report.files import slug, write_all
 from nasbench.results.report.warnings import warnings_of
 from nasbench.results.selection import EVERYTHING, Selection, labelled
@@ -44,7 +45,7 @@ from nasbench.results.store.trajectory import SCORES, Cell, Score
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
+Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
@@ -77,7 +78,7 @@ _PAPER_POINTS = 101  # of a line in a file that may be printed
 
 @dataclass(frozen=True)
 class Report:
-    """What was written, and the tables for a terminal."""
+    """What was written to its folder, and the tables for a terminal."""
 
     files: list[Path]
     text: str
@@ -94,6 +95,9 @@ def write(
     score: str | None = None,
     selection: Selection = EVERYTHING,
     labels: Mapping[str, str] | None = None,
+    paper: Path | None = None,
+    figure_width: float = 3.3,
+    ioh: Path | None = None,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -107,13 +111,16 @@ def write(
         score: what an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`.
         selection: of which methods, benchmarks, families and constraints.
         labels: what to call methods: name with options → label; by default what suites say.
+        paper: a folder for what a paper needs: figures, tables, captions.
+        figure_width: of its figures, in inches.
+        ioh: a folder for the runs in the format of IOHprofiler.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
-    for store in stores:
-        if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(store.folder)):
-            raise StoreError(f"--out {out} lies inside the store, whose folder holds trajectories only: choose another")
+    for folder, store in product(filter(None, (out, paper, ioh)), stores):
+        if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
+            raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
     chosen = select(stores, protocol, selection)
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
     worth = _score(score or wishes.get("score") or "mean")
@@ -142,7 +149,16 @@ def write(
     if "html" in formats:
         shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
         contents["index.html"] = shown.encode()
-    return Report(write_all(out, contents), text.terminal(curves, warnings, parts, contents))
+    if "tidy" in formats:
+        contents["tidy.csv"] = export.tidy(curves).encode()
+    files = write_all(out, contents)
+    if paper is not None:
+        from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
+
+        write_all(paper, for_a_paper(subject, figure_width))
+    if ioh is not None:
+        write_all(ioh, export.ioh(curves))
+    return Report(files, text.terminal(curves, warnings, parts, contents))
 
 
 def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
