@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Curves
+from nasbench.results.display.table import inert
 from nasbench.results.report.files import slug
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
@@ -23,12 +24,12 @@ def tidy(curves: Curves) -> str:
     incumbent is worth, by the report's score) and observed; both are empty before anything feasible.
     """
     names = ("family", "bench", "constraint")
-    where = {name: curves.settings[name].to_numpy(object) for name in names}
+    where = {name: curves.settings[name].map(inert).to_numpy(object) for name in names}
     parts = []
     for row, steps in _steps(curves):
         run = curves.runs.iloc[row]
         facts = {name: where[name][run["setting"]] for name in names}
-        facts |= {"method": curves.names[run["method"]], "seed": run["seed"]}
+        facts |= {"method": inert(curves.names[run["method"]]), "seed": run["seed"]}
         columns = {"seconds": curves.finished, "value": curves.incumbent, "observed": curves.observed}
         parts.append(
             pd.DataFrame({"evaluation": steps + 1} | {name: own[row, steps] for name, own in columns.items()}).assign(

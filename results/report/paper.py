@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, replace
 
 from nasbench.results.display import plots
@@ -125,7 +126,7 @@ def _float(item: _Item, facts: str) -> str:
 
 def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
     rows = [f"| `{item.name}` | {item.caption} | {item.answers} |" for item in items]
-    asked = [f"* **{own.question}** {own.text}" for own in questions.answers(subject)]
+    asked = [f"* **{own.question}** {html.escape(own.text, quote=False)}" for own in questions.answers(subject)]
     return "\n".join(
         [
             "# For the paper",
