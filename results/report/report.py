@@ -36,7 +36,7 @@ from nasbench.results.parts import (
 from nasbench.results.parts.part import MakePart, Part, Subject
 from nasbench.results.report import export, page, text
 from nasbench.results.report.files import slug, write_all
-from nasbench.results.report.warnings import warnings_of
+from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
@@ -136,6 +136,7 @@ def write(
         told = selection.told(select(stores, curves.protocol))
         warnings = [told, *warnings] if told else warnings
     title = wishes.get("title") or "nasbench report"
+    title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     tables = [table for part in parts for table in part.tables]
     contents: dict[str, bytes] = {}
     for form in sorted({"pdf", "png", "svg"} & set(formats)):
