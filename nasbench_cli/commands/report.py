@@ -56,6 +56,13 @@ from nasbench.results.store.trajectory import SCORES
     metavar="F,F,…",
     help="Of html, md, csv, tidy (steps of each run), latex, png, svg, pdf.",
 )
+@click.option(
+    "--part",
+    "optional",
+    multiple=True,
+    metavar="PART",
+    help="Add importance (of hyper-parameters), or pareto:METRIC,METRIC (two metrics at once). Repeatable.",
+)
 @click.option("--paper", type=click.Path(path_type=Path), metavar="DIR", help="Write figures and tables for a paper.")
 @click.option(
     "--figure-width",
@@ -81,6 +88,7 @@ def report(
     score: str | None,
     out: Path,
     formats: str,
+    optional: tuple[str, ...],
     paper: Path | None,
     figure_width: float,
     ioh: Path | None,
@@ -107,6 +115,7 @@ def report(
             tuple(map(method_label, methods)), tuple(map(method_label, without)), benches, families, constraints
         ),
         labels=dict(map(_label, labels)),
+        optional=optional,
         paper=paper,
         figure_width=figure_width,
         ioh=ioh,

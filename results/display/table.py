@@ -32,6 +32,7 @@ _TEXT = frozenset(
         "claim",
         "here",
         "verdict",
+        "parameter",
         "where",
         "first",
         "tied with",

@@ -25,15 +25,17 @@ from nasbench.results.parts import (
     feasibility,
     graphs,
     held_out,
+    importance,
     pairs,
     papers,
+    pareto,
     published,
     score,
     searches,
     settings,
     targets,
 )
-from nasbench.results.parts.part import MakePart, Part, Subject
+from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
 from nasbench.results.report.files import slug, write_all
 from nasbench.results.report.warnings import MISSING, warnings_of
@@ -71,6 +73,9 @@ _PARTS: tuple[MakePart, ...] = (
 )
 """Every part, in the order of the page; the first is the answer."""
 
+_OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part}
+"""Parts that are made where they are asked for, by name; they stand before the settings."""
+
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of a budget in seconds
 _PAPER_POINTS = 101  # of a line in a file that may be printed
@@ -95,6 +100,7 @@ def write(
     score: str | None = None,
     selection: Selection = EVERYTHING,
     labels: Mapping[str, str] | None = None,
+    optional: Sequence[str] = (),
     paper: Path | None = None,
     figure_width: float = 3.3,
     ioh: Path | None = None,
@@ -111,6 +117,7 @@ def write(
         score: what an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`.
         selection: of which methods, benchmarks, families and constraints.
         labels: what to call methods: name with options → label; by default what suites say.
+        optional: parts to add: `importance`, `pareto:METRIC,METRIC`.
         paper: a folder for what a paper needs: figures, tables, captions.
         figure_width: of its figures, in inches.
         ioh: a folder for the runs in the format of IOHprofiler.
@@ -130,7 +137,10 @@ def write(
     points = _checkpoints(curves, checkpoints, wishes)
     comparison = Comparison(curves, _baseline(curves, baseline, wishes), points)
     subject = Subject(comparison, chosen, references(stores, worth))
+    asked = [_asked(text) for text in optional]
     parts = [part for make in _PARTS if (part := make(subject)) is not None]
+    place = next(i for i, part in enumerate(parts) if part.name == "settings")
+    parts[place:place] = [make(subject, words) for make, words in asked]
     warnings = warnings_of(stores, comparison, [f for _, f in chosen], is_current)
     if selection != EVERYTHING:
         told = selection.told(select(stores, curves.protocol))
@@ -189,6 +199,14 @@ def _rendered(figure: Figure | Scene, form: str) -> bytes:
     from nasbench.results.display import plots  # matplotlib is heavy
 
     return plots.render(figure, form)
+
+
+def _asked(text: str) -> tuple[MakeOptional, list[str]]:
+    """What makes an optional part, and the words that it is given."""
+    name, _, rest = text.partition(":")
+    if name not in _OPTIONAL:
+        raise StoreError(f"there is no part {name!r}{nearest(name, list(_OPTIONAL))}; allowed: {', '.join(_OPTIONAL)}")
+    return _OPTIONAL[name], [word.strip() for word in rest.split(",") if word.strip()]
 
 
 def _score(asked: str) -> Score:
