@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Sequence
 
 
@@ -10,6 +12,41 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def prose(rows: Sequence[Sequence[str]], width: int) -> str:
+    """Rows as text with aligned columns, the last of which holds words and is wrapped under itself."""
+    if not rows:
+        return ""
+    widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+    indent = sum(widths) + 2 * len(widths)
+    if indent > width - 20:  # no room beside the other columns: the words stand below them
+        indent = 4
+    lines = []
+    for row in rows:
+        head = "".join(f"{cell.ljust(own)}  " for cell, own in zip(row, widths, strict=False))
+        first = f"{head.rstrip()}\n{' ' * indent}" if len(head) > indent else head
+        text = textwrap.fill(
+            row[-1], width, initial_indent=" " * indent, subsequent_indent=" " * indent, break_on_hyphens=False
+        )
+        lines.append((first + text[indent:]).rstrip())
+    return "\n".join(lines)
+
+
+def in_columns(rows: Sequence[Sequence[str]], width: int) -> str:
+    """Rows as text with aligned columns; what is wider than `width` follows below, with the first column again."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    blocks: list[list[int]] = [[]]
+    for i in range(1, len(widths)):
+        if blocks[-1] and widths[0] + sum(2 + widths[j] for j in blocks[-1]) + 2 + widths[i] > width:
+            blocks.append([])
+        blocks[-1].append(i)
+    return "\n\n".join(table([[row[0], *(row[i] for i in block)] for row in rows]) for block in blocks)
 
 
 def one_line(text: object, longest: int = 500) -> str:

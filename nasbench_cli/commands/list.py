@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.suites import load_suite, suite_files
-from nasbench.cli.layout import table
+from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
 from nasbench.methods.spec import option_defaults
 
@@ -41,7 +41,7 @@ def listing(kind: str | None, as_json: bool) -> str:
         return json.dumps(found if kind is None else found[kind], indent=2)
     parts = []
     for name, rows in found.items():
-        lines = table([(row["name"], row["summary"]) for row in rows]) or "  none here"
+        lines = prose([(row["name"], row["summary"]) for row in rows], terminal_width() - 2) or "none here"
         parts.append(f"{name}:\n{textwrap.indent(lines, '  ')}")
     return "\n\n".join(parts)
 
@@ -53,10 +53,24 @@ def matrix_of_fits(as_json: bool) -> str:
     }
     if as_json:
         return json.dumps({m: {b: why or "fits" for b, why in row.items()} for m, row in misfits.items()}, indent=2)
-    rows = [("", *misfits)]
-    rows += [(name, *("no" if row[name] else "yes" for row in misfits.values())) for name in BENCHMARKS.names()]
-    reasons = {f"{method}: {why}" for method, row in misfits.items() for why in row.values() if why}
-    return "\n".join([table(rows), *sorted(reasons)])
+    groups: dict[str, list[str]] = {}
+    for name in BENCHMARKS.names():
+        groups.setdefault(name.partition("-")[0], []).append(name)
+    rows = [("", *groups)]
+    rows += [(m, *(_fits([not row[n] for n in names]) for names in groups.values())) for m, row in misfits.items()]
+    reasons: dict[str, list[str]] = {}
+    for method, row in misfits.items():
+        for why in dict.fromkeys(filter(None, row.values())):
+            reasons.setdefault(why, []).append(method)
+    width = terminal_width()
+    why_not = [f"{', '.join(methods)}: {why}" for why, methods in sorted(reasons.items())]
+    wrapped = [textwrap.fill(line, width, subsequent_indent="    ", break_on_hyphens=False) for line in why_not]
+    return "\n".join([in_columns(rows, width), "", *wrapped])
+
+
+def _fits(fits: list[bool]) -> str:
+    """On how many benchmarks of a group a method runs."""
+    return "yes" if all(fits) else f"{sum(fits)} of {len(fits)}" if any(fits) else "no"
 
 
 def _misfit(method: type[Method], benchmark: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -53,8 +54,25 @@ from nasbench.results.store.trajectory import SCORES
     default="html,csv,latex,svg",
     show_default=True,
     metavar="F,F,…",
-    help="Of html, md, csv, latex, png, svg, pdf.",
+    help="Of html, md, csv, tidy (steps of each run), latex, png, svg, pdf.",
 )
+@click.option(
+    "--part",
+    "optional",
+    multiple=True,
+    metavar="PART",
+    help="Add importance (of hyper-parameters), or pareto:METRIC,METRIC (two metrics at once). Repeatable.",
+)
+@click.option("--paper", type=click.Path(path_type=Path), metavar="DIR", help="Write figures and tables for a paper.")
+@click.option(
+    "--figure-width",
+    default="3.3in",
+    show_default=True,
+    metavar="WIDTH",
+    callback=lambda *given: _inches(given[-1]),
+    help="Of the paper's figures, in in, cm, mm or pt: a column.",
+)
+@click.option("--ioh", type=click.Path(path_type=Path), metavar="DIR", help="Write the runs for IOHanalyzer.")
 @takes_data_dir
 def report(
     stores: tuple[Path, ...],
@@ -70,6 +88,10 @@ def report(
     score: str | None,
     out: Path,
     formats: str,
+    optional: tuple[str, ...],
+    paper: Path | None,
+    figure_width: float,
+    ioh: Path | None,
 ) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import FORMATS, write  # draws plots: heavy
@@ -93,12 +115,29 @@ def report(
             tuple(map(method_label, methods)), tuple(map(method_label, without)), benches, families, constraints
         ),
         labels=dict(map(_label, labels)),
+        optional=optional,
+        paper=paper,
+        figure_width=figure_width,
+        ioh=ioh,
     )
     click.echo(written.text)
     for store in opened:
         say_notices(store)
     page = f"; open {out / 'index.html'}" if "html" in wanted else ""
     click.echo(f"{len(written.files)} files in {out}{page}")
+    if paper is not None:
+        click.echo(f"for a paper: {paper / 'paper.md'} says what is there")
+    if ioh is not None:
+        click.echo(f"for IOHanalyzer: {ioh}")
+
+
+def _inches(text: str) -> float:
+    """A length in inches. Raises UsageError for what is none, or wider than a page."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm|mm|pt)", text.strip())
+    inches = float(found[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}[found[2]] if found else 0.0
+    if not 1.5 <= inches <= 12:
+        raise UsageError(f"figure width {text!r} must be a length from 1.5in to 12in, for example 3.3in or 84mm")
+    return inches
 
 
 def _label(text: str) -> tuple[str, str]:

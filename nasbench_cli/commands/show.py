@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import shutil
 import textwrap
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.layout import table
+from nasbench.cli.layout import in_columns, prose, table, terminal_width
 from nasbench.methods import METHODS, Method
 from nasbench.methods.spec import option_defaults
 
@@ -71,6 +70,7 @@ def _show_method(name: str, method: type[Method]) -> str:
 
 
 def _show_benchmark(benchmark: Benchmark) -> str:
+    width = terminal_width()
     metrics = [("metric", "unit", "direction", "split", "epoch", "")]
     for metric in benchmark.metrics:
         role = "objective" if metric is benchmark.objective else "cheap" if metric.cheap else ""
@@ -79,22 +79,21 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
     parts = [
         f"{benchmark.name} ({benchmark.kind}, family {benchmark.family})",
-        "Space\n" + table(benchmark.space.describe()),
-        "Metrics\n" + table(metrics),
+        "Space\n" + prose(benchmark.space.describe(), width),
+        "Metrics\n" + in_columns(metrics, width),
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
         f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
         f"Fidelity: {benchmark.fidelity}, {benchmark.fidelity.unit} each" if benchmark.fidelity else "",
         f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in benchmark.variants)}" if benchmark.variants else "",
-        *(_table_facts(benchmark) if isinstance(benchmark, TabularBenchmark) else []),
+        *(_table_facts(benchmark, width) if isinstance(benchmark, TabularBenchmark) else []),
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
     ]
-    width = shutil.get_terminal_size((100, 24)).columns
     lines = [line for part in parts if part for line in [*part.splitlines(), ""]]
     wrapped = [textwrap.fill(line, width, subsequent_indent="    ") if len(line) > width else line for line in lines]
     return "\n".join(wrapped)
 
 
-def _table_facts(benchmark: TabularBenchmark) -> list[str]:
+def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
     counts = benchmark.repetition_counts
     oracle, objective = benchmark.oracle(()), benchmark.objective
     repetitions = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
@@ -109,5 +108,6 @@ def _table_facts(benchmark: TabularBenchmark) -> list[str]:
     return [
         f"{benchmark.space.size} configurations, {repetitions} repetitions each\n"
         f"Best {objective.name}: {best} (one repetition), {best_mean} (mean over repetitions)",
-        "Limits that --constrain METRIC@QUANTILE sets, and the extremes of single repetitions\n" + table(rows),
+        "Limits that --constrain METRIC@QUANTILE sets, and the extremes of single repetitions\n"
+        + in_columns(rows, width),
     ]

@@ -5,31 +5,93 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import click
 
-from nasbench.cli.commands.messages import say_failures, say_notices
+from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.costs import span
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.layout import table
 from nasbench.results import Store
 from nasbench.results.store import content_hash
+from nasbench.results.store.journal import peek
 from nasbench.results.store.status import CellStatus
 from nasbench.results.store.status import status as status_of
+from nasbench.results.store.trajectory import Cell
+
+_SECONDS = 5.0  # between two looks
 
 
 @click.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--watch", is_flag=True, help="Show what is under way, anew every few seconds, until nothing is missing.")
 @takes_data_dir
-def status(store: Path, as_json: bool) -> None:
+def status(store: Path, as_json: bool, watch: bool) -> None:
     """Say what a store holds, what is missing, torn, stale or failed, and how to finish it.
 
     Reads and verifies every row; what is torn or foreign is moved to STORE/_aside.
     """
-    print_status(store, as_json)
+    if watch:
+        follow(Store.open(store))
+    else:
+        print_status(store, as_json)
+
+
+def follow(store: Store, pause: Callable[[float], object] = sleep, clock: Callable[[], float] = monotonic) -> None:
+    """Prints how far a store is, again and again, until nothing is missing or the user stops it.
+
+    Args:
+        pause: waits for so many seconds.
+        clock: tells seconds.
+    """
+    begin, first = clock(), -1
+    while True:
+        cells = status_of(store, is_current)
+        done, asked = sum(len(c.stored) for c in cells), sum(len(c.asked) for c in cells)
+        first = done if first < 0 else first
+        seconds = clock() - begin
+        rate = (done - first) / seconds if seconds > 0 else 0.0
+        left = f"; about {span((asked - done) / rate)} left" if rate > 0 and done < asked else ""
+        click.clear()
+        click.echo(f"{done} of {asked} runs{' (partial)' if done < asked else ''}{left}\n")
+        click.echo(under_way(store, cells))
+        if done >= asked:
+            return
+        pause(_SECONDS)
+
+
+def under_way(store: Store, cells: list[CellStatus]) -> str:
+    """What is done by method, and each run that has begun and is not finished, with its best so far."""
+    rows = [("method", "runs", "begun")]
+    for method in dict.fromkeys(c.cell.method for c in cells):
+        own = [c for c in cells if c.cell.method == method]
+        done, asked = sum(len(c.stored) for c in own), sum(len(c.asked) for c in own)
+        rows.append((method, f"{done}/{asked}", str(sum(c.begun for c in own))))
+    lines = [_partial(store, c.cell, seed) for c in cells if c.begun for seed in c.missing]
+    found = [line for line in lines if line]
+    more = [f"… and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []
+    return "\n".join([table(rows), "", *found[:MOST_LINES], *more]).rstrip()
+
+
+def _partial(store: Store, cell: Cell, seed: int) -> str:
+    """A run that has a journal and is not stored; empty where it has none."""
+    records = peek(store.journals / f"{cell.run_id(seed)}.jsonl")
+    if not records:
+        return ""
+    column, setting = cell.metrics.index(cell.setting.objective), cell.setting
+    good = [r.metrics[column] for r in records if r.status == "ok"]
+    best = f", lowest {setting.objective} {min(good):.4g} {setting.unit}".rstrip() if good else ""
+    bounded = " (feasible or not)" if good and setting.bounds else ""
+    of = f" of {cell.evals}" if cell.evals is not None else ""
+    clock = f"{span(max(r.finished for r in records))} on its clock"
+    where = f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"
+    return f"{where} (partial): {len(records)}{of} evaluations, {clock}{best}{bounded}"
 
 
 def print_status(folder: Path, as_json: bool) -> None:

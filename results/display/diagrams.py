@@ -33,6 +33,7 @@ def critical_differences(
     looks: Sequence[Look],
     whiskers: Sequence[Array] = (),
     difference: float | None = None,
+    width: float | None = None,
 ) -> Scene:
     """A critical-difference diagram (Demšar, JMLR 2006, figure 1), with a row for each method.
 
@@ -41,16 +42,19 @@ def critical_differences(
         looks: of the methods.
         whiskers: intervals of the ranks, each of shape (methods, 2), the thick ones first; NaN where there is none.
         difference: Nemenyi's critical difference, drawn as a scale.
+        width: of the diagram in pixels, which then has no title: a caption has it.
     """
     count = len(methods)
     names = [f"{name} ({rank:.2f})" for name, rank in zip(methods, ranks, strict=True)]
-    left, top = 16 + width_of(names, 11), 58.0
+    left, top = 16 + width_of(names, 11), 58.0 if width is None else 26.0
+    axis = _AXIS if width is None else max(width - left - 20, 60.0)
     rows = top + 14 + 8 * len(bars)
 
     def place(rank: float) -> float:
-        return left + _AXIS * (rank - 1) / max(1, count - 1)
+        return left + axis * (rank - 1) / max(1, count - 1)
 
-    shapes: list[Shape] = [Text(8, 14, title, 11, is_bold=True), Line(place(1), top, place(count), top)]
+    heading = [Text(8, 14, title, 11, is_bold=True)] if width is None else []
+    shapes: list[Shape] = [*heading, Line(place(1), top, place(count), top)]
     for tick in range(1, count + 1):
         shapes += [Line(place(tick), top - 5, place(tick), top), Text(place(tick), top - 13, str(tick), 10, "middle")]
     if difference is not None and np.isfinite(difference):
@@ -63,13 +67,13 @@ def critical_differences(
     for row, method in enumerate(np.argsort(ranks, kind="stable").tolist()):
         y, x, look = rows + _ROW * (row + 0.5), place(ranks[method]), looks[method]
         shapes += [Line(x, top, x, y, 0.5, "#9aa0a6"), Text(left - 10, y, names[method], 11, "end")]
-        for interval, width in zip(whiskers, (4.0, 1.2), strict=False):
+        for interval, thick in zip(whiskers, (4.0, 1.2), strict=False):
             if np.isfinite(interval[method]).all():
                 low, high = (place(float(np.clip(end, 1, count))) for end in interval[method])
-                shapes.append(Line(low, y, high, y, width, look.colour))
+                shapes.append(Line(low, y, high, y, thick, look.colour))
         shapes.append(Mark(x, y, look.marker, look.colour))
-    width = max(left + _AXIS + 20, 16 + width_of([title], 11))
-    return Scene(width, rows + _ROW * count + 8, shapes, title)
+    total = max(left + axis + 20, 16 + width_of([title], 11) if width is None else 0)
+    return Scene(total, rows + _ROW * count + 8, shapes, title)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _STYLE: Any = {
     "svg.hashsalt": "nasbench",
     "svg.fonttype": "path",  # letters as outlines: they look alike everywhere
     "pdf.fonttype": 42,  # TrueType, embedded
-    "font.size": 9,
+    "font.size": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -38,11 +38,15 @@ def styled(changes: dict[str, Any] | None = None) -> AbstractContextManager[None
     return mpl.rc_context(_STYLE | (changes or {}))
 
 
-def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> Figure:
-    """One panel as a figure: names beside the lines where they are few, else a legend."""
+def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look], width: float = 5.6) -> Figure:
+    """One panel as a figure: names beside the lines where they are few, else a legend.
+
+    Args:
+        width: in inches; letters have 8 points.
+    """
     with styled():
-        lines = -(-len(methods) // _legend_columns(methods, 5.6))
-        figure = Figure(figsize=(5.6, 3.6 + 0.2 * max(0, lines - 4)), layout="constrained")
+        lines = -(-len(methods) // _legend_columns(methods, width))
+        figure = Figure(figsize=(width, 0.62 * width + 0.17 * lines + 0.1), layout="constrained")
         axes = figure.subplots()
         _draw(axes, panel, looks)
         axes.set_title("")

@@ -32,6 +32,7 @@ _TEXT = frozenset(
         "claim",
         "here",
         "verdict",
+        "parameter",
         "where",
         "first",
         "tied with",
@@ -62,7 +63,7 @@ class Table:
     def csv(self) -> str:
         """Comma-separated, full precision; NaN is empty. What a spreadsheet would compute begins with an apostrophe."""
         texts = self.data.select_dtypes(exclude=["number", "bool"])
-        return self.data.assign(**texts.map(_inert)).to_csv(index=False, lineterminator="\n")
+        return self.data.assign(**texts.map(inert)).to_csv(index=False, lineterminator="\n")
 
     def latex(self) -> str:
         """Floats in booktabs style, with caption and label (`latex.floats`)."""
@@ -175,7 +176,7 @@ def _padded(column: str, text: str, width: int, bold: bool) -> str:
     return click.style(padded, bold=True) if bold else padded
 
 
-def _inert(value: object) -> object:
+def inert(value: object) -> object:
     """A text that spreadsheets do not take for a formula."""
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") and not _is_number(value):
         return f"'{value}"

@@ -77,7 +77,7 @@ def log_ratios(comparison: Comparison, pairs: list[Pair]) -> Array:
 def _figures(comparison: Comparison) -> Iterator[Drawn]:
     yield ("matrix",), _matrix(comparison)
     if len(comparison.overall.ranks) > 1:
-        yield ("cd",), _critical_differences(comparison)
+        yield ("cd",), critical_difference(comparison)
 
 
 def _matrix(comparison: Comparison) -> Scene:
@@ -98,8 +98,12 @@ def _cell(pair: Pair | None) -> Cell:
     return Cell(pair.here.value, text, is_bold=pair.verdict != 0)
 
 
-def _critical_differences(comparison: Comparison) -> Scene:
-    """Axis: expected ranks. Thick: not told apart on these benchmarks; thin: on tasks like these."""
+def critical_difference(comparison: Comparison, width: float | None = None) -> Scene:
+    """Axis: expected ranks. Thick: not told apart on these benchmarks; thin: on tasks like these.
+
+    Args:
+        width: as of `critical_differences`.
+    """
     overall = comparison.overall
     methods = [rank.method for rank in overall.ranks]
     values = np.array([rank.here.value for rank in overall.ranks])
@@ -121,7 +125,7 @@ def _critical_differences(comparison: Comparison) -> Scene:
     )
     names = tuple(comparison.methods[m] for m in methods)
     own = looks(comparison.curves.methods)
-    return critical_differences(values, bars, names, title, [own[m] for m in methods], whiskers)
+    return critical_differences(values, bars, names, title, [own[m] for m in methods], whiskers, width=width)
 
 
 def _is_apart(pair: Pair, is_here: bool) -> bool:

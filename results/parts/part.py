@@ -56,5 +56,8 @@ class Part:
     """What the reader must know first."""
 
 
+MakeOptional: TypeAlias = Callable[[Subject, Sequence[str]], Part]
+"""What a module of this folder offers where its part is made on request alone: from the words after its name."""
+
 MakePart: TypeAlias = Callable[[Subject], Part | None]
 """What a module of this folder offers: its part of a report, or None where the runs do not ask for one."""

@@ -187,7 +187,8 @@ def _tied(comparison: Comparison) -> str:
     level = [p for p in overall.tested if p.verdict == 0 and not p.is_identical]
     names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
-    found = f"Not told apart: {_some(names)}." if names else "Every pair is told apart."
+    more = f"; and {len(names) - _MOST} pairs more" if len(names) > _MOST else ""
+    found = f"Not told apart: {'; '.join(names[:_MOST])}{more}." if names else "Every pair is told apart."
     return found + (f" Identical: {_some(same)}." if same else "")
 
 

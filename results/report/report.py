@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -24,18 +25,20 @@ from nasbench.results.parts import (
     feasibility,
     graphs,
     held_out,
+    importance,
     pairs,
     papers,
+    pareto,
     published,
     score,
     searches,
     settings,
     targets,
 )
-from nasbench.results.parts.part import MakePart, Part, Subject
-from nasbench.results.report import page, text
+from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
+from nasbench.results.report import export, page, text
 from nasbench.results.report.files import slug, write_all
-from nasbench.results.report.warnings import warnings_of
+from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
@@ -44,7 +47,7 @@ from nasbench.results.store.trajectory import SCORES, Cell, Score
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Format: TypeAlias = Literal["html", "md", "csv", "latex", "png", "svg", "pdf"]
+Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
@@ -70,6 +73,9 @@ _PARTS: tuple[MakePart, ...] = (
 )
 """Every part, in the order of the page; the first is the answer."""
 
+_OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part}
+"""Parts that are made where they are asked for, by name; they stand before the settings."""
+
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of a budget in seconds
 _PAPER_POINTS = 101  # of a line in a file that may be printed
@@ -77,7 +83,7 @@ _PAPER_POINTS = 101  # of a line in a file that may be printed
 
 @dataclass(frozen=True)
 class Report:
-    """What was written, and the tables for a terminal."""
+    """What was written to its folder, and the tables for a terminal."""
 
     files: list[Path]
     text: str
@@ -94,6 +100,10 @@ def write(
     score: str | None = None,
     selection: Selection = EVERYTHING,
     labels: Mapping[str, str] | None = None,
+    optional: Sequence[str] = (),
+    paper: Path | None = None,
+    figure_width: float = 3.3,
+    ioh: Path | None = None,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -107,13 +117,17 @@ def write(
         score: what an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`.
         selection: of which methods, benchmarks, families and constraints.
         labels: what to call methods: name with options → label; by default what suites say.
+        optional: parts to add: `importance`, `pareto:METRIC,METRIC`.
+        paper: a folder for what a paper needs: figures, tables, captions.
+        figure_width: of its figures, in inches.
+        ioh: a folder for the runs in the format of IOHprofiler.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
-    for store in stores:
-        if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(store.folder)):
-            raise StoreError(f"--out {out} lies inside the store, whose folder holds trajectories only: choose another")
+    for folder, store in product(filter(None, (out, paper, ioh)), stores):
+        if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
+            raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
     chosen = select(stores, protocol, selection)
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
     worth = _score(score or wishes.get("score") or "mean")
@@ -123,12 +137,16 @@ def write(
     points = _checkpoints(curves, checkpoints, wishes)
     comparison = Comparison(curves, _baseline(curves, baseline, wishes), points)
     subject = Subject(comparison, chosen, references(stores, worth))
+    asked = [_asked(text) for text in optional]
     parts = [part for make in _PARTS if (part := make(subject)) is not None]
+    place = next(i for i, part in enumerate(parts) if part.name == "settings")
+    parts[place:place] = [make(subject, words) for make, words in asked]
     warnings = warnings_of(stores, comparison, [f for _, f in chosen], is_current)
     if selection != EVERYTHING:
         told = selection.told(select(stores, curves.protocol))
         warnings = [told, *warnings] if told else warnings
     title = wishes.get("title") or "nasbench report"
+    title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     tables = [table for part in parts for table in part.tables]
     contents: dict[str, bytes] = {}
     for form in sorted({"pdf", "png", "svg"} & set(formats)):
@@ -142,7 +160,16 @@ def write(
     if "html" in formats:
         shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
         contents["index.html"] = shown.encode()
-    return Report(write_all(out, contents), text.terminal(curves, warnings, parts, contents))
+    if "tidy" in formats:
+        contents["tidy.csv"] = export.tidy(curves).encode()
+    files = write_all(out, contents)
+    if paper is not None:
+        from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
+
+        write_all(paper, for_a_paper(subject, figure_width))
+    if ioh is not None:
+        write_all(ioh, export.ioh(curves))
+    return Report(files, text.terminal(curves, warnings, parts, contents))
 
 
 def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
@@ -172,6 +199,14 @@ def _rendered(figure: Figure | Scene, form: str) -> bytes:
     from nasbench.results.display import plots  # matplotlib is heavy
 
     return plots.render(figure, form)
+
+
+def _asked(text: str) -> tuple[MakeOptional, list[str]]:
+    """What makes an optional part, and the words that it is given."""
+    name, _, rest = text.partition(":")
+    if name not in _OPTIONAL:
+        raise StoreError(f"there is no part {name!r}{nearest(name, list(_OPTIONAL))}; allowed: {', '.join(_OPTIONAL)}")
+    return _OPTIONAL[name], [word.strip() for word in rest.split(",") if word.strip()]
 
 
 def _score(asked: str) -> Score:

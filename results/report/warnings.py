@@ -14,6 +14,8 @@ from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import Cell
 
+MISSING = "runs asked for are missing"
+
 
 def warnings_of(
     stores: Sequence[Store],
@@ -35,7 +37,7 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Cel
         cells = [c for c in status(store, is_current) if c.cell.protocol == protocol]
         missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
         if missing:
-            yield f"{missing} of the {asked} runs asked for are missing: `nasbench status {store.folder}` says which"
+            yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which"
         stale = sorted({c.cell.bench for c in cells if c.stale})
         if stale:
             yield (

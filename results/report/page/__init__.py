@@ -129,7 +129,7 @@ def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) ->
 
 def _section(part: Part, curves: Curves) -> Section:
     drawings = [
-        _drawing(chart, number, panel, curves)
+        _drawing(part.name, chart, number, panel, curves)
         for chart in part.charts
         for number, panel in enumerate(chart.panels(POINTS))
     ]
@@ -150,9 +150,11 @@ def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
     return inline(plots.render(figure, "svg"), title, prefix)
 
 
-def _drawing(chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
+def _drawing(part: str, chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
     own = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
-    name = slug("at-" + "-".join(panel.place[1:]) if panel.place else f"chart-{chart.name}-{number}")
+    name = slug(
+        "at-" + "-".join(panel.place[1:]) if panel.place and part == "settings" else f"chart-{chart.name}-{number}"
+    )
     same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
     return Drawing(name, svg.chart(own, curves.names, looks(curves.methods), f"{name}-title"), panel.place, same)
 

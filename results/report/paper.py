@@ -1,0 +1,147 @@
+"""What a paper needs of a report: three figures and two tables with their captions, and which number answers what."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, replace
+
+from nasbench.results.display import plots
+from nasbench.results.display.latex import escape
+from nasbench.results.display.look import looks
+from nasbench.results.display.numbers import count, listed
+from nasbench.results.display.table import Table
+from nasbench.results.parts import answer, baseline, pairs, questions, standing, targets
+from nasbench.results.parts.part import Subject
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.targets import known
+
+_POINTS = 101  # of a line
+_PIXELS = 96.0  # of an inch
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A figure or a table, and what its caption says."""
+
+    name: str
+    caption: str
+    answers: str
+    """The questions of a reviewer that it answers."""
+    content: bytes
+
+
+def contents(subject: Subject, width: float) -> dict[str, bytes]:
+    """Files by name: PDF and TeX of each figure, TeX of each table, and `paper.md`.
+
+    Args:
+        width: of figures, in inches: a column of the paper. Letters have 8 points, fonts are embedded (type 42).
+    """
+    comparison = subject.comparison
+    facts = protocol(subject)
+    figures, tables = _figures(comparison, width), _tables(comparison, facts)
+    files = {f"{item.name}.pdf": item.content for item in figures}
+    for item in figures:
+        files[f"{item.name}.tex"] = _float(item, facts).encode()
+    files |= {f"{item.name}.tex": item.content for item in tables}
+    return files | {"paper.md": _overview(subject, facts, [*figures, *tables]).encode()}
+
+
+def protocol(subject: Subject) -> str:
+    """What every caption must say of the experiment, in sentences."""
+    comparison, curves = subject.comparison, subject.curves
+    benches = curves.settings["bench"].nunique()
+    families = list(dict.fromkeys(curves.settings["family"]))
+    constraints = curves.settings["constraint"].nunique()
+    compared = "score (mean over the table's repetitions)" if curves.score == "mean" else "observed objective"
+    tested = len(comparison.overall.tested)
+    commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
+    versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
+    return (
+        f"{curves.protocol}; {curves.seeds} seeds; {count(len(curves.settings), 'setting')} = "
+        f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
+        f"{count(len(families), 'family', 'families')} ({listed(families)}), which weigh alike. Compared is the "
+        f"incumbent's {compared if curves.has_means else 'observed objective'}, by the probability that a run of one "
+        f"method is better than one of the other. Tests are t over seeds, for these benchmarks, with Holm's correction "
+        f"over {count(tested, 'pair')}, level 0.05. nasbench {listed(versions)}, commit {listed(commits)}."
+    )
+
+
+def _figures(comparison: Comparison, width: float) -> list[_Item]:
+    names, own = comparison.methods, looks(comparison.curves.methods)
+    found = []
+    for name, panel, caption, answers in (
+        (
+            "fig-ranks",
+            answer.over_budget(comparison, _POINTS),
+            "Expected rank (1 is best) against the budget; bands are 95 % intervals over seeds.",
+            "Who wins? At which budget?",
+        ),
+        (
+            "fig-profiles" if known(comparison) else "fig-improvement",
+            targets.profiles(comparison, _POINTS) if known(comparison) else baseline.over_budget(comparison, _POINTS),
+            "Performance profiles: share of runs that end at or below a normalised regret (0 is the oracle, 1 the "
+            "median of all that is feasible); higher is better."
+            if known(comparison)
+            else f"Probability that a run of {names[comparison.baseline]} is better than one of each other method.",
+            "By how much? What failed?",
+        ),
+    ):
+        drawn = plots.chart(replace(panel, title=""), names, own, width)
+        found.append(_Item(name, caption, answers, plots.render(drawn, "pdf")))
+    if len(comparison.overall.ranks) > 1:
+        caption = (
+            "Expected ranks with 95 % intervals: thick for these benchmarks (over seeds), thin for tasks like these. "
+            "Bars join methods that are not told apart, thick on these benchmarks, thin on tasks like these."
+        )
+        scene = pairs.critical_difference(comparison, width * _PIXELS)
+        found.append(_Item("fig-cd", caption, "How sure is that? What is tied?", plots.render(scene, "pdf")))
+    return found
+
+
+def _tables(comparison: Comparison, facts: str) -> list[_Item]:
+    found = []
+    for name, table, answers in (
+        ("tab-answer", standing.table(comparison), "Who wins? On which families?"),
+        ("tab-pairs", pairs.table(comparison) if comparison.overall.pairs else None, "By how much? How sure is that?"),
+    ):
+        if table is not None:
+            captioned = _captioned(name, table, facts)
+            found.append(_Item(name, captioned.title, answers, captioned.latex().encode()))
+    return found
+
+
+def _captioned(name: str, table: Table, facts: str) -> Table:
+    marks = f"{table.marks} " if table.marks else ""
+    return replace(table, name=name.removeprefix("tab-"), title=table.title, marks=f"{marks}{facts}")
+
+
+def _float(item: _Item, facts: str) -> str:
+    return (
+        "% \\usepackage{graphicx}\n\\begin{figure}[tbp]\n\\centering\n"
+        f"\\includegraphics[width=\\columnwidth]{{{item.name}}}\n"
+        f"\\caption{{{escape(item.caption)} {escape(facts)}}}\n"
+        f"\\label{{fig:{item.name.removeprefix('fig-')}}}\n\\end{{figure}}\n"
+    )
+
+
+def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
+    rows = [f"| `{item.name}` | {item.caption} | {item.answers} |" for item in items]
+    asked = [f"* **{own.question}** {html.escape(own.text, quote=False)}" for own in questions.answers(subject)]
+    return "\n".join(
+        [
+            "# For the paper",
+            "",
+            "Each `.tex` is a float with caption and label; its first line names the package that the preamble needs.",
+            "",
+            f"Protocol: {facts}",
+            "",
+            "| file | shows | answers |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "## Which number answers which question",
+            "",
+            *asked,
+            "",
+        ]
+    )

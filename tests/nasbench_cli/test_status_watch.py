@@ -1,0 +1,80 @@
+"""`nasbench status --watch`, and terminals of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nasbench.cli.commands.status import follow
+from nasbench.cli.layout import in_columns, prose
+from nasbench.results import Store
+from nasbench.results.store.journal import Journal, Record
+from tests.conftest import Printed
+from tests.results.conftest import FACTS, make_cell, make_run
+
+Command = Callable[..., Printed]
+
+
+def test_what_is_under_way_is_shown_until_nothing_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store.create(tmp_path / "s")
+    cell = make_cell("a", evals=50)
+    store.save_plan("c", [(cell, [0, 1, 2])], {})
+    store.commit(cell, [make_run(0, [1.0])], FACTS)
+    journal = Journal(store.journals / f"{cell.run_id(1)}.jsonl", cell.run_id(1))
+    for i, value in enumerate((7.0, 4.0, 5.0)):
+        journal.append(Record(i, "{}", (value, 1.0), 60.0, "ok", "", 60.0 * i, 60.0 * (i + 1)))
+    journal.close()
+    times = iter([0.0, 0.0, 60.0])
+
+    def pause(_: float) -> None:
+        store.commit(cell, [make_run(seed, [1.0]) for seed in (1, 2)], FACTS)
+
+    follow(store, pause, lambda: next(times))
+    first, second = capsys.readouterr().out.split("3 of 3 runs")
+    assert "1 of 3 runs (partial)" in first
+    assert (
+        "a on toy, none, seed 1 (partial): 3 of 50 evaluations, 3.0 min on its clock, lowest valid-error@1 4 %" in first
+    )
+    assert "(feasible or not)" in first
+    assert "partial" not in second
+
+
+def test_watching_what_is_finished_ends_at_once(nasbench: Command, small_store: Store) -> None:
+    printed = nasbench("status", small_store.folder, "--watch")
+    assert printed.code == 0
+    assert "6 of 6 runs\n" in printed.out
+
+
+def test_a_report_of_what_is_not_finished_is_called_partial(
+    nasbench: Command, small_store: Store, tmp_path: Path
+) -> None:
+    def title() -> str:
+        nasbench("report", small_store.folder, "--out", tmp_path / "r", "--format", "md")
+        return (tmp_path / "r" / "report.md").read_text().partition("\n")[0]
+
+    assert title() == "# nasbench report"
+    (path,) = small_store.folder.glob("random.*.parquet")
+    path.unlink()
+    assert title() == "# nasbench report (partial)"
+
+
+@pytest.mark.parametrize("words", [("list",), ("list", "--matrix"), ("show", "nb201-cifar10"), ("show", "digits")])
+def test_lists_fit_80_columns(nasbench: Command, words: tuple[str, ...]) -> None:
+    out = nasbench(*words).out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_table_that_is_too_wide_is_split_by_columns() -> None:
+    rows = [("name", "a" * 30, "b" * 30, "c" * 30), ("row", "1", "2", "3")]
+    first, second = in_columns(rows, 80).split("\n\n")
+    assert first.split() == ["name", "a" * 30, "b" * 30, "row", "1", "2"]
+    assert second.split() == ["name", "c" * 30, "row", "3"]
+
+
+def test_words_wrap_under_themselves() -> None:
+    assert prose([("x", "one two three"), ("long", "four")], 26) == "x     one two three\nlong  four"
+    assert prose([("x", "one two three four five")], 24) == "x  one two three four\n   five"

@@ -1,0 +1,99 @@
+"""The first table of a report: who is first, who is tied, by how much, and in how many families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from nasbench.results import Store
+from nasbench.results.parts.answer import over_budget
+from nasbench.results.parts.part import Subject
+from nasbench.results.parts.questions import answers
+from nasbench.results.parts.standing import table
+from tests.results.test_verdicts import Values, compared
+
+Fill = Callable[..., Store]
+
+
+def rows(filled: Fill, values: Values) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = table(compared(filled, values)).shown.to_dict("records")  # type: ignore[assignment]
+    return found
+
+
+def test_the_first_is_named_with_its_margin_over_the_next(filled: Fill) -> None:
+    values = {m: {("f", "b", "none"): [i + s / 100 for s in range(20)]} for i, m in enumerate("abc")}
+    ((row),) = rows(filled, values)
+    assert row["where"] == "all together"
+    assert (row["first"], row["tied with"], row["families"]) == ("a", "-", "1 of 1")
+    assert row["margin"] == "1.00 (0.92-1.00) over b"
+
+
+def test_nobody_is_first_where_the_leader_is_not_told_apart_from_all(filled: Fill) -> None:
+    rng = np.random.default_rng(0)
+    place = ("f", "b", "none")
+    values = {m: {place: rng.normal(5, 1, 20).tolist()} for m in "ab"} | {"c": {place: [20.0 + i for i in range(20)]}}
+    (row,) = rows(filled, values)
+    leader, other = ("a", "b") if row["first"] == "none: a leads" else ("b", "a")
+    assert row["first"] == f"none: {leader} leads"
+    assert row["tied with"] == other
+    bold = table(compared(filled, values)).bold
+    assert bold is not None
+    assert not bold.any()
+
+
+def test_identical_methods_stand_as_one_and_lose_to_nobody(filled: Fill) -> None:
+    place = ("f", "b", "none")
+    values = {"a": {place: [float(s) for s in range(20)]}, "c": {place: [50.0 + s for s in range(20)]}}
+    (row,) = rows(filled, {**values, "twin": values["a"]})
+    assert (row["first"], row["tied with"]) == ("a = twin", "-")
+
+
+def test_each_constraint_has_a_row_and_families_are_counted(filled: Fill) -> None:
+    """a wins where there is no constraint, b under one; in family g b wins throughout."""
+    values: Values = {"a": {}, "b": {}}
+    for family, bench in (("f", "x"), ("g", "y")):
+        for constraint in ("none", "size@0.1"):
+            a_wins = family == "f" and constraint == "none"
+            for method in "ab":
+                better = (method == "a") == a_wins
+                values[method][family, bench, constraint] = [(0.0 if better else 5.0) + s / 100 for s in range(12)]
+    overall, none, size = rows(filled, values)
+    assert [r["where"] for r in (overall, none, size)] == ["all together", "no constraint", "size@0.1"]
+    assert size["first"] == "b"
+    assert size["families"] == "2 of 2"
+    assert none["margin"].startswith("0.50")
+    assert overall["families"] in ("1 of 2", "2 of 2")
+
+
+def test_too_few_seeds_name_nobody_and_no_interval(filled: Fill) -> None:
+    values = {m: {("f", "b", "none"): [float(i)] * 3} for i, m in enumerate("ab")}
+    (row,) = rows(filled, values)
+    assert row["first"] == "none: a leads"
+    assert row["tied with"] == "?"
+    assert row["margin"] == "1.00 over b"
+
+
+def test_the_bands_of_the_rank_plot_are_the_intervals_of_the_table(filled: Fill) -> None:
+    rng = np.random.default_rng(1)
+    values = {m: {("f", b, "none"): rng.normal(i, 2, 15).tolist() for b in "xy"} for i, m in enumerate("abcd")}
+    comparison = compared(filled, values)
+    panel = over_budget(comparison, 5)
+    assert len(panel.series) == 4
+    for series in panel.series:
+        rank = comparison.rank_of(series.method)
+        assert rank is not None
+        assert series.low is not None
+        assert series.high is not None
+        assert series.y[-1] == pytest.approx(rank.here.value)
+        assert (series.low[-1], series.high[-1]) == pytest.approx(rank.here.interval(1.0, 4))
+
+
+def test_perhaps_it_is_the_seeds(filled: Fill) -> None:
+    """a wins with every even seed, b with every odd one."""
+    place = ("f", "b", "none")
+    values = {m: {place: [float((s + i) % 2) + s / 1000 for s in range(20)]} for i, m in enumerate("ab")}
+    comparison = compared(filled, values)
+    found = {own.question: own.text for own in answers(Subject(comparison, []))}
+    assert found["Is it the seeds?"].startswith("Perhaps: the two halves of the seeds alone")

@@ -1,0 +1,127 @@
+"""The optional parts of a report: two metrics at once, and the importance of hyper-parameters."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasbench.results import Store, StoreError, Trajectory
+from nasbench.results.curves import load, select
+from nasbench.results.parts.importance import importances
+from nasbench.results.parts.pareto import _hypervolumes, _median_surface, fronts
+from nasbench.results.parts.part import Subject
+from nasbench.results.report import report
+from nasbench.results.statistics.comparison import Comparison
+from tests.results.conftest import make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+def run_of(seed: int, points: np.ndarray, feasible: np.ndarray) -> Trajectory:
+    """A run whose evaluations have these values of the two metrics."""
+    run = make_run(seed, points[:, 0].tolist(), feasible.tolist())
+    return replace(run, columns=run.columns | {"metrics": points})
+
+
+@pytest.fixture
+def two_metrics(filled: Fill) -> Store:
+    """Random points of the unit square, a tenth of them infeasible; b's are worse in both metrics."""
+    rng = np.random.default_rng(0)
+    cells = {
+        make_cell(m, constraint=c, evals=30): [
+            run_of(s, rng.uniform(size=(30, 2)) + shift, rng.uniform(size=30) > 0.1) for s in range(6)
+        ]
+        for m, shift in (("a", 0.0), ("b", 0.2))
+        for c in ("none", "x@0.5")
+    }
+    return filled(cells)
+
+
+def subject_of(store: Store) -> Subject:
+    chosen = select([store])
+    curves = load(chosen)
+    return Subject(Comparison(curves, 0, (curves.end,)), chosen)
+
+
+def test_hypervolumes_are_those_of_a_fine_grid(two_metrics: Store) -> None:
+    pytest.importorskip("moocore")
+    subject = subject_of(two_metrics)
+    found = fronts(subject, ["valid-error", "time"])
+    values = _hypervolumes(found, subject.comparison)
+    assert values.shape == (2, 2, 6)
+    grid = (np.arange(200) + 0.5) / 200
+    for (setting, method, seed), front in found.points.items():
+        low, high = found.ideal[setting], found.worst[setting]
+        x, y = (low[i] + grid * (high[i] - low[i]) for i in (0, 1))
+        below = (front[:, 0, None, None] <= x[:, None]) & (front[:, 1, None, None] <= y)
+        assert values[setting, method, seed] == pytest.approx(below.any(axis=0).mean(), abs=0.02)
+
+
+def test_infeasible_evaluations_are_on_no_front(two_metrics: Store) -> None:
+    pytest.importorskip("moocore")
+    subject = subject_of(two_metrics)
+    found = fronts(subject, ["valid-error@1", "time"])
+    (_, f) = subject.fragments[0]
+    rows = f.table().to_pandas()
+    infeasible = {
+        tuple(p) for p in rows[~rows["feasible"]][["metric.valid-error@1", "metric.time"]].to_numpy().tolist()
+    }
+    on_fronts = {tuple(p) for front in found.points.values() for p in front.tolist()}
+    assert infeasible
+    assert not infeasible & on_fronts
+
+
+def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
+    pytest.importorskip("moocore")
+    rng = np.random.default_rng(1)
+    runs = [rng.uniform(size=(4, 2)) for _ in range(6)] + [np.zeros((0, 2))] * 2
+    surface = _median_surface(runs)
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 40)] * 2), axis=-1).reshape(-1, 1, 2)
+    attained = np.array([(run[None] <= grid).all(axis=2).any(axis=1) for run in runs]).sum(axis=0)
+    above = (surface[None] <= grid).all(axis=2).any(axis=1)
+    assert np.array_equal(above, attained >= 4)  # four of eight
+    assert not len(_median_surface([np.ones((1, 2)), np.zeros((0, 2)), np.zeros((0, 2))]))
+
+
+def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
+    pytest.importorskip("moocore")
+    out = tmp_path / "out"
+    report.write([two_metrics], out, formats=("html", "csv"), optional=["pareto:valid-error,time"])
+    with (out / "pareto.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["a", "b"]
+    text = (out / "index.html").read_text()
+    assert '<section id="pareto">' in text
+    assert text.count(' id="at-toy-none"') == 1
+    with pytest.raises(StoreError, match=r"has the metric 'tima' \(did you mean time\?\)"):
+        report.write([two_metrics], out, formats=("csv",), optional=["pareto:valid-error,tima"])
+    with pytest.raises(StoreError, match="needs two metrics"):
+        report.write([two_metrics], out, formats=("csv",), optional=["pareto"])
+    with pytest.raises(StoreError, match=r"no part 'paretto' \(did you mean pareto\?\); allowed: importance, pareto"):
+        report.write([two_metrics], out, formats=("csv",), optional=["paretto"])
+
+
+def test_a_parameter_that_decides_everything_is_the_important_one(filled: Fill, tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    rng = np.random.default_rng(0)
+    runs = []
+    for seed in range(5):
+        choices = rng.integers(4, size=(200, 3))
+        run = make_run(seed, (choices[:, 1] + 0.01 * rng.uniform(size=200)).tolist())
+        texts = [json.dumps({"idle": int(a), "matters": int(b), "alone": "x"}) for a, b, _ in choices]
+        runs.append(replace(run, columns=run.columns | {"configuration": np.array(texts, object)}))
+    store = filled({make_cell("a", evals=200): runs})
+    ((bench, constraint, count, found),) = importances(subject_of(store))
+    assert (bench, constraint, count) == ("toy", "none", 1000)
+    assert found.keys() == {"idle", "matters"}
+    assert found["matters"] > 0.9
+    report.write([store], tmp_path / "out", formats=("csv",), optional=["importance"])
+    assert (tmp_path / "out" / "importance.csv").exists()
+    with pytest.raises(StoreError, match="takes no options"):
+        report.write([store], tmp_path / "out", formats=("csv",), optional=["importance:x"])

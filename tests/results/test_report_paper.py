@@ -1,0 +1,140 @@
+"""What a report gives to a paper, and to other tools."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasbench.results import Store, StoreError
+from nasbench.results.curves import load, select
+from nasbench.results.report import export, report
+from tests.results.conftest import make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+@pytest.fixture
+def compared(filled: Fill) -> Store:
+    return filled(
+        {
+            make_cell(method, constraint=constraint): [
+                make_run(s, [9.0, 5.0 + shift, 2.0 + shift + s / 10], [False, True, True]) for s in range(6)
+            ]
+            for method, shift in (("random", 2.0), ("evolution", 0.0), ("c-tpe:gamma=0.1", 1.0))
+            for constraint in ("none", "size@0.1")
+        }
+    )
+
+
+@pytest.fixture
+def paper(compared: Store, tmp_path: Path) -> Path:
+    report.write([compared], tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", figure_width=2.5)
+    return tmp_path / "paper"
+
+
+def test_a_paper_has_three_figures_and_two_tables_each_with_its_protocol(paper: Path) -> None:
+    names = {path.name for path in paper.iterdir()} - {".nasbench-report"}
+    figures = ("fig-ranks", "fig-profiles", "fig-cd")
+    assert names == {f"{name}.{end}" for name in figures for end in ("pdf", "tex")} | {
+        "tab-answer.tex",
+        "tab-pairs.tex",
+        "paper.md",
+    }
+    for path in paper.glob("*.tex"):
+        text = " ".join(path.read_text().split())
+        caption = text[text.index(r"\caption{") :]
+        for fact in ("3 evaluations on 1 worker", "6 seeds", "2 settings", "1 family (toy)", "Holm", "commit c0ffee"):
+            assert fact in caption, (path.name, fact)
+        assert text.startswith(r"% \usepackage{")
+        assert text.count(r"\label{") == 1
+    overview = (paper / "paper.md").read_text()
+    assert overview.count("* **") == 10
+    for name in (*figures, "tab-answer", "tab-pairs"):
+        assert f"| `{name}` |" in overview
+
+
+def test_a_papers_figures_are_as_wide_as_asked_with_embedded_fonts(paper: Path) -> None:
+    for name in ("fig-ranks", "fig-profiles", "fig-cd"):
+        pdf = (paper / f"{name}.pdf").read_bytes()
+        box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", pdf)
+        assert box
+        assert float(box[1]) == pytest.approx(2.5 * 72, abs=0.5)
+        assert b"/FontFile2" in pdf  # TrueType, embedded: type 42
+        assert b"/Type3" not in pdf
+
+
+def test_a_papers_tables_have_the_numbers_of_the_page(compared: Store, paper: Path, tmp_path: Path) -> None:
+    with (tmp_path / "out" / "answer.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    text = (paper / "tab-answer.tex").read_text()
+    assert [r["where"] for r in rows] == ["all together", "no constraint", "size@0.1"]
+    for row in rows:
+        assert f"{row['where']} & " in text
+        assert f"{float(row['better']):.2f} ({float(row['low']):.2f}--" in text
+
+
+def test_no_folder_may_lie_in_a_store(compared: Store, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="lies inside the store"):
+        report.write([compared], tmp_path / "out", formats=("csv",), paper=compared.folder / "paper")
+
+
+# Exports
+
+
+def test_tidy_steps_give_every_incumbent_back(compared: Store) -> None:
+    curves = load(select([compared]))
+    rows = list(csv.DictReader(io.StringIO(export.tidy(curves))))
+    found = np.full(curves.incumbent.shape, np.nan)
+    for row in rows:
+        setting = curves.settings["constraint"].tolist().index(row["constraint"])
+        method = curves.names.index(row["method"])
+        (run,) = np.flatnonzero(
+            (curves.runs["setting"] == setting)
+            & (curves.runs["method"] == method)
+            & (curves.runs["seed"] == int(row["seed"]))
+        )
+        found[run, int(row["evaluation"]) - 1 :] = float(row["value"] or "nan")
+    assert np.array_equal(found, curves.incumbent, equal_nan=True)
+    assert {row["seconds"] for row in rows} == {"1.0", "2.0", "3.0"}
+
+
+def test_the_format_of_iohprofiler_holds_every_run(compared: Store) -> None:
+    curves = load(select([compared]))
+    files = export.ioh(curves)
+    assert len(files) == 2 * 6
+    for name, content in files.items():
+        if name.endswith(".json"):
+            facts = json.loads(content)
+            (scenario,) = facts["scenarios"]
+            lines = files[scenario["path"]].decode().splitlines()
+            assert lines.count("evaluations raw_y") == len(scenario["runs"]) == 6
+            assert [run["instance"] for run in scenario["runs"]] == list(range(6))
+            assert lines[1] == "1 100.0"  # nothing feasible yet: the worst feasible value
+
+
+def test_iohinspector_reads_what_we_write(compared: Store, tmp_path: Path) -> None:
+    inspector = pytest.importorskip("iohinspector")
+    report.write([compared], tmp_path / "out", formats=("csv",), ioh=tmp_path / "ioh")
+    curves = load(select([compared]))
+    manager = inspector.DataManager()
+    manager.add_folder(str(tmp_path / "ioh"))
+    overview = manager.overview
+    assert len(overview) == len(curves.runs)
+    assert set(overview["algorithm_name"]) == set(curves.names)
+    loaded = manager.load(monotonic=False, include_meta_data=True)
+    for (method, function, instance), rows in loaded.group_by(["algorithm_name", "function_name", "instance"]):
+        _, constraint = function.split()
+        setting = curves.settings["constraint"].tolist().index(constraint)
+        own = curves.groups[setting, curves.names.index(method)]
+        (run,) = [r for r in own if curves.runs["seed"].iloc[r] == instance]
+        steps = rows.sort("evaluations")
+        values = curves.padded(curves.incumbent)[run]
+        assert steps["raw_y"].to_list() == values[np.array(steps["evaluations"].to_list(), int) - 1].tolist()
+        assert steps["evaluations"].to_list()[-1] == 3
