@@ -3,7 +3,7 @@
 from functools import partial
 
 from nasbench.benchmarks.base import BENCHMARKS
-from nasbench.benchmarks.tabular import columns, embedded, imported, nasbench_graph
+from nasbench.benchmarks.tabular import added, embedded, imported, nasbench_graph
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
@@ -24,7 +24,7 @@ def open_table(name: str) -> TabularBenchmark:
         table = embedded.open_embedded(name)
     else:
         table = nasbench_graph.open_graph_table(name)
-    columns.add_to(table)
+    added.add_to(table)
     return table
 
 

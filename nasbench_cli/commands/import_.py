@@ -11,6 +11,7 @@ from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.surrogate import lcbench
 from nasbench.benchmarks.tabular import (
     TabularBenchmark,
+    added,
     columns,
     imported,
     nasbench101,
@@ -56,7 +57,7 @@ def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], pre
     if not isinstance(table, TabularBenchmark) or table.name != name or "@" in name:
         raise UsageError(f"{name} is no table: columns are added to one, such as nb201-cifar10")
     found = columns.read(table, file, key, wanted, prefix, unit)
-    folder = columns.save(name, found)
+    folder = added.save(name, found)
     known = int(np.isfinite(found.values).any(axis=1).sum())
     click.echo(
         f"{name}: {len(found.metrics)} metrics of {known:,} of {table.space.size:,} configurations, "

@@ -12,7 +12,7 @@ import pytest
 
 from nasbench.benchmarks import UsageError, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.tabular import columns, frames, open_table
+from nasbench.benchmarks.tabular import added, columns, frames, open_table
 from nasbench.methods import Problem
 from tests.conftest import Printed
 
@@ -139,6 +139,6 @@ def test_a_bomb_is_not_read(nasbench: Callable[..., Printed], tmp_path: Path, mo
 
 def test_columns_of_another_table_are_not_believed(few: Path) -> None:
     table = open_table("nb201-cifar10")
-    columns.save("nbgraph-cora", columns.read(table, few, "cell", ("phone",)))
+    added.save("nbgraph-cora", columns.read(table, few, "cell", ("phone",)))
     with pytest.raises(UsageError, match="delete that folder"):
         open_table("nbgraph-cora")
