@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ONLY = "only"
+"""The split of a metric whose data has one split: it selects, and is reported, and every report says so."""
+
 
 @dataclass(frozen=True)
 class Metric:

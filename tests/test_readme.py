@@ -29,7 +29,10 @@ ROOT = Path(__file__).parent.parent
 FILES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md")]
 FILES += sorted(path for path in (ROOT / "docs").glob("**/*.md") if not path.is_symlink())
 PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in FILES}
-GROUPS = {"data": ("list", "fetch", "verify"), "import": ("table", "nas-bench-201", "nas-bench-101", "lcbench")}
+GROUPS = {
+    "data": ("list", "fetch", "verify"),
+    "import": ("table", "nas-bench-201", "nas-bench-101", "nats-bench-size", "lcbench", "taskset", "columns"),
+}
 ALIASES = ("bench",)
 DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 

@@ -33,6 +33,10 @@ class FiniteSpace(Space):
     def neighbours(self, configuration: Configuration) -> list[Configuration]:
         """All that `mutate` can return, each once."""
 
+    def key(self, configuration: Configuration) -> str:
+        """The text by which files call a configuration; by default its values, joined by colons."""
+        return ":".join(map(str, self.values(configuration).values()))
+
     def digits(self, block: Block) -> NDArray[np.int64] | None:
         """The index of each hyper-parameter's value, shape (configurations, hyper-parameters); None where there are
         real numbers among them."""

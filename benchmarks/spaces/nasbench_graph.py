@@ -99,6 +99,10 @@ class GraphNetworks(ListedChoices, blockwise=True):
             found |= set(self._rows[changed].ravel().tolist())
         return sorted(found - {-1, configuration})
 
+    def key(self, configuration: Configuration) -> str:
+        """The key of the package's own files."""
+        return str(self.keys[configuration])
+
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The four operations between `ip` and `op`, which joins the nodes that no other reads."""
         macro, *operations = self.points[configuration].tolist()

@@ -31,6 +31,13 @@ class CellGrid(GridSpace, blockwise=True):
         for value in (value for h in hyperparameters for value in h.values):
             named(str(value))
 
+    def key(self, configuration: Configuration) -> str:
+        """The string of the benchmark's own files: `|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`."""
+        names = [
+            f"{value}~{source}" for value, (source, _) in zip(self.values(configuration).values(), EDGES, strict=True)
+        ]
+        return "|" + "|+|".join("|".join(names[k : k + n]) for k, n in ((0, 1), (1, 2), (3, 3))) + "|"
+
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The cell as a graph of layers."""
         return cell_graph([str(value) for value in self.values(configuration).values()])

@@ -105,6 +105,8 @@ class LCBench(Benchmark):
     procedure = "asks a network that was fitted to LCBench's learning curves; the seed changes nothing"
     checksum = f"sha256:{FILES[_MODEL]}"
 
+    fidelity: Fidelity
+
     def __init__(self, task: int, epochs: int = EPOCHS) -> None:
         self._task, self._epochs = task, epochs
         self.name = f"lcbench-{task}" if epochs == EPOCHS else f"lcbench-{task}@{epochs}"

@@ -3,7 +3,7 @@
 from functools import partial
 
 from nasbench.benchmarks.base import BENCHMARKS
-from nasbench.benchmarks.tabular import embedded, imported, nasbench_graph
+from nasbench.benchmarks.tabular import added, embedded, imported, nasbench_graph
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
@@ -14,10 +14,18 @@ EMBEDDED = (*embedded.NAMES, *nasbench_graph.NAMES)
 
 
 def open_table(name: str) -> TabularBenchmark:
-    """Opens a table; one that the user imported stands in for the embedded one of its name."""
+    """Opens a table; one that the user imported stands in for the embedded one of its name.
+
+    Metrics that the user imported for it are added.
+    """
     if name in imported.names():
-        return imported.open_imported(name)
-    return embedded.open_embedded(name) if name in embedded.NAMES else nasbench_graph.open_graph_table(name)
+        table: TabularBenchmark = imported.open_imported(name)
+    elif name in embedded.NAMES:
+        table = embedded.open_embedded(name)
+    else:
+        table = nasbench_graph.open_graph_table(name)
+    added.add_to(table)
+    return table
 
 
 def _imported() -> dict[str, partial[TabularBenchmark]]:

@@ -84,7 +84,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             facts["family"],
             _space(facts, folder),
             metrics,
-            partial(_load, folder, facts["values"]),
+            partial(read_array, folder, facts["values"]),
             cost=facts["cost"],
             source=facts["source"],
             licence=facts["licence"],
@@ -103,7 +103,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
     @cached_property
     def curves(self) -> Array:
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
-        return _load(self._folder, self._facts["epochs"])
+        return read_array(self._folder, self._facts["epochs"])
 
     def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
         """The values of the drawn repetition at a level; its cost is the recorded one, or its share of the whole one.
@@ -178,7 +178,7 @@ def _space(facts: dict[str, Any], folder: Path) -> FiniteSpace:
     kind = facts.get("kind", "")
     if "rows" not in facts:
         return grid(kind, [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)])
-    points = _load(folder, facts["rows"])
+    points = read_array(folder, facts["rows"])
     return ListedCells(points) if kind == ListedCells.table_kind else listed(hyperparameters, points)
 
 
@@ -215,10 +215,10 @@ def save(table: Table) -> Path:
         facts["kind"] = table.space.table_kind
     json.dumps(facts)  # what is no plain data fails here, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
-    facts["values"] = _write(folder, table.values)
-    facts["epochs"] = "" if table.curves is None else _write(folder, table.curves)
+    facts["values"] = write_array(folder, table.values)
+    facts["epochs"] = "" if table.curves is None else write_array(folder, table.curves)
     if isinstance(table.space, ListedSpace):
-        facts["rows"] = _write(folder, table.space.points)
+        facts["rows"] = write_array(folder, table.space.points)
     aside = folder / ".table.json.tmp"
     aside.write_text(json.dumps(facts, indent=1))
     aside.replace(folder / "table.json")
@@ -251,7 +251,8 @@ def open_imported(name: str) -> TabularBenchmark:
         ) from None
 
 
-def _write(folder: Path, array: NDArray[Any]) -> str:
+def write_array(folder: Path, array: NDArray[Any]) -> str:
+    """Writes an array into a folder under its SHA-256 sum, which is returned."""
     aside = folder / ".array.tmp"
     with aside.open("wb") as file:
         np.save(file, array)
@@ -265,7 +266,8 @@ def _fields(h: Hyperparameter) -> dict[str, Any]:
     return {name: value for name, value in asdict(h).items() if name != "prior" or value}
 
 
-def _load(folder: Path, digest: str) -> Array:
+def read_array(folder: Path, digest: str) -> Array:
+    """Maps an array of that sum into memory. Raises UsageError if it is missing or damaged."""
     path = folder / f"{digest}.npy"
     if not path.is_file() or _digest(path) != digest:
         raise UsageError(f"{path} is missing or damaged: import the table again")

@@ -70,6 +70,27 @@ class TabularBenchmark(Benchmark, blockwise=True):
             raise ValueError(f"{self.name}: {values.shape} values, {self.space.size} configurations expected")
         return values
 
+    def add_metrics(self, metrics: Sequence[Metric], load: Callable[[], Array], checksum: str) -> None:
+        """Adds metrics that all repetitions of a configuration share, before any value has been read.
+
+        Args:
+            load: returns the values, shape (configurations, metrics).
+            checksum: of these values; it becomes part of the table's.
+
+        Raises UsageError if the table has one of that name.
+        """
+        for metric in metrics:
+            if metric.name in [own.name for own in self.metrics]:
+                raise UsageError(f"{self.name} has a metric called {metric.name} already")
+        before = self._load
+
+        def both() -> Array:
+            values, added = before(), load()
+            repeated = np.broadcast_to(added[:, None], (*values.shape[:2], added.shape[1]))
+            return np.concatenate([values, repeated], axis=2)
+
+        self.metrics, self._load, self.checksum = (*self.metrics, *metrics), both, f"{self.checksum}+{checksum}"
+
     @cached_property
     def repetition_counts(self) -> bytes:
         """Number of repetitions of each configuration, one byte each (bytes give ints faster than arrays do)."""

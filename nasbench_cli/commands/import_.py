@@ -7,9 +7,19 @@ from pathlib import Path
 import click
 import numpy as np
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.surrogate import lcbench
-from nasbench.benchmarks.tabular import imported, nasbench101, nasbench201, nats_size, own, taskset
+from nasbench.benchmarks.tabular import (
+    TabularBenchmark,
+    added,
+    columns,
+    imported,
+    nasbench101,
+    nasbench201,
+    nats_size,
+    own,
+    taskset,
+)
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
@@ -29,6 +39,31 @@ def import_table(file: Path, spec: Path) -> None:
     The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
     """
     convert_table(file, spec)
+
+
+@import_.command("columns", short_help="More metrics for a table that is there, such as latencies.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--onto", "name", required=True, metavar="TABLE", help="The table that gets them, such as nb201-cifar10.")
+@click.option("--key", required=True, metavar="COLUMN", help="The column that says which configuration a row is about.")
+@click.option("--column", "wanted", multiple=True, metavar="COLUMN", help="A column to take.  [default: all numbers]")
+@click.option("--prefix", default="", metavar="TEXT", help="What the metrics' names begin with, such as latency-.")
+@click.option("--unit", default="", metavar="TEXT", help="The unit of all of them, such as ms.")
+def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], prefix: str, unit: str) -> None:
+    """Add columns of a CSV (also compressed) or Parquet file to a table as metrics that can be constrained.
+
+    A row is matched by the text in the key's column: for NAS-Bench-201 the official string of a cell.
+    """
+    table = BenchmarkSpec.parse(name).open()
+    if not isinstance(table, TabularBenchmark) or table.name != name or "@" in name:
+        raise UsageError(f"{name} is no table: columns are added to one, such as nb201-cifar10")
+    found = columns.read(table, file, key, wanted, prefix, unit)
+    folder = added.save(name, found)
+    known = int(np.isfinite(found.values).any(axis=1).sum())
+    click.echo(
+        f"{name}: {len(found.metrics)} metrics of {known:,} of {table.space.size:,} configurations, "
+        f"{found.metrics[0].name} to {found.metrics[-1].name}; kept in {folder} until you delete it"
+    )
+    click.echo(f"notice: runs on {name} without these metrics are stale now", err=True)
 
 
 @import_.command("nas-bench-201", short_help="The official NAS-Bench-201 or NATS-Bench file.")

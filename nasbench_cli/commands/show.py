@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, open_benchmark
+from nasbench.benchmarks.metrics import ONLY
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
@@ -75,6 +76,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
     for metric in benchmark.metrics:
         role = "objective" if metric is benchmark.objective else "cheap" if metric.cheap else ""
         role = "reported only" if metric.held_out else role
+        role = f"{role}, selected and reported on the same split".lstrip(", ") if metric.split == ONLY else role
         split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
     parts = [

@@ -26,6 +26,7 @@ def warnings_of(
     """One sentence each, without its full stop."""
     return [
         *_of_stores(stores, comparison.curves.protocol, is_current),
+        *_of_splits(comparison),
         *_of_seeds(comparison),
         *_of_methods(comparison),
         *_of_initial_phases(comparison, fragments),
@@ -44,6 +45,17 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Cel
                 f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, or another version of a "
                 f"method, than this installation has; `nasbench status {store.folder}` says which"
             )
+
+
+def _of_splits(comparison: Comparison) -> Iterator[str]:
+    """Benchmarks whose data has one split, which their tables call `only`."""
+    settings = comparison.curves.settings
+    benches = sorted(set(settings["bench"][settings["split"] == "only"]))
+    if benches:
+        yield (
+            f"{listed(benches)}: selected and reported on the same split, the only one of the table; how good a choice "
+            "is on data that did not choose it, no number here says"
+        )
 
 
 def _of_seeds(comparison: Comparison) -> Iterator[str]:

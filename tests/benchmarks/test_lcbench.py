@@ -88,7 +88,9 @@ def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() ->
     assert short.evaluate(configuration, 0).cost == curve[:12, -1].max()
     with pytest.raises(UsageError, match="not recorded at 53 epochs; allowed: 1 to 52"):
         task.at(53)
-    assert task.fidelity is not None
+    assert task.evaluate_at(configuration, 0, 12) == short.evaluate(configuration, 0)
+    with pytest.raises(UsageError, match="trained for 1 to 52 epochs, not 0"):
+        task.evaluate_at(configuration, 0, 0)
     assert (task.kind, str(task.fidelity)) == ("surrogate", "epochs 1 to 52")
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks.tabular import open_table
 from nasbench.benchmarks.tabular.imported import Table, save
 from tests.conftest import Printed
 
@@ -37,6 +38,9 @@ def curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     values = np.concatenate([found[:, :, -1], rest], axis=2)
     space = GridSpace([Ordinal("a", (1, 2, 3, 4, 5)), Ordinal("b", tuple(range(12)))])
     recorded = ("valid-error@27", "train_time")
+    BENCHMARKS.names()  # whatever was registered before, the table is found
+    monkeypatch.setitem(BENCHMARKS._items, "curved", lambda: open_table("curved"))
+    open_benchmark.cache_clear()
     save(Table("curved", "toy", space, metrics, "train_time", "here", "MIT", values, found, recorded, LEVELS))
     return found
 

@@ -1,0 +1,91 @@
+"""Metrics that a user adds to a table that is there, such as latencies on devices: `<data>/columns/NAME/`.
+
+columns.json    which metrics they are, for a table of how many configurations, and the SHA-256 of their values
+<sha256>.npy    values, shape (configurations, metrics), NaN where there is none
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nasbench.benchmarks.folders import data_folder, data_folders
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular.imported import read_array, write_array
+from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
+
+
+class Columns(NamedTuple):
+    """Metrics for every configuration of a table."""
+
+    metrics: tuple[Metric, ...]
+    values: Array
+    """Shape (configurations, metrics); NaN where there is none."""
+
+
+def save(name: str, columns: Columns) -> Path:
+    """Keeps metrics for a table in the user's data folder, beside those kept before; returns the folder.
+
+    A metric that was kept before under the same name is replaced.
+    """
+    folder = data_folder() / "columns" / name
+    before = _kept(folder)
+    if before is not None and len(before[1]["metrics"]) and before[1]["size"] == len(columns.values):
+        earlier = [Metric(**metric) for metric in before[1]["metrics"]]
+        names = {metric.name for metric in columns.metrics}
+        stay = [i for i, metric in enumerate(earlier) if metric.name not in names]
+        values = np.concatenate([read_array(folder, before[1]["values"])[:, stay], columns.values], axis=1)
+        columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values)
+    folder.mkdir(parents=True, exist_ok=True)
+    facts: dict[str, Any] = {"size": len(columns.values), "metrics": [asdict(metric) for metric in columns.metrics]}
+    facts["values"] = write_array(folder, columns.values)
+    aside = folder / ".columns.json.tmp"
+    aside.write_text(json.dumps(facts, indent=1))
+    aside.replace(folder / "columns.json")
+    for path in folder.glob("*.npy"):
+        if path.stem != facts["values"]:
+            path.unlink()
+    return folder
+
+
+def add_to(table: TabularBenchmark) -> None:
+    """Adds the metrics that are kept for a table to it. Raises UsageError if they are damaged, or another table's."""
+    for folder in data_folders():
+        kept = _kept(folder / "columns" / table.name)
+        if kept is None:
+            continue
+        place, facts = kept
+        if facts["size"] != table.space.size:
+            raise UsageError(
+                f"{place} has metrics of {facts['size']:,} configurations, but {table.name} has {table.space.size:,}: "
+                "import them again, or delete that folder"
+            )
+        metrics = [Metric(**metric) for metric in facts["metrics"]]
+        checksum = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        table.add_metrics(metrics, partial(read_array, place, facts["values"]), f"sha256:{checksum}")
+        return
+
+
+def names(table: str) -> set[str]:
+    """The metrics that are kept for a table, by name."""
+    kept = _kept(data_folder() / "columns" / table)
+    return {metric["name"] for metric in kept[1]["metrics"]} if kept else set()
+
+
+def _kept(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    try:
+        facts = json.loads((folder / "columns.json").read_bytes())
+        return folder, {name: facts[name] for name in ("size", "metrics", "values")}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{folder} is damaged ({type(error).__name__}: {error}): delete it, and import again"
+        ) from None

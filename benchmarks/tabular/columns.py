@@ -1,0 +1,78 @@
+"""Columns of a file as metrics of a table that is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.metrics import Metric, sounds_held_out
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.tabular.added import Columns, names
+from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns, row_of
+from nasbench.benchmarks.tabular.specification import METRIC_NAME
+from nasbench.benchmarks.tabular.table import TabularBenchmark
+
+
+def read(
+    table: TabularBenchmark, data: Path, key: str, wanted: tuple[str, ...] = (), prefix: str = "", unit: str = ""
+) -> Columns:
+    """Some columns of a CSV (also compressed) or Parquet file as metrics of a table.
+
+    Args:
+        key: the column with the texts by which the table's space calls its configurations (`FiniteSpace.key`).
+        wanted: the columns; by default all that are numbers, but for one called `index`.
+        prefix: what the metrics' names begin with, before the columns' names.
+        unit: of all of them.
+
+    Raises UsageError, naming file, column and row, if the file cannot be read or does not fit.
+    """
+    found = column_names(data)
+    if key not in found:
+        raise unknown(f"column (the key) of {data}", key, found)
+    chosen = {name: "a metric" for name in wanted or found if name != key}
+    frame = read_columns(data, {key: "the key"} | chosen, {key}, found, "")
+    if not wanted:
+        chosen = {n: w for n, w in chosen.items() if n != "index" and pd.api.types.is_numeric_dtype(frame[n])}
+    if not chosen:
+        raise UsageError(f"{data} has no column of numbers beside {key}")
+    rows = _rows(table, frame[key], data)
+    metrics = tuple(_metric(f"{prefix}{name}", name, unit, data) for name in chosen)
+    for metric in metrics:
+        if metric.name in {own.name for own in table.metrics} - names(table.name):
+            raise UsageError(f"{table.name} has a metric called {metric.name} of its own: give a --prefix")
+    values = np.full((table.space.size, len(metrics)), np.nan)
+    for number, name in enumerate(chosen):
+        values[rows, number] = numbers_of(frame, {"column": name}, data)
+    return Columns(metrics, values)
+
+
+def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarray:
+    """The configuration that each row of the file is about."""
+    space = table.space
+    row_of_key = {space.key(space.configuration(row)): row for row in range(space.size)}
+    rows = keys.map(row_of_key)
+    if rows.isna().any():
+        raise UsageError(
+            f"{keys.name} is {str(keys[rows.isna()].iloc[0])[:80]!r} in row {row_of(rows.isna())} of {data}: no "
+            f"configuration of {table.name}, which are written as {next(iter(row_of_key))}"
+        )
+    if rows.duplicated().any():
+        raise UsageError(f"row {row_of(rows.duplicated())} of {data} repeats the configuration of an earlier one")
+    return rows.to_numpy(np.int64)
+
+
+def _metric(name: str, column: str, unit: str, data: Path) -> Metric:
+    if not re.fullmatch(METRIC_NAME, name):
+        raise UsageError(
+            f"metric name {name!r} must be a letter, then letters, digits, _, . or -: --prefix puts something before it"
+        )
+    if sounds_held_out(column) or sounds_held_out(name):
+        raise UsageError(
+            f"{column} of {data} sounds like a score on a test split, which no search may see: columns are costs and "
+            "properties of networks; scores belong into a table of their own (`nasbench import table`)"
+        )
+    return Metric(name, unit, description=f"column {column} of {data.name}")

@@ -1,0 +1,144 @@
+"""Metrics that a user adds to a table: against the file, on an embedded table and one of the user's own."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks.tabular import added, columns, frames, open_table
+from nasbench.methods import Problem
+from tests.conftest import Printed
+
+LATENCIES = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "latencies.csv.gz"
+ONTO = ("--onto", "nb201-cifar10", "--key", "cell")
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    space = open_table("nb201-cifar10").space
+    path = tmp_path / "few.csv"
+    rows = [f"{space.key(space.configuration(row))},{row / 8},{'' if row == 3 else row},x" for row in range(40)]
+    path.write_text("cell,phone,fridge,word\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_the_official_string_is_that_of_the_cells_edges() -> None:
+    space = open_table("nb201-cifar10").space
+    values = {"Op0": "none", "Op1": "avg_pool_3x3", "Op2": "skip_connect"}
+    values |= {"Op3": "nor_conv_1x1", "Op4": "nor_conv_3x3", "Op5": "none"}
+    text = "|none~0|+|avg_pool_3x3~0|skip_connect~1|+|nor_conv_1x1~0|nor_conv_3x3~1|none~2|"
+    assert space.key(space.from_values(values)) == text
+    assert GridSpace([Ordinal("c1", (8, 16)), Ordinal("c2", (8, 16))]).key((1, 0)) == "16:8"
+
+
+@pytest.mark.skipif(not LATENCIES.is_file(), reason=f"latencies are not in {LATENCIES}")
+def test_latencies_of_27_devices_are_those_of_the_file(nasbench: Callable[..., Printed]) -> None:
+    asked = ("--onto", "nb201-cifar10", "--key", "arch_str", "--prefix", "latency-", "--unit", "ms")
+    done = nasbench("import", "columns", LATENCIES, *asked)
+    assert done.code == 0, done.err
+    assert "27 metrics of 15,625 of 15,625 configurations, latency-1080ti_1 to latency-titanxp_32" in done.out
+    table, frame = open_table("nb201-cifar10"), pd.read_csv(LATENCIES)
+    rng = np.random.default_rng(0)
+    operations = frame["arch_str"].str.findall(r"([a-z_0-9]+)~")
+    for i in rng.choice(len(frame), 1000, replace=False).tolist():
+        configuration = table.space.from_values({f"Op{k}": name for k, name in enumerate(operations[i])})
+        evaluation = table.evaluate(configuration, int(rng.integers(1000)))
+        assert evaluation.metrics[4:] == tuple(frame.iloc[i, 2:])
+    (bound,) = table.bounds(parse_constraints(["latency-pixel3@0.1"]))
+    assert bound.limit == frame["pixel3"].sort_values().iloc[-(-len(frame) // 10)]
+    fast = set(frame["arch_str"][frame["pixel3"] <= bound.limit])
+    space = table.space
+    kept = [row for row in range(space.size) if space.key(space.configuration(row)) in fast]
+    assert table.oracle([bound]).best == np.nanmin(table.values[kept, :, 0])
+
+
+def test_added_metrics_are_constrained_and_never_known_beforehand(nasbench: Callable[..., Printed], few: Path) -> None:
+    before = open_table("nb201-cifar10").checksum
+    done = nasbench("import", "columns", few, *ONTO, "--prefix", "energy-", "--unit", "mJ")
+    assert done.code == 0, done.err
+    assert "2 metrics of 40 of 15,625 configurations, energy-phone to energy-fridge" in done.out
+    table = open_table("nb201-cifar10")
+    assert table.checksum != before
+    assert [m.name for m in table.metrics[-2:]] == ["energy-phone", "energy-fridge"]
+    seventh = table.space.configuration(7)
+    assert table.evaluate(seventh, 0).metrics[-2:] == (7 / 8, 7.0)
+    assert np.isnan(table.evaluate(table.space.configuration(3), 0).metrics[-1])
+    (bound,) = table.bounds(parse_constraints(["energy-fridge<=5"]))
+    assert table.oracle([bound]).best == np.nanmin(table.values[[0, 1, 2, 4, 5], :, 0])
+    problem = Problem.of(table)
+    assert problem.known is not None
+    with pytest.raises(UsageError, match="does not know"):
+        problem.known(bound.column, seventh)
+
+
+def test_more_columns_stand_beside_the_earlier_ones(nasbench: Callable[..., Printed], few: Path) -> None:
+    nasbench("import", "columns", few, *ONTO, "--column", "phone")
+    few.write_text(few.read_text().replace("phone", "tv"))
+    nasbench("import", "columns", few, *ONTO, "--column", "tv", "--column", "fridge")
+    assert [m.name for m in open_table("nb201-cifar10").metrics[-3:]] == ["phone", "tv", "fridge"]
+    few.write_text(few.read_text().replace("tv", "phone").replace(",0.125,", ",99,"))
+    nasbench("import", "columns", few, *ONTO, "--column", "phone")
+    table = open_table("nb201-cifar10")
+    assert [m.name for m in table.metrics[-3:]] == ["tv", "fridge", "phone"]
+    assert table.evaluate(table.space.configuration(1), 0).metrics[-3:] == (0.125, 1.0, 99.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda t: t, ("--onto", "nb201-cifar11", "--key", "cell"), "unknown benchmark"),
+        (lambda t: t, ("--onto", "digits", "--key", "cell"), "is no table"),
+        (lambda t: t, ("--onto", "nb201-cifar10", "--key", "zelle"), "did you mean cell"),
+        (lambda t: t, (*ONTO, "--column", "phon"), "did you mean phone"),
+        (lambda t: t, (*ONTO, "--column", "word"), "not a number"),
+        (lambda t: t, (*ONTO, "--prefix", "1"), "metric name"),
+        (lambda t: t.replace("phone", "test_acc"), ONTO, "sounds like a score"),
+        (lambda t: t.replace("phone", "latency"), ONTO, "has a metric called latency of its own"),
+        (lambda t: t + t.splitlines()[-1] + "\n", ONTO, "row 41"),
+        (lambda t: t.replace("nor_conv", "odd_conv"), ONTO, "no configuration of nb201-cifar10"),
+        (lambda t: "cell,word\n|none~0|,x\n", ONTO, "no column of numbers"),
+        (lambda t: "", ONTO, "not a readable table"),
+    ],
+)
+def test_what_does_not_fit_gets_one_sentence(
+    nasbench: Callable[..., Printed],
+    few: Path,
+    change: Callable[[str], str],
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    few.write_text(change(few.read_text()))
+    refused = nasbench("import", "columns", few, *options)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert message in refused.err
+    assert len(open_table("nb201-cifar10").metrics) == 4
+
+
+def test_a_bomb_is_not_read(nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_BOMB", (1 << 20, 200))
+    bomb, cut = tmp_path / "bomb.csv.gz", tmp_path / "cut.csv.gz"
+    bomb.write_bytes(gzip.compress(b"cell,phone\n" + b"0,1\n" * (8 << 20)))
+    cut.write_bytes(gzip.compress(b"cell,phone\n" * 1000)[:-20])
+    for path, message in ((bomb, "expands to more than"), (cut, "cut off")):
+        refused = nasbench("import", "columns", path, *ONTO)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert message in refused.err
+
+
+def test_columns_of_another_table_are_not_believed(few: Path) -> None:
+    table = open_table("nb201-cifar10")
+    added.save("nbgraph-cora", columns.read(table, few, "cell", ("phone",)))
+    with pytest.raises(UsageError, match="delete that folder"):
+        open_table("nbgraph-cora")
