@@ -8,7 +8,7 @@ import json
 import logging
 import math
 from dataclasses import asdict
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -140,20 +140,16 @@ class ImageBenchmark(Benchmark):
         why = self.networks.infeasible(configuration)
         if why:
             return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
-        from nasbench.benchmarks.training import training
+        from nasbench.benchmarks.training import faults, training
 
         data = self.resident()
+
+        def train() -> training.Trained:
+            make = partial(self.networks.network, configuration)
+            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, state, until)
+
         try:
-            trained = training.train(
-                lambda: self.networks.network(configuration),
-                data,
-                self._recipe,
-                self._epochs,
-                self.batch,
-                seed,
-                state,
-                until,
-            )
+            trained = faults.guarded(train)
             values = {
                 f"val-error@{self._epochs}": trained.val.error,
                 "val-auc": trained.val.auc,
@@ -165,7 +161,7 @@ class ImageBenchmark(Benchmark):
                 "peak_memory": trained.memory,
             }
         except (training.TrainingFailed, ProgramError, RuntimeError, MemoryError) as error:
-            # A RuntimeError is PyTorch's: memory that there is not, shapes that do not fit.
+            # A RuntimeError is PyTorch's: shapes that do not fit, memory that there is not even with nothing beside it.
             return Evaluation(nothing, perf_counter() - begin, "failed", str(error) or type(error).__name__)
         values |= self._cheap(configuration)
         metrics = tuple(values[metric.name] for metric in self.metrics)

@@ -247,7 +247,7 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
     yield Logged(number, "seconds", epoch.seconds)
     yield Logged(number, "kept_direction", epoch.kept)
     for step, update in enumerate(epoch.updates, 1):
-        for name, value in {**update._asdict(), "s": update.s}.items():
+        for name, value in update._asdict().items():
             yield Logged(number, name, value, step=step)
     edges = [f"{source}-{target}" for source, target in EDGES]
     rows = [(stage, edge) for stage in (1, 2, 3) for edge in edges]

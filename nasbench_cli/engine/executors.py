@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import logging
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.batches import Batch, batches, commit, compute, give_up
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.pool import Lost, in_processes
@@ -16,6 +18,8 @@ from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.watch import NO_LIMITS, Limits
 from nasbench.results import Store
 from nasbench.results.store.fragment import RunRecord
+
+_LOG = logging.getLogger("nasbench")
 
 
 class Executor(Protocol):
@@ -33,14 +37,20 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Serial:
-    """This process, one run after another."""
+    """This process, one run after another; another one for what is left when its device has failed."""
 
     def execute(
         self, missing: list[tuple[PlannedCell, list[int]]], store: Store
     ) -> Generator[list[RunRecord], None, None]:
         made_by = provenance()
-        for batch in batches(missing, 1):
-            yield from _computed(batch, store, made_by)
+        work = batches(missing, 1)
+        for number, batch in enumerate(work):
+            try:
+                yield from _computed(batch, store, made_by)
+            except DeviceLost as error:
+                _LOG.warning("%s; it is repeated in a new process, which computes the rest, too", error)
+                yield from _in_children(work[number:], 1, NO_LIMITS, store, made_by)
+                return
 
 
 @dataclass(frozen=True)
@@ -58,16 +68,7 @@ class Processes:
         self, missing: list[tuple[PlannedCell, list[int]]], store: Store
     ) -> Generator[list[RunRecord], None, None]:
         made_by = provenance()
-        task = partial(_in_child, folder=store.folder, made_by=made_by)
-        work = batches(missing, self.jobs)
-        with closing(in_processes(task, work, self.jobs, Batch.single, self.limits)) as results:
-            for batch, result in results:
-                if isinstance(result, Lost):
-                    yield give_up(batch, result, store, made_by)
-                    continue
-                records, notices = result
-                store.notices += notices
-                yield records
+        yield from _in_children(batches(missing, self.jobs), self.jobs, self.limits, store, made_by)
 
 
 def local(jobs: int, limits: Limits = NO_LIMITS) -> Executor:
@@ -78,6 +79,20 @@ def local(jobs: int, limits: Limits = NO_LIMITS) -> Executor:
 def _computed(batch: Batch, store: Store, made_by: dict[str, Any]) -> Generator[list[RunRecord], None, None]:
     is_stored = partial(store.has, batch.planned.cell)
     yield from commit(batch, compute(batch, store.journals, is_stored), store, made_by)
+
+
+def _in_children(
+    work: Sequence[Batch], jobs: int, limits: Limits, store: Store, made_by: dict[str, Any]
+) -> Generator[list[RunRecord], None, None]:
+    task = partial(_in_child, folder=store.folder, made_by=made_by)
+    with closing(in_processes(task, work, jobs, Batch.single, limits)) as results:
+        for batch, result in results:
+            if isinstance(result, Lost):
+                yield give_up(batch, result, store, made_by)
+                continue
+            records, notices = result
+            store.notices += notices
+            yield records
 
 
 def _in_child(batch: Batch, folder: Path, made_by: dict[str, Any]) -> tuple[list[RunRecord], list[str]]:

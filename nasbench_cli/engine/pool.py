@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -13,14 +14,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.progress import echo_notices
 from nasbench.cli.engine.watch import NO_LIMITS, SLOTS, Limits, watch
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_ATTEMPTS = 3  # of a task whose process is killed
+_ATTEMPTS = 3  # of a task whose process is killed, or has lost its device
+_NO_DEVICE = 75  # exit code of a process whose device has failed
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_LOG = logging.getLogger("nasbench")
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -31,6 +35,8 @@ class Lost:
     reason: str
     killed: bool = False
     """Its process was ended from outside, by a person or for want of memory: that says nothing against the task."""
+    again: bool = False
+    """It may well have a result in another process."""
 
 
 def in_processes(
@@ -42,8 +48,9 @@ def in_processes(
 ) -> Generator[tuple[T, R | Lost], None, None]:
     """Each task with its result, as they come from so many processes; with a reason, if it took its process down.
 
-    A task whose process is killed is tried again, three times at most. Closing the iterator stops the processes at
-    once: they hold nothing that a rerun would not compute. An exception of `function` is raised here.
+    A task whose process is killed, or has lost its device, is tried again, three times at most. Closing the iterator
+    stops the processes at once: they hold nothing that a rerun would not compute. An exception of `function` is raised
+    here.
 
     Args:
         parts: cuts a task that lost its process into the smallest ones, to find out which is to blame.
@@ -70,7 +77,7 @@ def in_processes(
                 smaller = parts(task)
                 if len(smaller) > 1:
                     waiting.extendleft((part, 1) for part in reversed(smaller))
-                elif result.killed and worker.attempt < _ATTEMPTS:
+                elif (result.killed or result.again) and worker.attempt < _ATTEMPTS:
                     waiting.append((task, worker.attempt + 1))
                 else:
                     yield task, result
@@ -131,6 +138,8 @@ class _Worker(Generic[T, R]):
             return Lost(self._late)
         if -code in _KILLS:
             return Lost("its process was killed, by a person or for want of memory", killed=True)
+        if code == _NO_DEVICE:
+            return Lost(f"its device failed in {_ATTEMPTS} processes, one after the other", again=True)
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
 
@@ -151,5 +160,8 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any) -> None:
             return
         try:
             pipe.send((function(task), None))
+        except DeviceLost as error:
+            _LOG.warning("%s; what was computed is repeated in a new process", error)
+            os._exit(_NO_DEVICE)
         except Exception as error:
             pipe.send((None, error))

@@ -19,6 +19,7 @@ from nasbench.benchmarks import Benchmark, Bound, Evaluation
 from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, where
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.watch import evaluating
 from nasbench.cli.layout import one_line
 from nasbench.results.store.journal import Journal, Record
@@ -129,7 +130,7 @@ class LiveWorkers:
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
         self._waiting: list[Pending] = []
-        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[int, Evaluation, float, float] | DeviceLost] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._told = 0.0
         self._origin: float | None = None if self._replay else time.monotonic()
@@ -154,7 +155,10 @@ class LiveWorkers:
             for pending in self._waiting:
                 if pending.ask not in self._recorded:
                     self._launch(pending)
-        ask, evaluation, finished, unpaid = self._answers.get()
+        answer = self._answers.get()
+        if isinstance(answer, DeviceLost):
+            raise answer
+        ask, evaluation, finished, unpaid = answer
         self._origin -= unpaid
         finished = self._told = max(finished + unpaid, self._told)
         pending = self._pending.pop(ask)
@@ -202,7 +206,11 @@ class LiveWorkers:
             evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
             if evaluation is None:
                 level = pending.part_of(self._benchmark)
-                evaluation = attempt(self._benchmark, pending.configuration, seed, state, level)
+                try:
+                    evaluation = attempt(self._benchmark, pending.configuration, seed, state, level)
+                except DeviceLost as error:
+                    self._answers.put(error)
+                    return
         # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
         unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
         self._answers.put((pending.ask, evaluation, self.now(), max(unpaid, 0.0)))
@@ -291,6 +299,8 @@ def attempt(
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
             return Evaluation(metrics, cost, reason=one_line(answer.reason))
+    except DeviceLost:
+        raise  # it says nothing of the configuration
     except BaseException as error:
         reason = explained(error)
     return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)

@@ -346,25 +346,39 @@ class TestZerothOrder:
             else:  # the scripts' second optimiser: what they measure does not depend on the direction
                 assert abs(s - expected) > 1e3 * abs(expected)
 
-    @pytest.mark.parametrize("seed", [1, 2, 3])
-    def test_both_ways_the_error_of_a_long_step_aside_is_of_higher_order(self, seed: int) -> None:
-        """Halving μ halves the error of the one-sided estimate, and quarters that of the antithetic one."""
-        window, val, u = [batch(n) for n in range(4)], batch(50), drawn(6, 5, seed=seed)
-        direction = [u / u.norm()]
+    def test_both_ways_the_error_of_a_long_step_aside_is_of_higher_order(self) -> None:
+        """Halving μ halves the error of the one-sided estimate of a smooth toy, and quarters the antithetic one's.
+
+        (The gradient of a network with ReLUs jumps, and so do weights that are trained with it.)
+        """
+
+        class Point(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.w = torch.nn.Parameter(drawn(4, seed=2))
+
+        def toy_loss(network: torch.nn.Module, at: Logits, _: Batch) -> Tensor:
+            return (network.w - at.operations.exp()).square().sum() / 2
+
+        from dataclasses import replace
+
+        plain = replace(RECIPE, clip=None)
+        direction = drawn(4, seed=3)
 
         def s(antithetic: bool, mu: float) -> float:
-            rule = ZerothOrder(weights(), loss, loss, torch.Generator(), window=4, how=Estimate(antithetic=antithetic))
-            here = logits()
-            rule.open(here, [direction], mu=mu)
-            for images in window:
-                rule.train(here, images)
-            return Update(*rule.estimate(here, val)[1][0].tolist()).s
+            how, own = Estimate(antithetic=antithetic), Weights(Point(), plain)
+            rule = ZerothOrder(own, toy_loss, toy_loss, torch.Generator(), window=4, how=how)
+            here = Logits(drawn(4, seed=1).requires_grad_())
+            rule.open(here, [[direction / direction.norm()]], mu=mu)
+            for _ in range(4):
+                rule.train(here, batch(0))
+            return Update(*rule.estimate(here, batch(0))[1][0].tolist()).s
 
-        exact = s(True, 1e-7)
-        one, both = ([s(way, mu) - exact for mu in (2e-3, 1e-3)] for way in (False, True))
-        assert one[0] / one[1] == pytest.approx(2, rel=0.2)
-        assert both[0] / both[1] == pytest.approx(4, rel=0.3)
-        assert abs(both[1]) < abs(one[1])
+        exact = s(True, 1e-6)
+        one, both = ([s(way, mu) - exact for mu in (2e-2, 1e-2)] for way in (False, True))
+        assert one[0] / one[1] == pytest.approx(2, rel=0.05)
+        assert both[0] / both[1] == pytest.approx(4, rel=0.05)
+        assert abs(both[1]) < 0.1 * abs(one[1])
 
     def test_an_estimate_is_the_mean_over_its_directions_or_has_the_length_one(self) -> None:
         directions = [[u / u.norm()] for u in (drawn(6, 5, seed=seed) for seed in (1, 2))]
@@ -384,8 +398,13 @@ class TestZerothOrder:
         assert torch.allclose(found[1][0][0], mean / mean.norm())
 
     def test_a_coin_keeps_the_size_and_drops_what_the_images_say(self) -> None:
+        def toy_loss(network: torch.nn.Module, at: Logits, _: Batch) -> Tensor:
+            return (network.weight - at.operations).square().sum()
+
+        own = Weights(torch.nn.Linear(5, 6, bias=False).double(), RECIPE)
+        how = Estimate(coin=True)
+        rule = ZerothOrder(own, toy_loss, toy_loss, torch.Generator().manual_seed(0), how=how)
         here, signs = logits(), []
-        rule = ZerothOrder(weights(), loss, loss, torch.Generator().manual_seed(0), how=Estimate(coin=True))
         rule.open(here)
         rule.train(here, batch(0))
         for _ in range(200):

@@ -19,7 +19,7 @@ from nasbench.results.curves import load as load_curves
 from nasbench.results.curves import select
 from nasbench.results.parts.searches import figures
 from nasbench.results.parts.searches.logs import Searches, load, sharpness, summary
-from nasbench.results.parts.searches.tables import beside_published, searched
+from nasbench.results.parts.searches.tables import beside_published, directions, searched
 from nasbench.results.report.report import write
 from nasbench.results.store.trajectory import Cell
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
@@ -157,6 +157,28 @@ def test_the_summary_of_searches(store: Store) -> None:
     shown = searched(searches_of(store)).shown.iloc[0]
     assert shown["within %"] == "50"
     assert shown["decided %"] == "100"
+
+
+def test_whether_a_search_kept_its_first_direction_is_said(store: Store) -> None:
+    def estimated(first: float, later: Sequence[float], kept: float) -> list[tuple[Any, ...]]:
+        rows = [row for row in log([0.2] * 5) if row[1] not in ("direct", "implicit")]
+        for epoch, step, s in [(1, 1, first), (1, 2, 77.0), *((2, i, s) for i, s in enumerate(later, 1))]:
+            rows += [(epoch, "direct", 1.0, *(None,) * 3, step), (epoch, "implicit", s - 1.0, *(None,) * 3, step)]
+        return [*rows, (1, "kept_direction", 1.0, *(None,) * 4), (2, "kept_direction", kept, *(None,) * 4)]
+
+    kept = [estimated(-4000.0, [1.0, -3.0, 2.0], 0.94), estimated(2000.0, [2.0], 0.97)]
+    runs = [replace(make_run(seed, [3.0]), log=own) for seed, own in enumerate(kept)]
+    store.commit(make_cell("zo-darts+"), runs, FACTS)
+    store.commit(make_cell("zo-darts"), [replace(make_run(0, [3.0]), log=estimated(5.0, [4.0], 0.2))], FACTS)
+    store.commit(make_cell("old"), [replace(make_run(0, [3.0]), log=log([0.2] * 5))], FACTS)
+    (table,) = directions(searches_of(store))
+    found = table.data.set_index("method")
+    assert set(found.index) == {"zo-darts+", "zo-darts"}
+    assert found.loc["zo-darts+", ["first_s", "later_s", "kept"]].tolist() == pytest.approx([3000, 2, 0.955])
+    assert dict(zip(table.shown["method"], table.shown["α"], strict=True)) == {
+        "zo-darts+": "kept its first direction",
+        "zo-darts": "left its first direction",
+    }
 
 
 def test_runs_without_a_search_make_no_section(store: Store) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.searches.logs import load
-from nasbench.results.parts.searches.tables import beside_published, searched
+from nasbench.results.parts.searches.tables import beside_published, directions, searched
 
 
 def part(subject: Subject) -> Part | None:
@@ -16,5 +16,5 @@ def part(subject: Subject) -> Part | None:
         return None
     from nasbench.results.parts.searches.figures import drawn  # with matplotlib, which is heavy
 
-    tables = [searched(found), *beside_published(found)]
+    tables = [searched(found), *directions(found), *beside_published(found)]
     return Part("searches", "Searches of one-shot methods", tables, figures=partial(drawn, found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from nasbench.results.store.trajectory import LOG
 
 DECIDED = 0.99
 """A choice with a probability of so much is as good as made."""
+KEPT = 0.9
+"""With at least this cosine between α at the end and α after the first epoch, a search has kept its first direction."""
 _NEEDED = {"operation", "seconds", "expected_parameters"}
 
 
@@ -124,7 +127,9 @@ def summary(searches: Searches) -> pd.DataFrame:
     Columns: setting, method, seeds, epochs, seconds (median of the searches), seconds_epoch (the same of all epochs),
     parameters (expected at the end, median), entropy and decided (at the end, mean), drawn (parameters of networks
     drawn, median), within (share of them between the bounds; NaN without), direct and implicit (medians of the parts'
-    absolute values in the zeroth-order estimate; NaN for the others).
+    absolute values in the zeroth-order estimate; NaN for the others), first_s and later_s (|s| of the first estimate,
+    median over seeds, and of all after the first epoch), kept (cosine of α at the end and after the first epoch, median
+    over seeds; NaN in logs that lack it).
     """
     last = sharpness(searches).groupby(["setting", "method", "seed"]).tail(1)
     rows = []
@@ -143,8 +148,21 @@ def summary(searches: Searches) -> pd.DataFrame:
             row["within"] = drawn["value"].between(*limits).mean()
         for name in ("direct", "implicit"):
             row[name] = values[name]["value"].abs().median() if name in values else np.nan
+        row["first_s"], row["later_s"] = _sizes_of_estimates(values)
+        row["kept"] = np.nan
+        if "kept_direction" in values:
+            row["kept"] = values["kept_direction"].groupby("seed")["value"].last().median()
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _sizes_of_estimates(values: dict[str, pd.DataFrame]) -> tuple[float, float]:
+    """|s| of the first zeroth-order estimate, and of those after the first epoch; NaN where there are none."""
+    if not {"direct", "implicit"} <= values.keys():
+        return math.nan, math.nan
+    direct, implicit = (values[name].set_index(["seed", "epoch", "step"])["value"] for name in ("direct", "implicit"))
+    s = (direct + implicit).abs().sort_index().reset_index(name="s")
+    return s.groupby("seed")["s"].first().median(), s[s["epoch"] > 1]["s"].median()
 
 
 def bounds(searches: Searches, setting: int, method: int) -> tuple[float, float] | None:

@@ -11,7 +11,7 @@ import pandas as pd
 from nasbench.results.display.numbers import number
 from nasbench.results.display.table import Table
 from nasbench.results.parts import published
-from nasbench.results.parts.searches.logs import DECIDED, Searches, parts, summary
+from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, parts, summary
 
 _PUBLISHED = published.FOLDER / "zo_darts.json"
 
@@ -42,6 +42,35 @@ def searched(searches: Searches) -> Table:
         "also has the expected parameters at the end, and the medians of the parts of the zeroth-order estimate."
     )
     return Table("searches", "Searches of one-shot methods", note, data, shown, place="terminal")
+
+
+def directions(searches: Searches) -> list[Table]:
+    """Whether searches kept the direction of their first epoch; none where no log says so."""
+    data = _named(searches, summary(searches))
+    data = data[data["kept"].notna()].reset_index(drop=True)
+    if data.empty:
+        return []
+    kept = data["kept"] >= KEPT
+    shown = pd.DataFrame(
+        {
+            "benchmark": data["bench"],
+            "constraint": data["constraint"],
+            "method": data["method"],
+            "first |s|": data["first_s"].map(lambda value: number(value, 3)),
+            "later |s|": data["later_s"].map(lambda value: number(value, 3)),
+            "cosine": data["kept"].map("{:.2f}".format),
+            "α": ["kept its first direction" if is_kept else "left its first direction" for is_kept in kept],
+        }
+    )
+    note = (
+        "|s|: size of the zeroth-order estimate: the first one (median over seeds), and the median of those after the "
+        f"first epoch. cosine: between α at the end and α after the first epoch, median over seeds; from {KEPT:g} on, "
+        "what the search draws from is what its first estimates happened to say, and it has learned nothing later. A "
+        "search that left its first direction has moved, which noise does too: that it learned can only be said where "
+        "its networks are better than those of estimate=noise and of one-shot-random in the same report."
+    )
+    columns = ["bench", "constraint", "method", "seeds", "first_s", "later_s", "kept"]
+    return [Table("search-directions", "What searches learned after their first epoch", note, data[columns], shown)]
 
 
 def beside_published(searches: Searches) -> list[Table]:
