@@ -11,6 +11,8 @@ import pytest
 
 from nasbench.results import Cell, Row, Store, Trajectory
 from nasbench.results.curves import Curves, load, select
+from nasbench.results.parts import graphs
+from nasbench.results.report.single_run import describe
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
@@ -145,3 +147,51 @@ def test_searches_that_trained_nothing_to_the_end_are_identical_only_if_their_sc
     found = {"a": short, "b": short, "c": other}
     store = filled({make_cell(method=m, setting=setting, evals=12): trajectories(own) for m, own in found.items()})
     assert [tuple(kind) for kind in Comparison(load(select([store])), 0, (1.0,)).overall.kinds] == [(0, 1), (2,)]
+
+
+def lucky(level_of_the_best: int, highest: int = HIGHEST) -> list[Row]:
+    """A run whose smallest value was seen after one epoch, and which has one of a longer training afterwards."""
+    found = []
+    for number, (level, objective) in enumerate([(1, 2.0), (level_of_the_best, 3.0), (1, 1.0)]):
+        values = f'{{"kind": "cnn", "labels": ["ip", "fc", "op"], "units": [null, {number}, null], "edges": []}}'
+        row = Row(
+            number + 1,
+            0,
+            values,
+            objective,
+            True,
+            min(objective, 3.0),
+            number,
+            number + 1,
+            0.0,
+            "ok",
+            "",
+            (objective, 1.0),
+        )
+        found.append(row._replace(trial=number, level=level, incumbent=2.0 if number == 0 else 3.0, spent=0.9))
+    return found
+
+
+def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled: Fill) -> None:
+    setting = replace(SETTING, highest=HIGHEST)
+    store = filled({make_cell(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
+    page = describe(store, "random", "toy", None, 0)
+    assert "Best valid-error@1: 3 % (evaluation 2; oracle 1, regret 2, 200 %)" in page
+    steps = page.partition("Incumbent steps")[2].splitlines()[1:4]
+    assert [line.split()[:4] for line in steps] == [
+        ["evaluation", "after", "[s]", "level"],
+        ["1", "1", "1", "2"],
+        ["2", "2", "9", "3"],
+    ]
+    assert "Best valid-error@1: 3 % (evaluation 2; level 3 of 9)" in describe(store, "random", "toy", None, 1)
+
+
+def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> None:
+    setting = replace(SETTING, highest=HIGHEST)
+    cells = {"a": [lucky(HIGHEST)], "b": [lucky(3)]}
+    store = filled({make_cell(m, setting=setting, evals=2): trajectories(runs) for m, runs in cells.items()})
+    fragments = select([store])
+    found = graphs.load(fragments, load(fragments))
+    assert found is not None
+    ((objective, method, _),) = found.best.values()
+    assert (objective, method) == (3.0, 0)
