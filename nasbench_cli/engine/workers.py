@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import math
 import queue
@@ -163,7 +164,7 @@ class LiveWorkers:
             Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level)
         )
         if not goes_on(self._benchmark, pending.level, evaluation):
-            self._journal.state(pending.trial).unlink(missing_ok=True)
+            self._state(pending).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
 
     def pay(self, seconds: float) -> None:
@@ -190,8 +191,14 @@ class LiveWorkers:
         evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
 
+    def _state(self, pending: Pending) -> Path:
+        """Where a training is kept. Its name says of which configuration it is: where records were lost, or taken back
+        (--retry-failed), the method may ask otherwise, and a trial of that number be of another configuration."""
+        text = self._benchmark.space.to_json(pending.configuration)
+        return self._journal.state(f"{pending.trial}-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
+
     def _launch(self, pending: Pending) -> None:
-        arguments = (pending, self._seeds[pending.trial], self._journal.state(pending.trial))
+        arguments = (pending, self._seeds[pending.trial], self._state(pending))
         thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
