@@ -46,9 +46,9 @@ class Pending(NamedTuple):
     paid: float = 0.0
     """Seconds that the training has cost up to there."""
 
-    def part_of(self, benchmark: Benchmark) -> int | None:
+    def until(self, highest: int) -> int | None:
         """The level at which this part of a training ends; None if it is a whole one, begun now."""
-        return self.level if self.since or self.level < benchmark.highest else None
+        return self.level if self.since or self.level < highest else None
 
 
 class Finished(NamedTuple):
@@ -86,7 +86,7 @@ class SimulatedWorkers:
     """
 
     def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds) -> None:
-        self._benchmark, self._seeds = benchmark, seeds
+        self._benchmark, self._seeds, self._highest = benchmark, seeds, benchmark.highest
         self._events: list[tuple[float, int, Pending, Evaluation]] = []
         self._now = 0.0
 
@@ -96,7 +96,7 @@ class SimulatedWorkers:
     def start(self, pending: Pending) -> None:
         with evaluating(pending.ask, pending.worker):
             seed = self._seeds[pending.trial]
-            evaluation = attempt(self._benchmark, pending.configuration, seed, level=pending.part_of(self._benchmark))
+            evaluation = attempt(self._benchmark, pending.configuration, seed, None, pending.until(self._highest))
         if pending.since:  # recorded times may fall between two levels
             evaluation = evaluation._replace(cost=max(evaluation.cost - pending.paid, 0.0))
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.
@@ -208,7 +208,7 @@ class LiveWorkers:
         with evaluating(pending.ask, pending.worker):
             evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
             if evaluation is None:
-                level = pending.part_of(self._benchmark)
+                level = pending.until(self._benchmark.highest)
                 evaluation = attempt(self._benchmark, pending.configuration, seed, state, level)
         # What an interrupted attempt had done of it was on no clock: nothing was recorded of it.
         unpaid = evaluation.cost - (self.now() - pending.started) if resumed else 0.0
@@ -297,7 +297,7 @@ def attempt(
         elif not math.isfinite(metrics[0]):
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
-            return Evaluation(metrics, cost, reason=one_line(answer.reason))
+            return Evaluation(metrics, cost, reason=answer.reason and one_line(answer.reason))
     except BaseException as error:
         reason = explained(error)
     return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)
