@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,7 +47,9 @@ class Curves:
     methods: tuple[str, ...]
     runs: pd.DataFrame
     """A row a run, in the order of the arrays: setting, method (their numbers), seed, evaluations, failure,
-    failed_evaluations; and `held_out` (dict: metric of a test split → its value at the run's last incumbent)."""
+    failed_evaluations; `held_out` (dict: metric of a test split → its value at the run's last incumbent); and of all
+    that was evaluated, whole or in part: rows, feasible_rows, first_feasible and first_seconds (evaluations, the last
+    one perhaps in part, and seconds on the run's clock until the first feasible row; infinite where there is none)."""
     observed: Array
     """Best feasible objective seen after each evaluation, shape (runs, evaluations): NaN before the first feasible one;
     a run that ended early keeps its last."""
@@ -54,7 +57,7 @@ class Curves:
     """The score of that incumbent, same shape: NaN also where it violates the constraints in the mean. What was
     observed where no mean is known, as on live benchmarks."""
     feasible: NDArray[np.bool_]
-    """Whether each evaluation was feasible, same shape; False past a run's end."""
+    """Whether each evaluation was feasible, same shape (of those in parts the last part); False past a run's end."""
     finished: Array
     """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite past a run's end."""
     labels: tuple[str, ...] = ()
@@ -280,6 +283,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
                 "failure": run.failure,
                 "failed_evaluations": run.failed_evaluations,
                 "held_out": found.held_out,
+                **found.feasibility,
             }
     frame = pd.DataFrame([settings[i] for i in range(len(order))])
     numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
@@ -300,6 +304,8 @@ class _Run:
     feasible: NDArray[np.bool_]
     finished: Array
     held_out: dict[str, float]
+    feasibility: dict[str, float]
+    """The columns of `Curves.runs` about it."""
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]], own: slice, cell: Cell) -> _Run:
@@ -316,12 +322,22 @@ class _Run:
         held_out = {}
         if len(seen) and not np.isnan(observed[-1]):
             held_out = {n: float(columns[f"metric.{n}"][own][rows[-1]]) for n in cell.setting.held_out}
-        if in_parts and cell.evals is not None:
-            whole = np.arange(1, int(columns["spent"][own][-1]) + 1)
-            last = np.searchsorted(columns["spent"][own], whole, side="right") - 1
+        spent: Array = np.ceil(columns["spent"][own]) if in_parts else np.arange(1.0, len(seen) + 1)
+        feasibility = _feasibility(feasible, spent, finished)
+        if in_parts and cell.evals is not None:  # the last one is not whole where the next part no longer fitted
+            last = np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1
             observed, feasible, finished = observed[last], feasible[last], finished[last]
             mean = None if mean is None else mean[last]
-        return cls(observed, mean, feasible, finished, held_out)
+        return cls(observed, mean, feasible, finished, held_out, feasibility)
+
+
+def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> dict[str, float]:
+    """How many rows of a run are feasible, and what it had used, in whole evaluations and seconds, at the first."""
+    found = {"rows": len(feasible), "feasible_rows": int(feasible.sum())}
+    if not feasible.any():
+        return found | {"first_feasible": math.inf, "first_seconds": math.inf}
+    first = int(feasible.argmax())
+    return found | {"first_feasible": float(spent[first]), "first_seconds": float(finished[first])}
 
 
 def _incumbents(

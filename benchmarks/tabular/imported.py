@@ -112,16 +112,21 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         """
         if level not in self.fidelities:
             return super().evaluate_at(configuration, seed, level, state)
+        if level == self.fidelities[-1]:
+            return self.evaluate(configuration, seed)
         row = self.space.index(configuration)
         repetition = seed % (self.repetition_counts[row] or self.values.shape[1])
-        metrics, own = self.values[row, repetition].tolist(), self.curves[row, repetition]
+        metrics = self.values[row, repetition].tolist()
+        there = dict(
+            zip(self.recorded, self.curves[row, repetition, self.fidelities.index(level)].tolist(), strict=True)
+        )
         share = level / self.fidelities[-1]
         for column, metric in enumerate(self.metrics):
-            if metric.name in self.recorded:
-                metrics[column] = float(own[self.fidelities.index(level), self.recorded.index(metric.name)])
+            if metric.name in there:
+                metrics[column] = there[metric.name]
             elif column == self.cost_column:
                 metrics[column] *= share
-            elif metric.epoch is not None and level < self.fidelities[-1]:
+            elif metric.epoch is not None:
                 metrics[column] = math.nan
         cost = share * self._cost if self.cost_column is None else metrics[self.cost_column]
         if not math.isfinite(metrics[0]):

@@ -164,7 +164,7 @@ class _Progress:
         self._best_state: dict[str, Tensor] = {}
         self._saved = self._begun
         self.given_up = ""
-        self._paused = False
+        self._paused_at = 0
         if state is not None:
             self._resume(state)
 
@@ -191,10 +191,9 @@ class _Progress:
 
     def pause(self) -> None:
         """Keeps the training for whoever goes on with it: that part will have its own cost."""
-        self._paused = True
+        self._paused_at = self._until
         if self._path is not None:
             self._save(self._path)
-        self._paused = False
 
     def chosen(self, data: Resident) -> Trained:
         """The network of the epoch that is best on the validation split, and its scores."""
@@ -210,7 +209,7 @@ class _Progress:
     def _state(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"epoch": self.epoch, "seconds": self.seconds, "memory": self.memory}
         facts |= {"first": self._first, "optimistic": self._optimistic, "given_up": self.given_up}
-        facts |= {"best": self._best, "best_state": self._best_state, "paused": self._paused}
+        facts |= {"best": self._best, "best_state": self._best_state, "paused_at": self._paused_at}
         facts |= {"earlier": self._earlier + perf_counter() - self._begun}
         return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
 
@@ -231,8 +230,8 @@ class _Progress:
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
         self._best, self._best_state = kept["best"], kept["best_state"]
-        # What was spent until a pause is paid; if nothing is left to do, its record was lost: it is not.
-        self._earlier = 0.0 if kept["paused"] and self.epoch < self._until else kept["earlier"]
+        # What was spent until an earlier pause is paid; until this one it is not: its record was lost.
+        self._earlier = 0.0 if 0 < kept["paused_at"] < self._until else kept["earlier"]
 
 
 def keep(state: dict[str, Any], path: Path) -> None:

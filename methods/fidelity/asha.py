@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import heapq
 from collections import deque
+from typing import TypeAlias
 
 from numpy.random import Generator
 
@@ -15,18 +16,21 @@ from nasbench.methods.fidelity.rungs import rungs
 
 _VARIANTS = ("promotion", "stopping")
 
+_Key: TypeAlias = tuple[float, float, int]
+"""A rank, and the number of the arrival."""
+
 
 class _Rung:
     """All results of a level; equal ones are ordered by their arrival."""
 
     def __init__(self) -> None:
-        self._sorted: list[tuple[Rank, int]] = []
-        self._waiting: list[tuple[tuple[Rank, int], int, Configuration]] = []
+        self._sorted: list[_Key] = []
+        self._waiting: list[tuple[_Key, int, Configuration]] = []
         """A heap of what has not gone on."""
 
     def add(self, rank: Rank, trial: int, configuration: Configuration, may_go_on: bool) -> None:
         """Enters a result."""
-        key = rank, len(self._sorted)
+        key = (*rank, len(self._sorted))
         bisect.insort(self._sorted, key)
         if may_go_on:
             heapq.heappush(self._waiting, (key, trial, configuration))
@@ -43,7 +47,7 @@ class _Rung:
 
     def is_among_best(self, rank: Rank, eta: int) -> bool:
         """Whether at most a share of 1/η of the results so far are better than one of this rank, which is in."""
-        better = bisect.bisect_left(self._sorted, (rank, -1))
+        better = bisect.bisect_left(self._sorted, (*rank, -1))
         return better * eta <= len(self._sorted)
 
 
@@ -71,6 +75,7 @@ class ASHA(Method):
         self._continuable, self._stopping = problem.fidelity.continuable, variant == "stopping"
         self._rungs = {level: _Rung() for level in self._levels[:-1]}
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
+        self._downwards = [(rung, self._above[level]) for level, rung in reversed(self._rungs.items())]
         self._judged: deque[Proposal] = deque()
         """What is to go on at once, of the variant that stops."""
 
@@ -78,10 +83,10 @@ class ASHA(Method):
         if self._judged:
             return self._judged.popleft()
         if not self._stopping:
-            for level in reversed(self._levels[:-1]):
-                promoted = self._rungs[level].promoted(self._eta)
+            for rung, above in self._downwards:
+                promoted = rung.promoted(self._eta)
                 if promoted is not None:
-                    return self._further(*promoted, self._above[level])
+                    return self._further(*promoted, above)
         return Proposal(self._problem.space.sample(self._rng), self._levels[0])
 
     def tell(self, observation: Observation) -> None:

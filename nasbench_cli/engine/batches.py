@@ -16,7 +16,7 @@ from nasbench.cli.engine.runner import died, run
 from nasbench.cli.engine.workers import Diverged
 from nasbench.results import Interrupted, Store, StoreError, Trajectory
 from nasbench.results.store.fragment import RunRecord
-from nasbench.results.store.journal import Journal, forget
+from nasbench.results.store.journal import Journal, forget, keep_for_retry
 
 _BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
 _COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
@@ -89,9 +89,11 @@ def commit(
         if trajectories:
             yield store.commit(cell, trajectories, provenance)
             for trajectory in trajectories:
-                # The journal of a run with a failure serves --retry-failed.
+                journal = store.journals / f"{cell.run_id(trajectory.seed)}.jsonl"
                 if not trajectory.failure and "failed" not in trajectory.columns["status"]:
-                    forget(store.journals / f"{cell.run_id(trajectory.seed)}.jsonl")
+                    forget(journal)
+                elif journal.exists():
+                    keep_for_retry(journal)
 
 
 def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) -> list[RunRecord]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from datetime import UTC, datetime
+from operator import index
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -25,7 +26,6 @@ from nasbench.cli.engine.workers import (
     SimulatedWorkers,
     Workers,
     explained,
-    goes_on,
 )
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Cell, Row, Trajectory
@@ -156,7 +156,9 @@ class _Search:
     def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
         self.rows: list[Row] = []
         self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
-        self._highest = benchmark.highest
+        self._highest, self._fidelity = benchmark.highest, benchmark.fidelity
+        self._levels = frozenset(self._fidelity.levels if self._fidelity else (1,))
+        self._goes_on_below = self._highest if self._fidelity and self._fidelity.continuable else 0
         self._left = math.inf if cell.evals is None else cell.evals * self._highest
         self._spent = 0
         self._seconds = math.inf if cell.seconds is None else cell.seconds
@@ -195,9 +197,11 @@ class _Search:
         try:
             with asking(self._asked):
                 asked = method.ask()
-            proposal = Proposal.of(asked, self._highest)
-            self._space.check(proposal.configuration)
-            since, paid = self._begun(proposal)
+            if isinstance(asked, Proposal):
+                configuration, level, trial, since, paid = self._part(asked)
+            else:  # to be trained to the end
+                configuration, level, trial, since, paid = asked, self._highest, self._asked, 0, 0.0
+            self._space.check(configuration)
         except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
         finally:
@@ -206,46 +210,35 @@ class _Search:
             method.unpaid = 0.0
         if self._charge:
             self._charged = self._clock() + thinking
-        if self._clock() >= self._seconds:
+        now, added = self._clock(), level - since
+        if now >= self._seconds:
             return  # the thought has used up what was left
-        if proposal.level - since > self._left:
+        if added > self._left:
             self._left = 0  # what is left of the budget is not enough: nothing shorter is looked for
             return
-        self._left -= proposal.level - since
-        number = self._asked if proposal.continues is None else proposal.continues
-        self._trials.pop(number, None)
+        self._left -= added
         self._workers.start(
-            Pending(
-                self._asked,
-                self._free.pop(0),
-                proposal.configuration,
-                self._clock(),
-                thinking,
-                number,
-                proposal.level,
-                since,
-                paid,
-            )
+            Pending(self._asked, self._free.pop(0), configuration, now, thinking, trial, level, since, paid)
         )
         self._asked += 1
 
-    def _begun(self, proposal: Proposal) -> tuple[int, float]:
-        """The level from which a proposal goes on, and the seconds paid for it so far.
+    def _part(self, proposal: Proposal) -> tuple[Configuration, int, int, int, float]:
+        """What a proposal asks for: configuration, level, trial, since and paid, as in `Pending`.
 
-        Raises ValueError if it asks for what cannot be.
+        Raises ValueError or TypeError if that cannot be.
         """
-        fidelity = self._benchmark.fidelity
-        levels = fidelity.levels if fidelity else (1,)
-        if proposal.level not in levels:
-            raise ValueError(f"there is no level {proposal.level}; allowed: {', '.join(map(str, levels))}")
+        configuration, level = proposal.configuration, index(proposal.level)
+        if level not in self._levels:
+            raise ValueError(f"there is no level {level}; allowed: {', '.join(map(str, sorted(self._levels)))}")
         if proposal.continues is None:
-            return 0, 0.0
-        trial = self._trials.get(proposal.continues)
+            return configuration, level, self._asked, 0, 0.0
+        number = index(proposal.continues)
+        trial = self._trials.pop(number, None)
         if trial is None:
-            raise ValueError(f"trial {proposal.continues} cannot be continued: it is at work, has failed, or has ended")
-        if proposal.configuration != trial.configuration or proposal.level <= trial.level:
-            raise ValueError(f"trial {proposal.continues} is of another configuration, or has reached that level")
-        return trial.level, trial.paid
+            raise ValueError(f"trial {number} cannot be continued: it is at work, has failed, or has ended")
+        if configuration != trial.configuration or level <= trial.level:
+            raise ValueError(f"trial {number} is of another configuration, or has reached that level")
+        return configuration, level, number, trial.level, trial.paid
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
@@ -257,7 +250,7 @@ class _Search:
         if feasible and (level > self._top or (level == self._top and is_first)):
             self._top, self._incumbent = level, metrics[0]
         self._spent += level - pending.since
-        if goes_on(self._benchmark, level, evaluation):
+        if level < self._goes_on_below and status == "ok":
             self._trials[pending.trial] = _Trial(pending.configuration, level, pending.paid + evaluation.cost)
         begin = perf_counter()
         failure = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import math
 import queue
@@ -46,9 +47,9 @@ class Pending(NamedTuple):
     paid: float = 0.0
     """Seconds that the training has cost up to there."""
 
-    def part_of(self, benchmark: Benchmark) -> int | None:
+    def until(self, highest: int) -> int | None:
         """The level at which this part of a training ends; None if it is a whole one, begun now."""
-        return self.level if self.since or self.level < benchmark.highest else None
+        return self.level if self.since or self.level < highest else None
 
 
 class Finished(NamedTuple):
@@ -86,7 +87,7 @@ class SimulatedWorkers:
     """
 
     def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds) -> None:
-        self._benchmark, self._seeds = benchmark, seeds
+        self._benchmark, self._seeds, self._highest = benchmark, seeds, benchmark.highest
         self._events: list[tuple[float, int, Pending, Evaluation]] = []
         self._now = 0.0
 
@@ -96,7 +97,7 @@ class SimulatedWorkers:
     def start(self, pending: Pending) -> None:
         with evaluating(pending.ask, pending.worker):
             seed = self._seeds[pending.trial]
-            evaluation = attempt(self._benchmark, pending.configuration, seed, level=pending.part_of(self._benchmark))
+            evaluation = attempt(self._benchmark, pending.configuration, seed, None, pending.until(self._highest))
         if pending.since:  # recorded times may fall between two levels
             evaluation = evaluation._replace(cost=max(evaluation.cost - pending.paid, 0.0))
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.
@@ -167,7 +168,7 @@ class LiveWorkers:
             Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level)
         )
         if not goes_on(self._benchmark, pending.level, evaluation):
-            self._journal.state(pending.trial).unlink(missing_ok=True)
+            self._state(pending).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
 
     def pay(self, seconds: float) -> None:
@@ -194,8 +195,14 @@ class LiveWorkers:
         evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
 
+    def _state(self, pending: Pending) -> Path:
+        """Where a training is kept. Its name says of which configuration it is: where records were lost, or taken back
+        (--retry-failed), the method may ask otherwise, and a trial of that number be of another configuration."""
+        text = self._benchmark.space.to_json(pending.configuration)
+        return self._journal.state(f"{pending.trial}-{hashlib.sha256(text.encode()).hexdigest()[:16]}")
+
     def _launch(self, pending: Pending) -> None:
-        arguments = (pending, self._seeds[pending.trial], self._journal.state(pending.trial))
+        arguments = (pending, self._seeds[pending.trial], self._state(pending))
         thread = threading.Thread(target=self._evaluate, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
@@ -205,7 +212,7 @@ class LiveWorkers:
         with evaluating(pending.ask, pending.worker):
             evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
             if evaluation is None:
-                level = pending.part_of(self._benchmark)
+                level = pending.until(self._benchmark.highest)
                 try:
                     evaluation = attempt(self._benchmark, pending.configuration, seed, state, level)
                 except DeviceLost as error:
@@ -298,7 +305,7 @@ def attempt(
         elif not math.isfinite(metrics[0]):
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
-            return Evaluation(metrics, cost, reason=one_line(answer.reason))
+            return Evaluation(metrics, cost, reason=answer.reason and one_line(answer.reason))
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:

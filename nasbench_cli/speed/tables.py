@@ -30,6 +30,7 @@ from nasbench.benchmarks.spaces.views import AsGraph
 from nasbench.cli.engine.executors import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.layout import table
+from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed
 from nasbench.cli.speed.sizes import USUAL, Sizes
 from nasbench.methods import MethodSpec, Observation, Problem
@@ -47,6 +48,7 @@ _TPES = ["c-tpe", "c-tpe-naive", "tpe"]
 def main(sizes: Sizes = USUAL) -> None:
     """Prints how fast we are, part by part; what cannot be measured here says why."""
     _run_speed(sizes)
+    levels.main(sizes)
     _suggestion_speed(sizes)
     _language_speed(sizes)
     _distance_speed(sizes)

@@ -196,7 +196,7 @@ def _failed(comparison: Comparison) -> str:
     runs = comparison.curves.runs
     stopped = int((runs["failure"] != "").sum())
     evaluations = int(runs["failed_evaluations"].sum())
-    nothing = int((~comparison.curves.feasible.any(axis=1)).sum())
+    nothing = int((runs["feasible_rows"] == 0).sum())
     if not stopped and not evaluations and not nothing:
         return f"Nothing: all {len(runs)} runs used up their budget, and each found something feasible."
     return (

@@ -16,6 +16,7 @@ from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import networks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
+from nasbench.results.store.trajectory import Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,10 +38,9 @@ def incumbent(store: Store, method: str, bench: str, constraint: str | None, see
     """The network that a run found, as a picture. Raises StoreError if it found none, or its space has no networks."""
     f, record = _found(store, method, bench, constraint, seed)[0]
     rows = _rows(f, record)
-    feasible = rows[rows["feasible"]]
-    if not len(feasible):
+    if not rows["feasible"].any():
         raise StoreError(f"this run found nothing feasible among its {len(rows)} evaluations: there is nothing to draw")
-    values = json.loads(feasible.iloc[int(feasible["objective"].argmin())]["configuration"])
+    values = json.loads(_best(rows)["configuration"])
     if not networks.is_network(values):
         raise StoreError(f"what {bench} searches are no graphs of layers: there is nothing to draw")
     return networks.draw(values)
@@ -86,9 +86,10 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         f"commit {fragment.provenance['commit'] or 'unknown'}.",
     ]
     parts = ["\n".join(head), *_outcome(fragment, rows)]
-    steps = rows[rows["feasible"] & (rows["incumbent"] != rows["incumbent"].shift())]
+    top = rows["level"].where(rows["feasible"], 0).cummax()
+    steps = rows[rows["feasible"] & ((rows["incumbent"] != rows["incumbent"].shift()) | (top != top.shift()))]
     if len(steps):
-        parts.append("Incumbent steps\n" + _steps(steps, setting.objective))
+        parts.append("Incumbent steps\n" + _steps(steps, setting))
         last = json.loads(steps["configuration"].iloc[-1])
         if networks.is_network(last):
             parts.append("The network\n" + "\n".join(networks.lines(last)))
@@ -110,7 +111,17 @@ def _rows(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
         rows: pd.DataFrame = fragment.table().slice(start, record.rows).to_pandas()
     except Torn as error:
         raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
+    if "level" not in rows:  # of a store of an earlier schema
+        rows["level"] = 1
     return rows.iloc[:-1] if record.failure else rows  # the closing row of a failed run is no evaluation
+
+
+def _best(rows: pd.DataFrame) -> pd.Series[Any]:
+    """The last incumbent: the feasible row with the smallest objective at the highest level that any has reached."""
+    feasible = rows[rows["feasible"]]
+    there = feasible[feasible["level"] == feasible["level"].max()]
+    best: pd.Series[Any] = there.iloc[int(there["objective"].argmin())]
+    return best
 
 
 def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
@@ -121,9 +132,10 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     if not len(feasible):
         yield f"No feasible evaluation among {len(rows)}."
         return
-    first, best = feasible.iloc[0], feasible.iloc[int(feasible["objective"].argmin())]
-    regret = ""
-    if setting.oracle is not None:
+    first, best = feasible.iloc[0], _best(rows)
+    in_part = best["level"] < setting.highest
+    regret = f"; level {best['level']} of {setting.highest}" if in_part else ""
+    if setting.oracle is not None and not in_part:
         percent = f", {100 * (best['objective'] - setting.oracle) / setting.oracle:.3g} %" if setting.oracle > 0 else ""
         regret = f"; oracle {setting.oracle:.7g}, regret {best['objective'] - setting.oracle:.4g}{percent}"
     lines = [
@@ -139,12 +151,13 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     yield "\n".join(lines)
 
 
-def _steps(steps: pd.DataFrame, objective: str) -> str:
+def _steps(steps: pd.DataFrame, setting: Setting) -> str:
     shown = pd.DataFrame(
         {
             "evaluation": steps["evaluation"].astype(str),
             "after [s]": steps["finished"].map("{:,.5g}".format),
-            objective: steps["objective"].map("{:.6g}".format),
+            **({"level": steps["level"].astype(str)} if steps["level"].min() < setting.highest else {}),
+            setting.objective: steps["objective"].map("{:.6g}".format),
             "configuration (what changed)": _changes([json.loads(text) for text in steps["configuration"]]),
         }
     )

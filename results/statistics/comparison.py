@@ -160,14 +160,10 @@ class Comparison:
 
     @cached_property
     def _identity(self) -> NDArray[np.int64]:
-        """As in `Field`: runs are the same where all that they saw was."""
+        """As in `Field`: runs are the same where all that they saw was, and what it is worth."""
         curves = self.curves
-        prints = np.array(
-            [
-                hash((seen[:n].tobytes(), good[:n].tobytes())) if n else 0
-                for seen, good, n in zip(curves.observed, curves.feasible, curves.runs["evaluations"], strict=True)
-            ]
-        )
+        seen = zip(curves.observed, curves.mean, curves.feasible, curves.runs["evaluations"], strict=True)
+        prints = np.array([hash(tuple(of[:n].tobytes() for of in own)) if n else 0 for *own, n in seen])
         numbers = np.unique(prints, return_inverse=True)[1] + 1
         found: NDArray[np.int64] = self._spread(np.where(curves.runs["evaluations"] > 0, numbers, 0)[:, None])[0]
         return found

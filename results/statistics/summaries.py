@@ -83,23 +83,22 @@ def normalised_regret(curves: Curves, padded: Array) -> Array:
 def feasibility(curves: Curves) -> pd.DataFrame:
     """How each method treats the constraints of each setting, as observed.
 
-    Columns: setting, method, runs, feasible_share (feasible evaluations over all evaluations), first_feasible (upper
-    median over seeds of the number of evaluations to the first feasible one; infinite where half the runs have none),
+    Columns: setting, method, runs, feasible_share (feasible rows over all rows: evaluations, whole or in part),
+    first_feasible (upper median over seeds of the number of evaluations to the first feasible one, which may be a part;
+    infinite where half the runs have none),
     first_seconds (the same in seconds on the run's clock), never (runs without a feasible evaluation),
     failed_evaluations, failed_runs.
     """
-    evaluations = curves.runs["evaluations"].to_numpy()
+    asked, feasible = (curves.runs[name].to_numpy() for name in ("rows", "feasible_rows"))
     failures = (curves.runs["failure"] != "").to_numpy()
     failed = curves.runs["failed_evaluations"].to_numpy()
-    any_feasible: NDArray[np.bool_] = np.any(curves.feasible, axis=1)
-    first = curves.feasible.argmax(axis=1)
-    waits = np.where(any_feasible, [first + 1.0, curves.finished[np.arange(len(first)), first]], np.inf)
+    waits = curves.runs[["first_feasible", "first_seconds"]].to_numpy(float).T
     rows = []
     for (setting, method), runs in curves.groups.items():
-        share = curves.feasible[runs].sum() / max(1, evaluations[runs].sum())
+        share = feasible[runs].sum() / max(1, asked[runs].sum())
         # Between a number and infinity lies nothing: an observed value, not a mean of two.
         wait, seconds = np.quantile(waits[:, runs], 0.5, axis=1, method="higher")
-        never = int((~any_feasible[runs]).sum())
+        never = int((feasible[runs] == 0).sum())
         counts = (never, int(failed[runs].sum()), int(failures[runs].sum()))
         rows.append((setting, method, len(runs), share, wait, seconds, *counts))
     names = ["setting", "method", "runs", "feasible_share", "first_feasible", "first_seconds", "never"]

@@ -6,6 +6,7 @@ before. So no line can be torn, changed, lost or moved unseen.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterable
@@ -76,8 +77,8 @@ class Journal:
         """What to do with a journal that no longer fits its run."""
         return f"move {self._path} away to begin anew"
 
-    def state(self, whose: int | str) -> Path:
-        """Where the evaluation of an ask (its number), or the method, may keep what it has done so far."""
+    def state(self, whose: str) -> Path:
+        """Where a training (`NUMBER-…`, by the ask that began it), or the method, may keep what it has done so far."""
         return self._path.with_suffix(f".{whose}.state")
 
     def append(self, record: Record) -> None:
@@ -143,6 +144,21 @@ def forget(path: Path) -> None:
     for part in path.parent.glob(f"{path.stem}.*"):
         if part.suffix != ".damaged":
             disk.remove(part)
+
+
+def keep_for_retry(path: Path) -> None:
+    """Deletes the states beside a closed journal that --retry-failed has no use for: its run is stored.
+
+    These are the trainings of which nothing was recorded before the first failed evaluation. The others may be
+    continued by what is then asked for.
+    """
+    lines, _ = _good_lines(disk.read(path))
+    facts = [line.facts for line in lines[1:]]
+    before = itertools.takewhile(lambda record: record["status"] != "failed", facts)
+    kept = {str(record["trial"]) for record in before}
+    for state in path.parent.glob(f"{path.stem}.*-*.state"):
+        if state.name.removeprefix(f"{path.stem}.").partition("-")[0] not in kept:
+            disk.remove(state)
 
 
 def drop_failed(path: Path) -> None:

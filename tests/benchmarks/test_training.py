@@ -291,7 +291,7 @@ def test_a_damaged_state_is_as_none(damage: str, tmp_path: Path, monkeypatch: py
     assert bits(trained(data, state=path)) == bits(trained(data))
 
 
-def test_a_loss_that_is_no_number_fails_and_a_hopeless_network_is_given_up() -> None:
+def test_a_loss_that_is_no_number_fails_and_a_hopeless_network_is_given_up(tmp_path: Path) -> None:
     data = resident()
     with pytest.raises(training.TrainingFailed, match=r"the loss is (nan|inf) in epoch"):
         trained(data, recipe=replace(QUICK, learning_rate=1e30, clip=None))
@@ -299,6 +299,11 @@ def test_a_loss_that_is_no_number_fails_and_a_hopeless_network_is_given_up() -> 
     found = trained(data, recipe=hopeless, epochs=30)
     assert "given up after 2 epochs: validation accuracy" in found.given_up
     assert found.seconds < 10
+    path = tmp_path / "state.pt"
+    trained(data, recipe=hopeless, epochs=30, state=path, until=10)
+    lost = trained(data, recipe=hopeless, epochs=30, state=path, until=10)  # as if its record had not been written
+    assert lost.earlier > lost.seconds > 0  # it is paid, although its training had ended before the level
+    assert trained(data, recipe=hopeless, epochs=30, state=path).earlier == 0
     one_step = resident(train=made_up(16))
     with pytest.raises(training.TrainingFailed, match=r"the validation loss is (nan|inf) after epoch 1"):
         trained(one_step, recipe=replace(QUICK, learning_rate=1e38, clip=None), epochs=1)

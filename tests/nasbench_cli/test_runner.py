@@ -574,7 +574,7 @@ def test_an_earlier_attempt_is_paid_once(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_an_interrupted_attempt_had_done_of_an_evaluation_is_on_the_clock(
     cost: float, kept: bool, ends: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock()
+    clock, states = Clock(), list[Path]()
     monkeypatch.setattr(workers, "time", clock)
 
     class Kept(toys.Toy):
@@ -582,15 +582,37 @@ def test_what_an_interrupted_attempt_had_done_of_an_evaluation_is_on_the_clock(
 
         def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
             clock.seconds += 10
+            states.append(state)
             return super().evaluate(configuration, seed)._replace(cost=cost)
 
-    journal = journaled(tmp_path)
+    (tmp_path / "before").mkdir()
+    toy_run(toys.Careful, Kept(), evals=1, journal=journaled(tmp_path / "before"))
+    clock.seconds, state = 0.0, tmp_path / states[0].name
     if kept:
-        journal.state(0).touch()
-    found = toy_run(toys.Careful, Kept(), evals=3, journal=journal)
+        state.touch()
+    found = toy_run(toys.Careful, Kept(), evals=3, journal=journaled(tmp_path))
     assert found.columns["finished"].tolist() == ends
     assert found.columns["started"].tolist() == [0.0, *ends[:-1]]
-    assert not journal.state(0).exists()
+    assert not state.exists()
+
+
+def test_a_state_serves_the_configuration_that_it_is_of(tmp_path: Path) -> None:
+    """Where records were lost or taken back, a trial of the same number may be of another configuration."""
+    found = list[tuple[str, Path]]()
+
+    class Kept(toys.Live):
+        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+            found.append((str(configuration), state))
+            return super().evaluate_resumably(configuration, seed, state)
+
+    for seed in (0, 1, 0):
+        (tmp_path / "run.jsonl").unlink(missing_ok=True)
+        toy_run(toys.Careful, Kept(), seed=seed, evals=1, journal=(journal := journaled(tmp_path)))
+        journal.close()
+    one, other, again = found
+    assert one[0] != other[0]
+    assert one[1] != other[1]
+    assert one == again
 
 
 @pytest.mark.parametrize("cost", [math.inf, math.nan, -1e-9])

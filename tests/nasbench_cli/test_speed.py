@@ -55,6 +55,7 @@ def test_every_part_prints_its_rows_where_no_image_file_is_at_hand(
     rows = [
         rf"random, model_size@0\.1, 1 worker, runner and store +{number} +{number}",
         rf"evolution, model_size@0\.1, 4 workers, runner and store +{number} +{number}",
+        *(rf"{workers} workers, runner alone +{number} +{number}\n" for workers in (4, 100)),
         *(rf"{name} +{number} +{number} +" for name in ("c-tpe", "c-tpe-naive", "tpe")),
         *(rf"{name} +{number}\n" for name in ("smbo", "mcts", "evolution")),
         rf"search-space language, figure 4: {number} µs a sample",

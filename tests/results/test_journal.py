@@ -7,7 +7,7 @@ import pytest
 
 from nasbench.results import StoreError
 from nasbench.results.store import disk
-from nasbench.results.store.journal import Journal, Record, drop_failed, forget
+from nasbench.results.store.journal import Journal, Record, drop_failed, forget, keep_for_retry
 
 RECORDS = [
     Record(0, '{"x": 1}', (1.5, 2.0), 0.1, "ok", "", 0.0, 0.1),
@@ -140,3 +140,18 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     Journal(tmp_path / "j.jsonl", "run").close()
     forget(tmp_path / "j.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_stored_run_with_a_failure_the_states_are_kept_that_a_retry_may_go_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    journal = Journal(path, "run")
+    for trial, status in ((0, "ok"), (10, "ok"), (1, "failed"), (2, "ok")):
+        journal.append(RECORDS[0]._replace(ask=trial, trial=trial, status=status))
+    states = {trial: journal.state(f"{trial}-abc") for trial in (0, 1, 2, 10)}
+    for state in (*states.values(), journal.state("method")):
+        state.touch()
+    journal.close()
+    keep_for_retry(path)
+    assert [trial for trial, state in states.items() if state.exists()] == [0, 10]
+    assert path.exists()
+    assert journal.state("method").exists()

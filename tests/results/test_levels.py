@@ -11,6 +11,10 @@ import pytest
 
 from nasbench.results import Cell, Row, Store, Trajectory
 from nasbench.results.curves import Curves, load, select
+from nasbench.results.parts import graphs
+from nasbench.results.report.single_run import describe
+from nasbench.results.statistics import summaries
+from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
 from tests.results.conftest import SETTING, make_cell
 
@@ -41,9 +45,12 @@ def in_parts(seed: int, budget: int, scores: bool) -> list[Row]:
 
 def read(filled: Fill, runs: list[list[Row]], held_out: tuple[str, ...] = (), **budget: object) -> Curves:
     setting = replace(SETTING, highest=HIGHEST, held_out=held_out)
+    return load(select([filled({make_cell(setting=setting, **{"evals": 12} | budget): trajectories(runs)})]))
+
+
+def trajectories(runs: list[list[Row]]) -> list[Trajectory]:
     now = "2026-01-01T00:00:00+00:00"
-    found = [Trajectory(seed, to_columns(rows, 2), "", now, now) for seed, rows in enumerate(runs)]
-    return load(select([filled({make_cell(setting=setting, **{"evals": 12} | budget): found})]))
+    return [Trajectory(seed, to_columns(rows, 2), "", now, now) for seed, rows in enumerate(runs)]
 
 
 def state_after(rows: list[Row], spent: float, scores: bool) -> tuple[float, float]:
@@ -100,3 +107,91 @@ def test_whole_evaluations_alone_are_read_as_ever(filled: Fill) -> None:
     curves = read(filled, [rows])
     assert curves.evaluations == len(rows)
     assert curves.observed[0].tolist() == pytest.approx([row.incumbent for row in rows], nan_ok=True)
+
+
+def test_the_end_of_a_run_counts_although_its_last_evaluation_is_in_part(filled: Fill) -> None:
+    runs = [in_parts(seed, 12, True) for seed in range(20)]
+    assert any(rows[-1].spent % 1 for rows in runs)
+    curves = read(filled, runs)
+    for row, rows in enumerate(runs):
+        assert curves.runs["evaluations"][row] == math.ceil(rows[-1].spent)
+        observed, mean = state_after(rows, math.inf, True)
+        assert curves.observed[row, -1] == pytest.approx(observed, nan_ok=True)
+        assert curves.mean[row, -1] == pytest.approx(mean, nan_ok=True)
+
+
+def test_a_run_too_short_for_one_whole_evaluation_has_its_state_at_the_end_of_the_budget(filled: Fill) -> None:
+    rows = [row for row in in_parts(1, 3, True) if row.level < HIGHEST][:1]
+    curves = read(filled, [rows], evals=1)
+    assert curves.runs["evaluations"].tolist() == [1]
+    assert curves.finished.tolist() == [[rows[0].finished]]
+    assert np.isnan(curves.observed).all()
+
+
+def test_feasible_is_counted_over_all_parts(filled: Fill) -> None:
+    runs = [in_parts(seed, 12, False) for seed in range(20)]
+    curves = read(filled, runs)
+    (found,) = summaries.feasibility(curves).to_dict("records")
+    assert found["feasible_share"] == sum(r.feasible for rows in runs for r in rows) / sum(map(len, runs))
+    firsts = [next(r for r in rows if r.feasible) for rows in runs]
+    assert found["first_feasible"] == np.quantile([math.ceil(r.spent) for r in firsts], 0.5, method="higher")
+    assert found["first_seconds"] == np.quantile([r.finished for r in firsts], 0.5, method="higher")
+    assert found["never"] == 0
+
+
+def test_searches_that_trained_nothing_to_the_end_are_identical_only_if_their_scores_are(filled: Fill) -> None:
+    runs = [in_parts(seed, 12, True) for seed in range(6)]
+    short = [[row._replace(level=3, feasible=True, score_feasible=True) for row in rows] for rows in runs]
+    other = [[row._replace(score=row.score + 1) for row in rows] for rows in short]
+    setting = replace(SETTING, highest=HIGHEST)
+    found = {"a": short, "b": short, "c": other}
+    store = filled({make_cell(method=m, setting=setting, evals=12): trajectories(own) for m, own in found.items()})
+    assert [tuple(kind) for kind in Comparison(load(select([store])), 0, (1.0,)).overall.kinds] == [(0, 1), (2,)]
+
+
+def lucky(level_of_the_best: int, highest: int = HIGHEST) -> list[Row]:
+    """A run whose smallest value was seen after one epoch, and which has one of a longer training afterwards."""
+    found = []
+    for number, (level, objective) in enumerate([(1, 2.0), (level_of_the_best, 3.0), (1, 1.0)]):
+        values = f'{{"kind": "cnn", "labels": ["ip", "fc", "op"], "units": [null, {number}, null], "edges": []}}'
+        row = Row(
+            number + 1,
+            0,
+            values,
+            objective,
+            True,
+            min(objective, 3.0),
+            number,
+            number + 1,
+            0.0,
+            "ok",
+            "",
+            (objective, 1.0),
+        )
+        found.append(row._replace(trial=number, level=level, incumbent=2.0 if number == 0 else 3.0, spent=0.9))
+    return found
+
+
+def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled: Fill) -> None:
+    setting = replace(SETTING, highest=HIGHEST)
+    store = filled({make_cell(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
+    page = describe(store, "random", "toy", None, 0)
+    assert "Best valid-error@1: 3 % (evaluation 2; oracle 1, regret 2, 200 %)" in page
+    steps = page.partition("Incumbent steps")[2].splitlines()[1:4]
+    assert [line.split()[:4] for line in steps] == [
+        ["evaluation", "after", "[s]", "level"],
+        ["1", "1", "1", "2"],
+        ["2", "2", "9", "3"],
+    ]
+    assert "Best valid-error@1: 3 % (evaluation 2; level 3 of 9)" in describe(store, "random", "toy", None, 1)
+
+
+def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> None:
+    setting = replace(SETTING, highest=HIGHEST)
+    cells = {"a": [lucky(HIGHEST)], "b": [lucky(3)]}
+    store = filled({make_cell(m, setting=setting, evals=2): trajectories(runs) for m, runs in cells.items()})
+    fragments = select([store])
+    found = graphs.load(fragments, load(fragments))
+    assert found is not None
+    ((objective, method, _),) = found.best.values()
+    assert (objective, method) == (3.0, 0)
