@@ -13,7 +13,7 @@ from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
-from nasbench.results import Store
+from nasbench.results import Store, StoreError
 from nasbench.results.selection import Selection
 from nasbench.results.store.trajectory import SCORES
 
@@ -102,24 +102,29 @@ def report(
         raise unknown("format", strange[0], FORMATS)
     points = None if checkpoints is None else parse_checkpoints(checkpoints)
     opened = [Store.open(folder) for folder in stores]
-    written = write(
-        opened,
-        out,
-        baseline=None if baseline is None else method_label(baseline),
-        checkpoints=points,
-        protocol=protocol,
-        formats=wanted,
-        is_current=is_current,
-        score=score,
-        selection=Selection(
-            tuple(map(method_label, methods)), tuple(map(method_label, without)), benches, families, constraints
-        ),
-        labels=dict(map(_label, labels)),
-        optional=optional,
-        paper=paper,
-        figure_width=figure_width,
-        ioh=ioh,
-    )
+    try:
+        written = write(
+            opened,
+            out,
+            baseline=None if baseline is None else method_label(baseline),
+            checkpoints=points,
+            protocol=protocol,
+            formats=wanted,
+            is_current=is_current,
+            score=score,
+            selection=Selection(
+                tuple(map(method_label, methods)), tuple(map(method_label, without)), benches, families, constraints
+            ),
+            labels=dict(map(_label, labels)),
+            optional=optional,
+            paper=paper,
+            figure_width=figure_width,
+            ioh=ioh,
+        )
+    except StoreError:
+        for store in opened:
+            say_notices(store)  # of what was set aside, which may be all of it
+        raise
     click.echo(written.text)
     for store in opened:
         say_notices(store)
