@@ -42,5 +42,8 @@ def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
 
 def say_notices(store: Store) -> None:
     """Prints each notice of a store once, on standard error."""
-    for notice in dict.fromkeys(store.notices):
+    notices = list(dict.fromkeys(store.notices))
+    for notice in notices[:MOST_LINES]:
         click.echo(f"notice: {notice}", err=True)
+    if len(notices) > MOST_LINES:
+        click.echo(f"… and {len(notices) - MOST_LINES} more notices", err=True)
