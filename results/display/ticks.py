@@ -25,8 +25,7 @@ def label(value: float, step: float) -> str:
         exponent = math.floor(math.log10(abs(value)) + 1e-9)
         digits = _digits(step / 10.0**exponent)
         factor = f"{value / 10**exponent:.{digits}f}"
-        power = f"10{str(exponent).translate(_SUPERSCRIPTS)}"
-        return power if factor == "1" else f"{factor}·{power}"
+        return f"10{str(exponent).translate(_SUPERSCRIPTS)}" if factor == "1" else f"{factor}e{exponent}"
     text = f"{value:,.{_digits(step)}f}".replace(",", "\u202f")
     return text if abs(value) >= 1e4 else text.replace("\u202f", "")
 

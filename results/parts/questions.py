@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_value, point
+from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_value
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
@@ -220,8 +220,7 @@ def _again(subject: Subject) -> str:
 
 
 def _at(comparison: Comparison, at: float) -> str:
-    text = point(at, comparison.curves.unit)
-    return f"{text} evaluations" if comparison.curves.seconds is None else text
+    return f"{at:,.0f} {comparison.curves.unit}" if at >= 100 else f"{at:.4g} {comparison.curves.unit}"
 
 
 def _some(names: Sequence[str], most: int = _MOST) -> str:

@@ -33,6 +33,15 @@ def test_it_is_the_u_statistic_of_mann_and_whitney(data: st.DataObject, ours: np
     assert found == pytest.approx(expected)
 
 
+def test_many_runs_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    ours, theirs = places_of(*rng.integers(20, size=(2, 5, 40)).astype(float))
+    both = [function(ours, theirs) for function in (improvement.improvement, improvement.seed_scores)]
+    monkeypatch.setattr(improvement, "_FEW", 0)
+    for few, function in zip(both, (improvement.improvement, improvement.seed_scores), strict=True):
+        assert function(ours, theirs) == pytest.approx(few, abs=1e-14)
+
+
 @given(values_with_ties)
 def test_seed_scores_average_to_it_and_are_what_their_formula_says(ours: np.ndarray) -> None:
     theirs = np.roll(ours, 1, axis=1) + np.linspace(-1, 1, ours.shape[1]).round()

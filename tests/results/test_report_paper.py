@@ -25,7 +25,8 @@ def compared(filled: Fill) -> Store:
     return filled(
         {
             make_cell(method, constraint=constraint): [
-                make_run(s, [9.0, 5.0 + shift, 2.0 + shift + s / 10], [False, True, True]) for s in range(6)
+                make_run(s, [9.0, 5.0 + shift, 9.0 if s == 5 else 2.0 + shift + s / 10], [False, True, True])
+                for s in range(6)
             ]
             for method, shift in (("random", 2.0), ("evolution", 0.0), ("c-tpe:gamma=0.1", 1.0))
             for constraint in ("none", "size@0.1")
@@ -102,6 +103,9 @@ def test_tidy_steps_give_every_incumbent_back(compared: Store) -> None:
         )
         found[run, int(row["evaluation"]) - 1 :] = float(row["value"] or "nan")
     assert np.array_equal(found, curves.incumbent, equal_nan=True)
+    lasts = [row for row, after in zip(rows, [*rows[1:], rows[0]], strict=True) if after["evaluation"] == "1"]
+    assert len(lasts) == len(curves.runs)
+    assert {row["evaluation"] for row in lasts} == {"3"}  # also where the last evaluation was no better
     assert {row["seconds"] for row in rows} == {"1.0", "2.0", "3.0"}
 
 
