@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +45,10 @@ class Resident:
         self._margin = self._side // 8  # 4 of 32 pixels, as the paper's crops
         margins = ((0, 0), (self._margin, self._margin), (self._margin, self._margin), (0, 0))
         self._padded = torch.from_numpy(np.pad(splits["train"].images, margins)).to(device)
-        self._images = {name: torch.from_numpy(split.images).to(device) for name, split in splits.items()}
+        inside = slice(self._margin, self._margin + self._side)
+        self._images = {"train": self._padded[:, inside, inside]}  # kept once
+        others = {name: split.images for name, split in splits.items() if name != "train"}
+        self._images |= {name: torch.from_numpy(images).to(device) for name, images in others.items()}
         self.labels = {name: torch.from_numpy(split.labels).to(device) for name, split in splits.items()}
 
     def batches(
@@ -53,7 +56,8 @@ class Resident:
     ) -> Iterator[Batch]:
         """One epoch: every training image once, in an order of its own, cropped and perhaps mirrored.
 
-        A last batch of a single image is left out: it has no statistics.
+        All that is random is drawn at its beginning and sent to the device in one go: no batch waits for it. A last
+        batch of a single image is left out: it has no statistics.
 
         Args:
             mix: of Beta(mix, mix), from which the share of a MixUp or CutMix is drawn; None leaves images alone.
@@ -68,15 +72,15 @@ class Resident:
         pixels = torch.arange(self._side, device=self.device)
         heights = tops[:, None] + pixels
         columns = lefts[:, None] + (pixels if flips is None else torch.where(flips[:, None], pixels.flip(0), pixels))
-        for begin in range(0, count, size):
-            part = slice(begin, begin + size)
+        parts = [slice(begin, min(begin + size, count)) for begin in range(0, count, size)]
+        parts = [part for part in parts if part.stop - part.start > 1]
+        mixes = None if mix is None else _Mixes.drawn(parts, mix, self._side, rng, self.device)
+        for number, part in enumerate(parts):
             chosen = order[part]
-            if len(chosen) == 1:
-                return
             # (batch, height, width, channels), gathered in one go
             images = self._padded[chosen[:, None, None], heights[part, :, None], columns[part, None, :]]
             batch = Batch(self._normalised(images), self.labels["train"][chosen])
-            yield batch if mix is None else _mixed(batch, mix, rng)
+            yield batch if mixes is None else mixes.into(batch, number, part)
 
     def plain(self, split: str) -> Iterator[Tensor]:
         """The images of a split as they are, normalised, many at a time."""
@@ -99,20 +103,46 @@ def _moments(images: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np
     return mean, np.sqrt(counts @ values**2 / counts.sum(1) - mean**2)
 
 
-def _mixed(batch: Batch, mix: float, rng: Generator) -> Batch:
-    """MixUp (Zhang et al., 2018) or CutMix (Yun et al., 2019) of a batch with itself in another order."""
-    images, labels = batch.images, batch.labels
-    by_cutting, share = rng.random() < 0.5, float(rng.beta(mix, mix))
-    other = torch.from_numpy(rng.permutation(len(labels))).to(labels.device)
-    if not by_cutting:
-        return Batch(share * images + (1 - share) * images[other], labels, labels[other], share)
-    height, width = images.shape[2:]
-    # A box with (1 - share) of the area around a random centre; what lies outside the image is lost.
-    center_y, center_x = int(rng.integers(height)), int(rng.integers(width))
-    half_y, half_x = int(height * (1 - share) ** 0.5) // 2, int(width * (1 - share) ** 0.5) // 2
-    top, bottom = max(0, center_y - half_y), min(height, center_y + half_y)
-    left, right = max(0, center_x - half_x), min(width, center_x + half_x)
-    cut = images.clone()
-    cut[:, :, top:bottom, left:right] = images[other, :, top:bottom, left:right]
-    area = (bottom - top) * (right - left)
-    return Batch(cut, labels, labels[other], 1 - area / (height * width))
+class _Mixes(NamedTuple):
+    """What is mixed into each batch of an epoch: MixUp (Zhang et al., 2018) or CutMix (Yun et al., 2019)."""
+
+    shares: list[float]
+    """The share of a batch's own labels."""
+    are_cut: list[bool]
+    """Whether a batch is cut, or else mixed."""
+    orders: Tensor
+    """Each batch in another order, one after the other, shape (images,)."""
+    boxes: Tensor
+    """The box that is cut out of each batch: top, bottom, left, right, shape (batches, 4)."""
+
+    @classmethod
+    def drawn(cls, parts: Sequence[slice], mix: float, side: int, rng: Generator, device: torch.device) -> _Mixes:
+        """Draws them for batches of square images, in their order."""
+        shares, are_cut, orders, boxes = [], [], [], []
+        for part in parts:
+            by_cutting, share = rng.random() < 0.5, float(rng.beta(mix, mix))
+            orders.append(rng.permutation(part.stop - part.start))
+            box = (0, 0, 0, 0)
+            if by_cutting:
+                # A box with (1 - share) of the area around a random centre; what lies outside the image is lost.
+                y, x = int(rng.integers(side)), int(rng.integers(side))
+                half = int(side * (1 - share) ** 0.5) // 2
+                box = max(0, y - half), min(side, y + half), max(0, x - half), min(side, x + half)
+                share = 1 - (box[1] - box[0]) * (box[3] - box[2]) / side**2
+            shares.append(share)
+            are_cut.append(by_cutting)
+            boxes.append(box)
+        found = [torch.from_numpy(np.concatenate(orders)), torch.tensor(boxes)]
+        return cls(shares, are_cut, *(array.to(device) for array in found))
+
+    def into(self, batch: Batch, number: int, part: slice) -> Batch:
+        """A batch mixed with itself in its other order."""
+        images, labels, share = batch.images, batch.labels, self.shares[number]
+        other = self.orders[part]
+        if not self.are_cut[number]:
+            return Batch(share * images + (1 - share) * images[other], labels, labels[other], share)
+        top, bottom, left, right = self.boxes[number]
+        pixels = torch.arange(images.shape[-1], device=images.device)
+        rows, columns = (pixels >= top) & (pixels < bottom), (pixels >= left) & (pixels < right)
+        cut = torch.where(rows[:, None] & columns, images[other], images)
+        return Batch(cut, labels, labels[other], share)

@@ -133,7 +133,7 @@ def train(
                 progress.optimizer.zero_grad()
                 torch.autograd.backward(loss)
                 if recipe.clip is not None:
-                    nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
+                    nn.utils.clip_grad_norm_(network.parameters(), recipe.clip, foreach=True)
                 progress.optimizer.step()
                 total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
@@ -156,6 +156,7 @@ class _Progress:
             momentum=recipe.momentum,
             nesterov=recipe.nesterov,
             weight_decay=recipe.weight_decay,
+            foreach=True,  # the same bits with fewer calls
         )
         self.epoch, self.seconds, self.memory = 0, 0.0, math.nan
         self._begun, self._earlier = perf_counter(), 0.0

@@ -16,6 +16,8 @@ from nasbench.benchmarks.training.recipes import RECIPES, Recipe
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 from nasbench.benchmarks.spaces.cells import Stage  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
 from nasbench.benchmarks.training import initialisation, training  # noqa: E402
@@ -125,6 +127,27 @@ def test_mixed_batches_hold_the_shares_they_say() -> None:
             assert pixels.mean((1, 2)) == pytest.approx(expected, abs=1e-3)
             kinds.add(bool((pixels.std((1, 2)) > 1e-3).any()))
     assert kinds == {True, False}  # CutMix and MixUp
+
+
+@pytest.mark.parametrize("mix", [None, 1.0])
+def test_no_batch_but_the_first_waits_for_the_cpu(mix: float | None) -> None:
+    """On the meta device a value that is read raises; what is sent is counted."""
+    splits = {"train": made_up(60), "val": made_up(30), "test": made_up(30)}
+    batches = Resident(splits, True, torch.device("meta")).batches(8, mix, np.random.default_rng(0))
+    next(batches)
+    sent: list[Any] = []
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            found = func(*args, **(kwargs or {}))
+            tensors = [one for one in (*args, found) if isinstance(one, torch.Tensor)]
+            sent.extend(func for one in tensors if one.device.type != "meta")
+            return found
+
+    with Counting():
+        rest = list(batches)
+    assert len(rest) == 7
+    assert sent == []
 
 
 def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
