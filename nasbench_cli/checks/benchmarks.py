@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tempfile
+from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
@@ -34,6 +36,11 @@ def _evaluated(benchmark: Benchmark) -> list[tuple[Configuration, int]]:
     rng = _rng()
     count = _LIVE_EVALUATIONS if benchmark.live else _SAMPLES
     return [(benchmark.space.sample(rng), int(rng.integers(2**63))) for _ in range(count)]
+
+
+def _measured(benchmark: Benchmark) -> list[int]:
+    """The columns that a seed decides, also on a live benchmark, whose seconds are measured anew."""
+    return [i for i, metric in enumerate(benchmark.metrics) if metric.split is not None or metric.cheap]
 
 
 def _is_described(benchmark: Benchmark) -> None:
@@ -72,7 +79,7 @@ def _refuses_what_is_foreign(benchmark: Benchmark) -> None:
 
 def _same_seed_same_scores(benchmark: Benchmark) -> None:
     benchmark.make_ready()
-    measured = [i for i, metric in enumerate(benchmark.metrics) if metric.split is not None or metric.cheap]
+    measured = _measured(benchmark)
     for configuration, seed in _evaluated(benchmark):
         first = benchmark.evaluate(configuration, seed)
         scrambled()
@@ -98,6 +105,66 @@ def _evaluations_are_whole(benchmark: Benchmark) -> None:
         else:
             require(reason, f"{where} is {status} without a reason")
             require(all(map(math.isnan, metrics)), f"{where} is {status} and has metrics: they are NaN then")
+
+
+def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
+    """Looks at the first level, one in between, and the last; on a live benchmark at one training in parts."""
+    fidelity = benchmark.fidelity
+    _refuses_levels(benchmark)
+    if fidelity is None:
+        return "it has one fidelity only"
+    levels = fidelity.levels
+    require(
+        levels and all(type(level) is int and level > 0 for level in levels) and sorted(set(levels)) == [*levels],
+        f"its levels are no ascending integers above 0: {levels}",
+    )
+    if len(levels) == 1:
+        return str(fidelity)
+    benchmark.make_ready()
+    looked_at = sorted({levels[0], levels[len(levels) // 2], levels[-1]})
+    for configuration, seed in _evaluated(benchmark)[: 1 if benchmark.live else None]:
+        with tempfile.TemporaryDirectory() as folder:
+            state = Path(folder) / "state" if benchmark.live and fidelity.continuable else None
+            parts = [benchmark.evaluate_at(configuration, seed, level, state) for level in looked_at]
+        whole = benchmark.evaluate(configuration, seed)
+        where = f"{benchmark.space.to_json(configuration)} with seed {seed}"
+        for level, part in zip(looked_at, parts, strict=True):
+            known = math.isfinite(part.cost) and part.cost >= 0
+            require(known, f"{where} costs {part.cost} seconds at level {level}")
+            require(len(part.metrics) == len(benchmark.metrics), f"{where} has {len(part.metrics)} metrics at {level}")
+        columns = _measured(benchmark) if benchmark.live else range(len(benchmark.metrics))
+        end, straight = ([found.metrics[i] for i in columns] for found in (parts[-1], whole))
+        require(
+            same(end, straight) and parts[-1].status == whole.status,
+            f"{where} scores {end} at level {levels[-1]}, but {straight} in one go",
+        )
+        if benchmark.live:  # whose seconds are measured anew, and count from where the last part ended
+            continue
+        again = [benchmark.evaluate_at(configuration, seed, level) for level in looked_at]
+        require(
+            all(same([*a.metrics, a.cost], [*b.metrics, b.cost]) for a, b in zip(parts, again, strict=True)),
+            f"{where} scores {[part.metrics for part in parts]} at levels {looked_at}, then something else",
+        )
+        require(
+            parts[-1].cost == whole.cost,
+            f"{where} costs {parts[-1].cost} seconds at level {levels[-1]}, but {whole.cost} in one go",
+        )
+        if all(part.status == "ok" for part in parts):
+            require(
+                parts[0].cost <= whole.cost,
+                f"{where} costs {parts[0].cost} seconds up to level {levels[0]}, and {whole.cost} up to the end",
+            )
+    return str(fidelity)
+
+
+def _refuses_levels(benchmark: Benchmark) -> None:
+    configuration, seed = _evaluated(benchmark)[0]
+    for level in (0, benchmark.highest + 1):
+        try:
+            benchmark.evaluate_at(configuration, seed, level)
+        except UsageError:
+            continue
+        require(False, f"an evaluation at level {level}, which it has not, is no UsageError")
 
 
 def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
@@ -190,6 +257,7 @@ _ALL = {
     "refuses foreign configurations": _refuses_what_is_foreign,
     "same seed, same scores": _same_seed_same_scores,
     "evaluations are whole": _evaluations_are_whole,
+    "levels are parts of one training": _levels_are_of_one_training,
     "cheap metrics are known beforehand": _cheap_metrics_are_known,
     "blocks equal single evaluations": _blocks_equal_single_evaluations,
     "quantiles bound shares": _quantiles_bound_shares,

@@ -28,18 +28,19 @@ from nasbench.cli.checks.base import (
     scrambled,
 )
 from nasbench.cli.engine.plan import misfit
-from nasbench.methods import Method, MethodSpec, Observation, Problem
+from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 
 _TRIED = ("nb201-cifar10", "digits@1")
-_EVALUATIONS, _LIVE_EVALUATIONS = 24, 4
+_TRIED_AT_LEVELS = ("digits@9",)
+_EVALUATIONS, _LIVE_EVALUATIONS, _PARTS = 24, 4, 60  # the last: of trainings in parts, some of which reach the end
 _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
 
 
 class Usual(NamedTuple):
     """A search with one worker, without constraints and without failures."""
 
-    asked: list[Configuration]
-    """The proposed configurations, in order."""
+    asked: list[Proposal]
+    """What was proposed, in order."""
     seconds: float
     """Wall-clock seconds per suggestion, without what a long first ask is expected to take (`Method.beginning`)."""
 
@@ -64,35 +65,39 @@ class Trial:
         """The search that most checks compare with: one worker, no constraint, no failure. Computed once."""
         begin = perf_counter()
         method = self.method()
-        asked = _search(self, method)
+        asked = _searched(self, method)
         seconds = perf_counter() - begin - method.beginning
         return Usual(asked, seconds / self.count)
 
     @property
     def count(self) -> int:
         """Number of evaluations in a search: fewer where each takes long."""
+        if self.spec.method.needs_fidelity:
+            return _PARTS
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
     def method(self, bounds: Sequence[Bound] = (), state: Path | None = None) -> Method:
         """A new instance of the method; its generator always starts from the same state."""
         return self.spec.build(Problem.of(self.benchmark, tuple(bounds), state), np.random.default_rng(5))
 
-    def evaluated(self, configuration: Configuration, number: int, bounds: Sequence[Bound] = ()) -> Observation:
-        """The observation that the harness would tell: test metrics are hidden."""
-        evaluation = _score(self.benchmark, configuration, number)
+    def evaluated(self, proposal: Proposal, number: int, bounds: Sequence[Bound] = ()) -> Observation:
+        """The observation that the harness would tell of the training with this number: test metrics are hidden."""
+        evaluation = _score(self.benchmark, proposal, number)
         hidden = [
             math.nan if m.held_out else v for m, v in zip(self.benchmark.metrics, evaluation.metrics, strict=True)
         ]
         holds = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
         ok = evaluation.status == "ok"
-        return Observation(configuration, evaluation._replace(metrics=tuple(hidden)), ok and holds)
+        evaluation = evaluation._replace(metrics=tuple(hidden))
+        return Observation(proposal.configuration, evaluation, ok and holds, proposal.level, number)
 
 
 @cache
 def _trial(method: str, bench: str | None) -> Trial:
     spec = MethodSpec.parse(method)
     misfits = []
-    for name in _TRIED if bench is None else (bench,):
+    tried = _TRIED_AT_LEVELS if spec.method.needs_fidelity else _TRIED
+    for name in tried if bench is None else (bench,):
         benchmark = open_benchmark(name)
         why = misfit(spec.method, benchmark)
         if not why:
@@ -103,11 +108,15 @@ def _trial(method: str, bench: str | None) -> Trial:
     raise UsageError(f"{method} cannot be tried: {'; '.join(misfits)}; name another benchmark with --bench")
 
 
-def _score(benchmark: Benchmark, configuration: Configuration, number: int) -> Evaluation:
+def _score(benchmark: Benchmark, proposal: Proposal, number: int) -> Evaluation:
     """An evaluation. A live benchmark trains nothing here: its scores are made up, its cheap metrics are true."""
+    configuration, level, continues = proposal
     if not benchmark.live:
-        return benchmark.evaluate(configuration, number)
-    rng = np.random.default_rng(number)
+        whole = continues is None and level == benchmark.highest
+        return (
+            benchmark.evaluate(configuration, number) if whole else benchmark.evaluate_at(configuration, number, level)
+        )
+    rng = np.random.default_rng((number, level))
     metrics = [
         benchmark.known(column, configuration) if metric.cheap else float(rng.random())
         for column, metric in enumerate(benchmark.metrics)
@@ -117,37 +126,70 @@ def _score(benchmark: Benchmark, configuration: Configuration, number: int) -> E
     return Evaluation(tuple(metrics), 1.0)
 
 
-def _failure(benchmark: Benchmark, configuration: Configuration) -> Observation:
-    nothing = (math.nan,) * len(benchmark.metrics)
-    return Observation(configuration, Evaluation(nothing, 1.0, "failed", "made to fail"), False)
+class _Search:
+    """A search as the harness makes it: what the method proposes must be what it may propose."""
+
+    def __init__(self, trial: Trial, method: Method, bounds: Sequence[Bound] = ()) -> None:
+        self.asked: list[Proposal] = []
+        self._trial, self._method, self._bounds = trial, method, bounds
+        self._pending: list[tuple[Proposal, int]] = []
+        self._reached: dict[int, Proposal] = {}
+        """By number, of trainings that may be continued."""
+
+    def step(self, workers: int = 1, fails: Callable[[int], bool] = lambda _: False) -> None:
+        """Asks until so many are pending, and tells the newest of them, as failed if `fails` says so (`_searched`)."""
+        while len(self._pending) < workers:
+            proposal = Proposal.of(self._method.ask(), self._trial.benchmark.highest)
+            check_member(self._trial.benchmark.space, proposal.configuration, "ask")
+            self._pending.append((proposal, self._number(proposal)))
+            self.asked.append(proposal)
+        proposal, number = self._pending.pop()
+        if fails(len(self.asked)):
+            nothing = (math.nan,) * len(self._trial.benchmark.metrics)
+            failure = Evaluation(nothing, 1.0, "failed", "made to fail")
+            observation = Observation(proposal.configuration, failure, False, proposal.level, number)
+        else:
+            observation = self._trial.evaluated(proposal, number, self._bounds)
+        fidelity = self._trial.benchmark.fidelity
+        if fidelity is not None and fidelity.continuable and observation.evaluation.status == "ok":
+            self._reached[number] = proposal
+        self._method.tell(observation)
+
+    def _number(self, proposal: Proposal) -> int:
+        """The number of the training that a proposal begins or continues. Raises Failed if it may not be proposed."""
+        fidelity = self._trial.benchmark.fidelity
+        levels = fidelity.levels if fidelity else (1,)
+        require(proposal.level in levels, f"it asks for level {proposal.level}, which is none of {fidelity}")
+        if proposal.continues is None:
+            return len(self.asked)
+        before = self._reached.pop(proposal.continues, None)
+        what = f"it continues trial {proposal.continues}"
+        require(before is not None, f"{what}, which was not told, is at work, has failed, or cannot be continued")
+        assert before is not None
+        require(before.configuration == proposal.configuration, f"{what} with another configuration")
+        require(
+            before.level < proposal.level, f"{what} up to level {proposal.level}, but it has reached {before.level}"
+        )
+        return proposal.continues
 
 
-def _search(
+def _searched(
     trial: Trial,
     method: Method,
     workers: int = 1,
     bounds: Sequence[Bound] = (),
     fails: Callable[[int], bool] = lambda _: False,
-) -> list[Configuration]:
-    """The proposals of a search; among several pending configurations the newest is told first.
+) -> list[Proposal]:
+    """The proposals of a search; among several pending ones the newest is told first.
 
     Args:
-        workers: the number of configurations that are pending at a time.
+        workers: the number of evaluations that are pending at a time.
         fails: whether the evaluation of this number, from 1, fails.
     """
-    asked: list[Configuration] = []
-    pending: list[Configuration] = []
-    while len(asked) < trial.count:
-        while len(pending) < workers:
-            asked.append(method.ask())
-            check_member(trial.benchmark.space, asked[-1], "ask")
-            pending.append(asked[-1])
-        configuration, number = pending.pop(), len(asked)
-        if fails(number):
-            method.tell(_failure(trial.benchmark, configuration))
-        else:
-            method.tell(trial.evaluated(configuration, number, bounds))
-    return asked
+    search = _Search(trial, method, bounds)
+    while len(search.asked) < trial.count:
+        search.step(workers, fails)
+    return search.asked
 
 
 def _proposes_members(trial: Trial) -> None:
@@ -159,14 +201,14 @@ def _same_seed_same_proposals(trial: Trial) -> None:
     first = trial.usual.asked
     scrambled()
     state = global_state()
-    second = _search(trial, trial.method())
+    second = _searched(trial, trial.method())
     _require_equal(trial, first, second, "the same generator and the same tells")
     require_untouched(changes(state))
 
 
 def _workers_in_any_order(trial: Trial) -> None:
-    first = _search(trial, trial.method(), workers=3)
-    _require_equal(trial, first, _search(trial, trial.method(), workers=3), "three workers told in the same order")
+    first = _searched(trial, trial.method(), workers=3)
+    _require_equal(trial, first, _searched(trial, trial.method(), workers=3), "three workers told in the same order")
 
 
 def _resumes_exactly(trial: Trial) -> None:
@@ -174,19 +216,18 @@ def _resumes_exactly(trial: Trial) -> None:
     half = trial.count // 2
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
-        interrupted, resumed = trial.method(state=state), []
-        for number in range(1, half + 1):
-            interrupted.tell(trial.evaluated(interrupted.ask(), number))
-        again = trial.method(state=state)
-        for number in range(1, trial.count + 1):
-            resumed.append(again.ask())
-            again.tell(trial.evaluated(resumed[-1], number))
-    _require_equal(trial, trial.usual.asked, resumed, "a resume from half of a search")
+        interrupted = _Search(trial, trial.method(state=state))
+        for _ in range(half):
+            interrupted.step()
+        resumed = _Search(trial, trial.method(state=state))
+        for _ in range(trial.count):
+            resumed.step()
+    _require_equal(trial, trial.usual.asked, resumed.asked, "a resume from half of a search")
 
 
 def _lives_with_failures(trial: Trial) -> None:
-    _search(trial, trial.method(), fails=lambda number: number % 3 == 0)
-    _search(trial, trial.method(), workers=2, fails=lambda _: True)
+    _searched(trial, trial.method(), fails=lambda number: number % 3 == 0)
+    _searched(trial, trial.method(), workers=2, fails=lambda _: True)
 
 
 def _takes_constraints(trial: Trial) -> str | None:
@@ -198,11 +239,23 @@ def _takes_constraints(trial: Trial) -> str | None:
     rng = np.random.default_rng(0)
     known = [trial.benchmark.known(column, trial.benchmark.space.sample(rng)) for _ in range(100)]
     reachable = Bound(metric, column, float(np.nanmedian(known)), upper=True)
-    _search(trial, trial.method([reachable]), bounds=[reachable])
+    _searched(trial, trial.method([reachable]), bounds=[reachable])
     first = trial.evaluated(trial.usual.asked[0], 1).objective
     never = Bound(trial.benchmark.objective, 0, -1 - abs(first), upper=True)  # known after an evaluation only
-    _search(trial, trial.method([reachable, never]), bounds=[reachable, never])
+    _searched(trial, trial.method([reachable, never]), bounds=[reachable, never])
     return None
+
+
+def _trains_as_it_may(trial: Trial) -> str | None:
+    """Levels and continuations are looked at in every search; in this one several are pending, and some fail."""
+    if not trial.spec.method.needs_fidelity:
+        return "it trains everything to the end"
+    asked = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
+    again = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
+    _require_equal(trial, asked, again, "the same tells")
+    levels = sorted({proposal.level for proposal in trial.usual.asked})
+    further = sum(proposal.continues is not None for proposal in trial.usual.asked)
+    return f"levels {', '.join(map(str, levels))}; {further} of {trial.count} proposals continue a training"
 
 
 def _blocks_equal_single_asks(trial: Trial) -> str | None:
@@ -213,7 +266,7 @@ def _blocks_equal_single_asks(trial: Trial) -> str | None:
     if block is None or not isinstance(space, FiniteSpace):
         return "it asks one by one here"
     method = trial.method()
-    single = [space.to_json(method.ask()) for _ in range(trial.count)]
+    single = [space.to_json(Proposal.of(method.ask(), 1).configuration) for _ in range(trial.count)]
     require(list(space.block_to_json(block)) == single, "ask_block and as many asks propose different configurations")
     return None
 
@@ -224,10 +277,10 @@ def _refuses_other_spaces(trial: Trial) -> None:
     if misfit:
         require(isinstance(misfit, str), "misfit is no sentence")
         return
-    bare = Problem(space, trial.benchmark.objective)
+    bare = Problem(space, trial.benchmark.objective, fidelity=trial.benchmark.fidelity)
     try:
         method = trial.spec.build(bare, np.random.default_rng(0))
-        space.check(method.ask())
+        space.check(Proposal.of(method.ask(), 1).configuration)
     except Exception as error:
         raise Failed(
             f"a space without any view fits, as it says, but searching it ends with {type(error).__name__}: {error}; "
@@ -251,11 +304,20 @@ def speed(trial: Trial) -> str:
     return f"{1000 * each:.3g} ms per suggestion here, {1000 * stated:.3g} ms stated{verdict}"
 
 
-def _require_equal(trial: Trial, one: list[Configuration], other: list[Configuration], what: str) -> None:
+def _require_equal(trial: Trial, one: list[Proposal], other: list[Proposal], what: str) -> None:
     for number, (a, b) in enumerate(zip(one, other, strict=True), 1):
         if a != b:
-            space = trial.benchmark.space
-            raise Failed(f"{what} lead to {space.to_json(a)} and {space.to_json(b)} as proposal {number}")
+            raise Failed(f"{what} lead to {_told(trial, a)} and {_told(trial, b)} as proposal {number}")
+
+
+def _told(trial: Trial, proposal: Proposal) -> str:
+    """A proposal in words: its level where there is a choice."""
+    text = trial.benchmark.space.to_json(proposal.configuration)
+    if proposal.level == trial.benchmark.highest and proposal.continues is None:
+        return text
+    return f"{text} at level {proposal.level}" + (
+        "" if proposal.continues is None else f" of trial {proposal.continues}"
+    )
 
 
 class _Bare(Space):
@@ -290,6 +352,7 @@ _ALL = {
     "workers may finish in any order": _workers_in_any_order,
     "resumes exactly": _resumes_exactly,
     "lives with failed evaluations": _lives_with_failures,
+    "levels are legal, and only trainings that were told go on": _trains_as_it_may,
     "takes constraints": _takes_constraints,
     "blocks equal single proposals": _blocks_equal_single_asks,
     "refuses spaces it cannot search": _refuses_other_spaces,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.cli.engine.plan import PlannedCell
+from nasbench.methods.fidelity.rungs import rungs, sizes
 from nasbench.results import Cell, Store
 
 BYTES_A_ROW = 60.0
@@ -52,22 +53,38 @@ class Costs:
         if known:
             return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True)
         seconds = stated(planned)
-        evaluations = planned.cell.evals or _USUAL_EVALUATIONS
+        evaluations = round((planned.cell.evals or _USUAL_EVALUATIONS) * _parts(planned))
         each = open_benchmark(planned.cell.bench).seconds
         if planned.cell.evals is None and each:
-            evaluations = round(seconds * planned.cell.workers / each)
+            evaluations = round(seconds * planned.cell.workers / each * _parts(planned))
         return Cost(seconds, evaluations, False)
 
 
 def stated(planned: PlannedCell) -> float:
     """Seconds of one run as its method and benchmark state them: suggestions, evaluations, and a search beforehand."""
     cell, benchmark = planned.cell, open_benchmark(planned.cell.bench)
-    each = planned.spec.method.seconds + benchmark.seconds / cell.workers
+    each = planned.spec.method.seconds * _parts(planned) + benchmark.seconds / cell.workers
     found = (cell.evals or _USUAL_EVALUATIONS) * each + planned.beginning
     if cell.seconds is not None and benchmark.live:
         within = cell.seconds if cell.evals is None else min(found, cell.seconds)
         return max(within, planned.beginning)
     return found
+
+
+def _parts(planned: PlannedCell) -> float:
+    """Evaluations for one whole evaluation's worth: of a method that chooses how long to train, many are in part.
+
+    Those of successive halving with η = 3: other methods and options make a half of it, or twice as many.
+    """
+    fidelity = open_benchmark(planned.cell.bench).fidelity
+    if fidelity is None or not planned.spec.method.needs_fidelity:
+        return 1.0
+    levels = rungs(fidelity, 3)
+    counts = sizes(len(levels), len(levels) - 1, 3)
+    paid = [level - before for level, before in zip(levels, [0, *levels], strict=False)]
+    if not fidelity.continuable:
+        paid = levels
+    return sum(counts) * levels[-1] / sum(n * level for n, level in zip(counts, paid, strict=True))
 
 
 def span(seconds: float) -> str:

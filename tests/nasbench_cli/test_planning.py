@@ -176,3 +176,11 @@ def test_the_shell_completes_names(words: str, expected: list[str], monkeypatch:
     command = [sys.executable, "-c", "from nasbench.cli.main import cli; cli(prog_name='nasbench')"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == expected, done.stderr
+
+
+def test_an_estimate_counts_evaluations_in_part() -> None:
+    """Levels 1, 3, 9: 9, 3 and 1 trainings are 13 evaluations for (9 + 3·2 + 6)/9 whole ones' worth."""
+    grid = Grid((MethodSpec("hyperband"), MethodSpec("random")), ("digits@9",), ((),), (0,), Protocol(20))
+    in_parts, whole = map(Costs(None).of, expand([grid]))
+    assert (in_parts.rows, whole.rows) == (round(20 * 13 * 9 / 21), 20)
+    assert in_parts.seconds == pytest.approx(whole.seconds, rel=0.01)

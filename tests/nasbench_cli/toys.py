@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
 from nasbench.methods import Logged, Method, Observation, Problem
 
@@ -29,7 +29,7 @@ class Toy(Benchmark):
         return Evaluation((loss, float(configuration[0])), 1.0 + seed % 7)
 
     def known(self, column: int, configuration: Configuration) -> float:
-        return float(configuration[0])
+        return float(configuration[0]) if column == 1 else super().known(column, configuration)
 
 
 class Watched(Toy):
@@ -37,11 +37,14 @@ class Watched(Toy):
 
     name = "toy-watched"
     fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, 28)))
+    _refuse = True
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
         return self.evaluate_at(configuration, seed, 27)
 
     def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        if level not in self.fidelity.levels and self._refuse:
+            raise UsageError(f"no level {level}")
         loss = float(sum(configuration)) + seed % 1000 / 1e4 + (27 - level) * (seed % 13) / 10
         return Evaluation((loss, float(configuration[0])), level * (1.0 + configuration[1] + seed % 7 / 8))
 

@@ -1,0 +1,182 @@
+"""`nasbench check` of methods that choose how long to train, and of benchmarks whose trainings have levels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+
+from nasbench.benchmarks import Evaluation
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed
+from nasbench.cli.checks.methods import Trial
+from nasbench.methods import METHODS, MethodSpec, Observation, Problem, Proposal
+from tests.nasbench_cli.test_checks import by_promise
+from tests.nasbench_cli.toys import Careful, Separate, Toy, Watched
+
+
+class Levelled(Careful):
+    """Trains up to level 3, then to the end what it was told of."""
+
+    needs_fidelity = True
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        self.further: list[Observation] = []
+
+    def ask(self) -> Any:
+        if self.further:
+            last = self.further.pop()
+            return Proposal(last.configuration, 27, last.trial)
+        return Proposal(self.space.sample(self.rng), 3)
+
+    def tell(self, observation: Observation) -> None:
+        if observation.level == 3 and observation.evaluation.status == "ok":
+            self.further.append(observation)
+
+
+class Lost(Levelled):
+    """Asks for a level that there is not."""
+
+    def ask(self) -> Any:
+        return super().ask()._replace(level=28)
+
+
+class Twice(Levelled):
+    """Continues the same training again and again."""
+
+    def ask(self) -> Any:
+        found = super().ask()
+        self.kept = getattr(self, "kept", None) or (found if found.continues is not None else None)
+        return self.kept or found
+
+
+class Eager(Levelled):
+    """Continues what has failed."""
+
+    def tell(self, observation: Observation) -> None:
+        if observation.level == 3:
+            self.further.append(observation)
+
+
+class Swapped(Levelled):
+    """Continues a training with another configuration."""
+
+    def ask(self) -> Any:
+        found = super().ask()
+        return found if found.continues is None else found._replace(configuration=self.space.sample(self.rng))
+
+
+class Backwards(Levelled):
+    """Continues a training up to where it is."""
+
+    def ask(self) -> Any:
+        found = super().ask()
+        return found if found.continues is None else found._replace(level=3)
+
+
+class Unsteady(Levelled):
+    """Its levels depend on what all code shares."""
+
+    def ask(self) -> Any:
+        return super().ask()._replace(level=int(np.random.randint(4, 27)), continues=None)
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        (Lost, "it asks for level 28, which is none of epochs 1 to 27"),
+        (Twice, "it continues trial 4, which was not told, is at work, has failed"),
+        (Eager, "which was not told, is at work, has failed"),
+        (Swapped, "with another configuration"),
+        (Backwards, "up to level 3, but it has reached 3"),
+        (Unsteady, r"the same tells lead to .* at level \d+ and .* at level \d+ as proposal"),
+    ],
+)
+def test_a_method_that_trains_as_it_may_not_is_found(
+    method: type[Careful], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS._items, "broken", method)
+    with pytest.raises(Failed, match=sentence):
+        by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec("broken"), Watched()))
+
+
+def test_a_method_that_chooses_levels_passes_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS._items, "levelled", Levelled)
+    found = by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec("levelled"), Watched()))
+    assert found == "levels 3, 27; 30 of 60 proposals continue a training"
+    for check in METHOD_CHECKS:
+        check.function(Trial(MethodSpec("levelled"), Watched()))
+
+
+def test_what_cannot_be_continued_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS._items, "levelled", Levelled)
+    with pytest.raises(Failed, match="cannot be continued"):
+        by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec("levelled"), Separate()))
+    for name in ("asha", "hyperband", "bohb"):
+        by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec(name), Separate()))
+
+
+class Longer(Watched):
+    """Has other values at the last level than in one go."""
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return self.evaluate_at(configuration, seed, 26)
+
+
+class Dearer(Watched):
+    """Costs more at the last level than in one go."""
+
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return super().evaluate(configuration, seed)._replace(cost=0.5)
+
+
+class Cheaper(Watched):
+    """Costs less and less."""
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        return super().evaluate_at(configuration, seed, level)._replace(cost=28.0 - level)
+
+
+class Lenient(Watched):
+    """Has values at any level."""
+
+    _refuse = False
+
+
+class Restless(Watched):
+    """Has other values each time, below the last level."""
+
+    calls: ClassVar[list[int]] = []
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        self.calls.append(level)
+        found = super().evaluate_at(configuration, seed, level)
+        return found if level == 27 else found._replace(metrics=(float(len(self.calls)), found.metrics[1]))
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "sentence"),
+    [
+        (Longer, r"scores .* at level 27, but .* in one go"),
+        (Dearer, r"seconds at level 27, but 0\.5 in one go"),
+        (Cheaper, r"costs 27\.0 seconds up to level 1, and 1\.0 up to the end"),
+        (Lenient, "at level 0, which it has not, is no UsageError"),
+        (Restless, r"at levels \[1, 14, 27\], then something else"),
+    ],
+)
+def test_a_benchmark_whose_levels_are_no_parts_of_a_training_is_found(benchmark: type[Toy], sentence: str) -> None:
+    with pytest.raises(Failed, match=sentence):
+        by_promise(BENCHMARK_CHECKS, "parts of one training").function(benchmark())
+
+
+def test_levels_of_one_training_pass() -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    check = by_promise(BENCHMARK_CHECKS, "parts of one training")
+    assert check.function(Watched()) == "epochs 1 to 27"
+    assert check("digits/nasbench201") == "epochs 1 to 3"
+    assert check("nb201-cifar10") == "it has one fidelity only"
