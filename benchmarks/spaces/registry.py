@@ -32,6 +32,8 @@ class Registry(Generic[T]):
         self._points: list[EntryPoint] = []  # not yet loaded
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
+        self.advice: dict[str, str] = {}
+        """What to do about a name that is not there, by how such names begin."""
 
     def add(self, name: str, item: T) -> None:
         """Adds `item` under `name`. Raises UsageError if the name is malformed or taken, or the item something else."""
@@ -77,6 +79,9 @@ class Registry(Generic[T]):
             return self._items[name]
         if name in self.broken:
             raise UsageError(f"{self._kind} {name!r} cannot be loaded: {self.broken[name]}")
+        for beginning, what in self.advice.items():
+            if name.startswith(beginning):
+                raise UsageError(f"{self._kind} {name!r} is not here: {what}")
         error = unknown(self._kind, name, self._items)
         if self.broken:
             reasons = "; ".join(f"{broken}: {reason}" for broken, reason in self.broken.items())

@@ -13,3 +13,6 @@ def _imported() -> Mapping[str, Callable[[], Benchmark]]:
 
 
 BENCHMARKS.add_later(_imported)
+BENCHMARKS.advice["lcbench-"] = (
+    f"it is one of {len(lcbench.TASKS)} tasks that come with the surrogate of YAHPO Gym, nasbench import lcbench FOLDER"
+)

@@ -36,3 +36,4 @@ def _imported() -> dict[str, partial[TabularBenchmark]]:
 for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
 BENCHMARKS.add_later(_imported)
+BENCHMARKS.advice["taskset-"] = "import the files of its task, nasbench import taskset FILE…"
