@@ -13,13 +13,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from nasbench.results import Store, StoreError
 from nasbench.results.display import svg
 from nasbench.results.display.look import COLOURS, look, looks
 from nasbench.results.display.panels import Panel, Series
+from nasbench.results.display.plots import render, styled
 from nasbench.results.display.ticks import ticks
 from nasbench.results.report import report
+from nasbench.results.report.page.diagram import inline
 from nasbench.results.selection import Selection
 from tests.results.conftest import make_cell, make_run
 
@@ -150,6 +153,25 @@ def test_everything_drawn_has_a_name_for_screen_readers_and_ids_are_unique(compa
         assert facts.get("aria-hidden") or facts.get("aria-label") or facts["aria-labelledby"] in ids
     assert all(facts.get("aria-label") for tag, facts in found if tag == "table")
     assert all(facts.get("scope") == "col" for tag, facts in found if tag == "th")
+
+
+def test_what_matplotlib_drew_has_no_style_and_loses_nothing_that_is_referred_to() -> None:
+    """A scatter plot with a colour bar, an image among them, in a clip, with letters: twice on one page."""
+    with styled():
+        figure = Figure(figsize=(3, 2))
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], marker="o")
+        figure.colorbar(axes.scatter([0, 1, 2], [0, 1, 1], c=[0.0, 0.5, 1.0]), label="error & <more>")
+    texts = [inline(render(figure, "svg"), "a & b", prefix) for prefix in ("one-", "two-")]
+    ids = [name for text in texts for name in re.findall(r' id="([^"]+)"', text)]
+    assert len(set(ids)) == len(ids) > 10
+    for text in texts:
+        referred = set(re.findall(r'(?:href="#|url\(#)([^")]+)', text))
+        assert referred <= set(ids)
+        assert len(re.findall("<use ", text)) > 5
+        assert "style=" not in text
+        assert "<style" not in text
+        assert text.startswith('<svg role="img" aria-label="a &amp; b"')
 
 
 def test_lines_that_cover_each_other_are_said_and_drawn_in_turns(compared: Store, tmp_path: Path) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import html
 import re
 
-_KEPT = re.compile(r"^(?:[mp][0-9a-f]+|[A-Z]\w*-[0-9a-f]+)$")  # ids that others refer to: markers, clips, letters
+_REFERENCE = re.compile(r'(href="#|url\(#)([^")]+)')
 
 
 def inline(file: bytes, title: str, prefix: str) -> str:
-    """An SVG file of matplotlib as an element: style attributes become presentation attributes, ids are its own.
+    """An SVG file of matplotlib as an element of a page.
+
+    Style attributes become presentation attributes; the ids are its own, and only those that something refers to.
 
     Args:
         title: what a screen reader says.
-        prefix: of the ids that are kept.
+        prefix: of the ids.
     """
     text = file.decode()
     text = text[text.index("<svg") :]
@@ -21,8 +23,9 @@ def inline(file: bytes, title: str, prefix: str) -> str:
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r'\sstyle="([^"]*)"', lambda found: _attributes(found[1]), text)
     text = text.replace('<g id="patch_1">', '<g class="sheet">', 1)
-    text = re.sub(r'\sid="([^"]*)"', lambda found: f' id="{prefix}{found[1]}"' if _KEPT.match(found[1]) else "", text)
-    text = re.sub(r'href="#|url\(#', lambda found: f"{found[0]}{prefix}", text)
+    meant = {found[1] for found in _REFERENCE.findall(text)}
+    text = re.sub(r'\sid="([^"]*)"', lambda found: f' id="{prefix}{found[1]}"' if found[1] in meant else "", text)
+    text = _REFERENCE.sub(lambda found: f"{found[1]}{prefix}{found[2]}", text)
     label = f'role="img" aria-label="{html.escape(title)}" stroke-linejoin="round" stroke-linecap="butt"'
     return text.replace("<svg", f"<svg {label}", 1)
 
