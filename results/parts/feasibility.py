@@ -39,9 +39,10 @@ def table(comparison: Comparison) -> Table:
         }
     )
     note = (
-        "As observed. feasible %: feasible evaluations, whole or in part, over all of them. first: upper median over "
-        "seeds of the number of evaluations to the first feasible one; after: the same in seconds on the run's clock. "
-        "never: runs without any. failed: evaluations and runs that failed."
+        "As observed. feasible %: feasible evaluations over all evaluations, a part of a training being judged by what "
+        "it measured where it ended. first: upper median over seeds of the number of evaluations to the first feasible "
+        "one; after: the same in seconds on the run's clock. never: runs without any. failed: evaluations and runs "
+        "that failed."
     )
     return Table("feasibility", "Feasible proposals", note, data, shown, place="terminal")
 

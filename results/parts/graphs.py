@@ -116,13 +116,11 @@ def _are_networks(f: Fragment) -> bool | None:
 
 def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
     """The best feasible network of a fragment that was trained to the end; None where there is none."""
-    highest = f.cell.setting.highest
     try:
-        table = f.table(["configuration", "objective", "feasible", *(["level"] if highest > 1 else [])])
+        table = f.whole(["configuration", "objective", "feasible"])
     except Torn:  # the store has said so when the curves were read
         return None
-    good = table["feasible"].to_numpy() & (highest == 1 or table["level"].to_numpy() == highest)
-    objective = np.where(good, table["objective"].to_numpy(), np.nan)
+    objective = np.where(table["feasible"].to_numpy(), table["objective"].to_numpy(), np.nan)
     if not np.isfinite(objective).any():
         return None
     row = int(np.nanargmin(objective))

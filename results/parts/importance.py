@@ -82,11 +82,11 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
 
 
 def _evaluations(subject: Subject) -> dict[tuple[str, str], list[tuple[dict[str, Any], float]]]:
-    """Of each benchmark under each constraint: choices by name and objective of every feasible evaluation."""
+    """Of each benchmark under each constraint: choices by name and objective of every feasible whole evaluation."""
     found: dict[tuple[str, str], list[tuple[dict[str, Any], float]]] = {}
     for _, f in subject.fragments:
         try:
-            table = f.table(["configuration", "objective", "feasible"])
+            table = f.whole(["configuration", "objective", "feasible"])
         except Torn:  # the store has said so when the curves were read
             continue
         good = np.flatnonzero(table["feasible"].to_numpy())

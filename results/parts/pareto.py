@@ -56,7 +56,10 @@ def part(subject: Subject, metrics: Sequence[str]) -> Part:
 
 
 def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
-    """Reads two metrics of every run; a name stands for the metric of each benchmark that begins with it."""
+    """Reads two metrics of every run's whole evaluations.
+
+    A name stands for the metric of each benchmark that begins with it.
+    """
     moocore = _moocore()
     if len(metrics) != 2:
         raise StoreError("the part pareto needs two metrics, for example --part pareto:x-valid-error,latency")
@@ -73,16 +76,16 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         if None in columns or setting is None or f.cell.method not in curves.methods:
             continue
         try:
-            table = f.table(["seed", "feasible", *(f"metric.{column}" for column in columns)])
+            table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
         except Torn:  # the store has said so when the curves were read
             continue
         values = np.stack([table[f"metric.{column}"].to_numpy() for column in columns], axis=1)
         kept = table["feasible"].to_numpy() & np.all(np.isfinite(values), axis=1)
         seeds = table["seed"].to_numpy()
-        for seed in np.unique(seeds):
+        for seed in f.seeds:
             own = values[kept & (seeds == seed)]
             front: Array = np.asarray(moocore.filter_dominated(own)) if len(own) else own
-            points[setting, curves.methods.index(f.cell.method), int(seed)] = front
+            points[setting, curves.methods.index(f.cell.method), seed] = front
     ends: dict[int, list[Array]] = {}
     for (setting, _, _), own in points.items():
         ends.setdefault(setting, []).append(own)

@@ -71,6 +71,17 @@ class Fragment:
         with _torn_if_invalid("unreadable rows"):
             return pq.ParquetFile(self.path, page_checksum_verification=True).read(columns)
 
+    def whole(self, columns: list[str]) -> pa.Table:
+        """The rows (of some columns) of evaluations up to the highest level: of a search in parts, not the parts.
+
+        Raises Torn as `table` does.
+        """
+        highest = self.cell.setting.highest
+        if highest == 1:
+            return self.table(columns)
+        table = self.table([*columns, "level"])
+        return table.filter(pc.equal(table["level"], highest)).drop_columns("level")
+
     def checked_table(self) -> pa.Table:
         """All rows. Raises Torn if they are not of the runs that the metadata names, or have other columns."""
         table = self.table()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks import Evaluation, open_benchmark
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
-from nasbench.results import Trajectory
-from nasbench.results.store.journal import Journal
+from nasbench.results import Cell, Setting, Trajectory
+from nasbench.results.store.journal import Journal, drop_failed
+from tests.nasbench_cli import toys
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -64,3 +68,55 @@ def test_the_clock_of_a_continued_training_counts_what_is_added(tmp_path: Path) 
     found = searched(tmp_path / "run.jsonl")
     assert found.columns["finished"][-1] >= found.columns["cost"].sum() * 0.999
     assert (np.diff(found.columns["finished"]) > 0).all()
+
+
+class Kept(toys.Watched):
+    """Trained now; what it keeps says of which configuration it is, and at which level."""
+
+    name, live = "toy-kept", True
+
+    def __init__(self, fails: int | None = None) -> None:
+        self._fails, self._calls = fails, itertools.count(1)
+
+    def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+        return self.evaluate_at(configuration, seed, self.highest, state)
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        assert state is not None
+        since = 0
+        if state.exists():
+            owner, reached = json.loads(state.read_text())
+            assert owner == list(configuration)
+            since = reached if reached < level else 0
+        if next(self._calls) == self._fails:
+            raise MemoryError("no memory, this time")
+        state.write_text(json.dumps([configuration, level]))
+        return super().evaluate_at(configuration, seed, level)._replace(cost=float(level - since))
+
+
+def kept(path: Path, benchmark: Kept, workers: int) -> Trajectory:
+    spec = MethodSpec.parse("asha")
+    setting = Setting("toy", "loss", "", "", (), None, None, None, highest=27)
+    cell = Cell("asha", (), 1, "toy-kept", "toy", "none", 8, None, workers, False, ("loss", "size"), setting)
+    journal = Journal(path, "id")
+    try:
+        return run(cell, 0, spec, benchmark, (), journal)
+    finally:
+        journal.close()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("fails", [2, 7, 20])
+def test_after_a_retry_no_training_goes_on_from_the_state_of_another(tmp_path: Path, workers: int, fails: int) -> None:
+    """Once the failed one succeeds the method asks otherwise: trials have other configurations than their states."""
+    path = tmp_path / "run.jsonl"
+    benchmark = Kept(fails)
+    first = kept(path, benchmark, workers)
+    assert (first.columns["status"] == "failed").sum() == 1
+    drop_failed(path)
+    again = kept(path, benchmark, workers)
+    assert set(again.columns["status"]) == {"ok"}
+    if workers == 1:  # else who is first is the machine's choice
+        undisturbed = kept(tmp_path / "undisturbed.jsonl", Kept(), 1)
+        for name in SAME:
+            assert again.columns[name].tolist() == undisturbed.columns[name].tolist()

@@ -16,7 +16,7 @@ from nasbench.results.report.single_run import describe
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
-from tests.results.conftest import SETTING, make_cell
+from tests.results.conftest import SETTING, make_cell, make_run
 
 Fill = Callable[[dict[Cell, list[Trajectory]]], Store]
 HIGHEST = 9
@@ -195,3 +195,14 @@ def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> Non
     assert found is not None
     ((objective, method, _),) = found.best.values()
     assert (objective, method) == (3.0, 0)
+
+
+def test_of_a_search_in_parts_other_parts_of_the_report_read_whole_evaluations(filled: Fill) -> None:
+    """A part of a training is quick, and has another objective: it is no point of a front."""
+    setting = replace(SETTING, highest=HIGHEST)
+    store = filled({make_cell(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
+    ((_, fragment),) = select([store])
+    found = fragment.whole(["seed", "objective"])
+    assert found.to_pydict() == {"seed": [0], "objective": [3.0]}
+    plain = filled({make_cell("plain", evals=2): [make_run(0, [3.0, 2.0])]})
+    assert [len(f.whole(["seed"])) for _, f in select([plain]) if f.cell.method == "plain"] == [2]

@@ -18,7 +18,7 @@ from nasbench.results.parts.pareto import _hypervolumes, _median_surface, fronts
 from nasbench.results.parts.part import Subject
 from nasbench.results.report import report
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import make_cell, make_run
+from tests.results.conftest import SETTING, make_cell, make_run
 
 Fill = Callable[..., Store]
 
@@ -125,3 +125,18 @@ def test_a_parameter_that_decides_everything_is_the_important_one(filled: Fill, 
     assert (tmp_path / "out" / "importance.csv").exists()
     with pytest.raises(StoreError, match="takes no options"):
         report.write([store], tmp_path / "out", formats=("csv",), optional=["importance:x"])
+
+
+def test_a_part_of_a_training_is_on_no_front(filled: Fill) -> None:
+    """It takes a tenth of the seconds; and a run that trained nothing to the end has an empty front."""
+    pytest.importorskip("moocore")
+    points = np.array([[3.0, 1.0], [2.0, 9.0]])
+    runs = [run_of(seed, points, np.array([True, True])) for seed in (0, 1)]
+    levels = [np.array([1, 9]), np.array([1, 3])]
+    parts = [
+        replace(run, columns=run.columns | {"level": level, "spent": np.array([0.1, 1.1])})
+        for run, level in zip(runs, levels, strict=True)
+    ]
+    store = filled({make_cell("a", setting=replace(SETTING, highest=9)): parts})
+    found = fronts(subject_of(store), ["valid-error", "time"])
+    assert {seed: front.tolist() for (_, _, seed), front in found.points.items()} == {0: [[2.0, 9.0]], 1: []}
