@@ -104,6 +104,22 @@ def test_the_guard_sees_a_read() -> None:
     assert syncs.found == ["_local_scalar_dense"]
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+def test_a_pass_is_one_graph_without_breaks() -> None:
+    """As torch.compile sees it: with kernel sizes and depths, some of them dead. Nothing is compiled here."""
+    network = Supernet(4, 1, 3, depth=2, kernel=7)
+    network.grow((5, 3))
+    network.stop_counting()
+
+    def scores(images: Tensor, *parts: Tensor) -> Tensor:
+        found: Tensor = network(images, Logits.of(parts)._replace(alive=DEAD).probabilities(softmax))
+        return found
+
+    parts = [torch.randn(18, 5), torch.randn(18, 3), torch.randn(3, 2)]
+    explained = torch._dynamo.explain(scores)(torch.randn(8, 1, 8, 8), *parts)
+    assert (explained.graph_count, explained.graph_break_count) == (1, 0), explained.break_reasons
+
+
 @pytest.mark.parametrize("name", ["zo-darts", "zo-darts++"])
 def test_a_window_of_a_search_reads_at_most_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which probabilities are zero, of all copies together; softmax has none."""

@@ -221,7 +221,6 @@ def test_how_much_of_the_first_direction_is_kept_is_logged(name: str, space: Sea
     moving = Search(space, replace(SHORT[name], alpha_rate=0.5), seed=3)
     moving.run()
     assert moving.log[0].kept == pytest.approx(1)
-    assert abs(moving.log[-1].kept) < 0.999
     now = moving.logits.operations.detach().flatten().double().numpy()
     first = moving._first.numpy()
     assert moving.log[-1].kept == pytest.approx(now @ first / np.linalg.norm(now) / np.linalg.norm(first))
@@ -381,7 +380,7 @@ class TestMethods:
             ),
             ({}, "spos:parents=0", "parents must be positive, not 0"),
             ({}, "spos:mutation=0", r"mutation must lie in \(0, 1\], not 0"),
-            ({}, "one-shot-random:cells=two", "unknown cells 'two'.*one.*each"),
+            ({}, "one-shot-random:cells=two", "unknown cells 'two'.*each, one"),
             ({}, "zo-darts++:T=2,kernel_mode=shared", "unknown kernel_mode 'shared'.*shared_mask"),
             ({}, "zo-darts++:T=2,size=M", "size=M is not known on digits.*LOW-HIGH.*parameters@M"),
             ({}, "zo-darts++:T=2,size=XL", "size must be S, M, L or .* not 'XL'"),

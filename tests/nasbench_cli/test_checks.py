@@ -34,6 +34,7 @@ TRIED = {
     "milenas": ("milenas:epochs=1",),
     "zo-darts": ("zo-darts:epochs=1,T=2",),
     "zo-darts+": ("zo-darts+:epochs=1,T=2,stop=1,every=1",),
+    "spos": ("spos:epochs=1,population=4,generations=2",),
     "zo-darts++": ("zo-darts++:epochs=1,T=2,stop=1,every=1,theta=0",),
 }
 """What is tried smaller than its defaults; and everything else as it is."""
@@ -41,7 +42,7 @@ EXTRAS = {
     **dict.fromkeys(("ax-nei",), "ax"),
     **dict.fromkeys(("cnsga2", "optuna-tpe", "optuna-gp"), "optuna"),
     "rf-cei": "sklearn",
-    **dict.fromkeys(("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++"), "torch"),
+    **dict.fromkeys(("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++", "spos"), "torch"),
     **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
 }
 LIVE = ("digits@1", "digits/nasbench201@1", "digits/cnn@1")
