@@ -30,24 +30,11 @@ def trajectory(
     **protocol: object,
 ) -> Trajectory:
     benchmark = benchmark or toys.Watched()
-    found = MethodSpec.parse(spec) if isinstance(spec, str) else Unregistered(spec)
+    found = MethodSpec.parse(spec) if isinstance(spec, str) else toys.Spec(spec)
     facts = {"evals": 20, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
     setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest)
     cell = Cell(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
     return run(cell, seed, found, benchmark, bounds)
-
-
-class Unregistered(MethodSpec):
-    """A spec of a class that is not registered."""
-
-    def __init__(self, method: type[Method]) -> None:
-        super().__init__("toy")
-        object.__setattr__(self, "_method", method)
-
-    @property
-    def method(self) -> type[Method]:
-        found: type[Method] = self._method  # type: ignore[attr-defined]
-        return found
 
 
 def epochs(n: int, first: int = 1) -> Fidelity:

@@ -30,21 +30,9 @@ from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Cell, Setting, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
+from tests.nasbench_cli.toys import Spec
 
 SETTING = Setting("toy", "loss", "", "", (), None, None, None)
-
-
-class Spec(MethodSpec):
-    """A spec of a class that is not registered."""
-
-    def __init__(self, method: type[Method]) -> None:
-        super().__init__("toy")
-        object.__setattr__(self, "_method", method)
-
-    @property
-    def method(self) -> type[Method]:
-        found: type[Method] = self._method  # type: ignore[attr-defined]
-        return found
 
 
 def toy_run(

@@ -14,7 +14,20 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
-from nasbench.methods import Logged, Method, Observation, Problem
+from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
+
+
+class Spec(MethodSpec):
+    """A spec of a class that is not registered."""
+
+    def __init__(self, method: type[Method]) -> None:
+        super().__init__("toy")
+        object.__setattr__(self, "_method", method)
+
+    @property
+    def method(self) -> type[Method]:
+        found: type[Method] = self._method  # type: ignore[attr-defined]
+        return found
 
 
 class Toy(Benchmark):
