@@ -173,6 +173,11 @@ class Benchmark(Blockwise, ABC):
         """The highest level of the fidelity; 1 where there is no choice."""
         return self.fidelity.levels[-1] if self.fidelity else 1
 
+    @property
+    def continuable_below(self) -> int:
+        """The level below which a training may be continued: the highest; 0 where none may be."""
+        return self.fidelity.levels[-1] if self.fidelity and self.fidelity.continuable else 0
+
     def at(self, epochs: int) -> Benchmark:
         """The benchmark `name@epochs`: trained for `epochs` epochs. Raises UsageError for other fidelities."""
         allowed = f"allowed: {spans(self.fidelities)}" if self.fidelities else "it has one fidelity only"

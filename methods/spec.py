@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from numpy.random import Generator
 
+from nasbench.benchmarks import Fidelity
+from nasbench.benchmarks.spaces import Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Method, Problem
 
@@ -71,15 +73,22 @@ class MethodSpec:
         return METHODS.get(self.name)
 
     def build(self, problem: Problem, rng: Generator) -> Method:
-        """An instance for one run. Raises UsageError if an option is out of its range, or the space does not fit."""
-        misfit = self.method.misfit(problem.space)
-        if misfit:
-            raise UsageError(f"{self.name} cannot search this space: it {misfit}")
+        """An instance for one run. Raises UsageError if an option is out of its range, or the problem does not fit."""
+        why = misfit(self.method, problem.space, problem.fidelity)
+        if why:
+            raise UsageError(f"{self.name} cannot search here: it {why}")
         return self.method(problem, rng, **dict(self.options))
 
 
 def _text(value: int | float | bool | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def misfit(method: type[Method], space: Space, fidelity: Fidelity | None) -> str:
+    """The reason why a method cannot run on a benchmark, as the end of the sentence "it …"; empty if it can."""
+    if method.needs_fidelity and fidelity is None:
+        return "chooses how long to train, and that benchmark has one fidelity only"
+    return method.misfit(space)
 
 
 def option_defaults(method: type[Method]) -> dict[str, tuple[type, int | float | bool | str]]:

@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from nasbench.benchmarks.spaces.base import Configuration
-from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer
 
 Coordinate: TypeAlias = float | int | None
 """Place of a configuration along one hyper-parameter: the index of the value if it is categorical or ordinal, the value
 itself if it is a float or integer; None where the configuration does not have the hyper-parameter."""
+
+
+def coordinate(h: Hyperparameter, value: object) -> Coordinate:
+    """The place of a value along a hyper-parameter. Raises UsageError if it is none of a list's values."""
+    if isinstance(h, Float | Integer):
+        return value  # type: ignore[return-value]  # whoever asks checks the range
+    if value not in h.values:
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {', '.join(map(str, h.values))}")
+    return h.values.index(value)
 
 
 class Condition(NamedTuple):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.finite import FiniteSpace
-from nasbench.benchmarks.spaces.flat import Coordinate
+from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
 
 Array = NDArray[np.float64]
@@ -93,7 +93,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
         for name in names:
             if name not in values:
                 raise UsageError(f"{name} is missing; hyper-parameters: {', '.join(names)}")
-        found = self.find([_coordinate(h, values[h.name]) for h in self.hyperparameters])
+        found = self.find([coordinate(h, values[h.name]) for h in self.hyperparameters])
         if found is None:
             raise UsageError(f"the table has no row with {values}")
         return found
@@ -251,11 +251,3 @@ def _value(h: Hyperparameter, x: float) -> object:
     if isinstance(h, Categorical | Ordinal):
         return h.values[int(x)]
     return int(x) if isinstance(h, Integer) else x
-
-
-def _coordinate(h: Hyperparameter, value: object) -> Coordinate:
-    if isinstance(h, Float | Integer):
-        return value  # type: ignore[return-value]
-    if value not in h.values:
-        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {', '.join(map(str, h.values))}")
-    return h.values.index(value)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.flat import Condition, Coordinate
+from nasbench.benchmarks.spaces.flat import Condition, Coordinate, coordinate
 from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, draw, has_many
 
 Point: TypeAlias = tuple[Coordinate, ...]
@@ -77,7 +77,7 @@ class ParameterSpace(Space):
         for name in values:
             if name not in self._names:
                 raise unknown("hyper-parameter", name, self._names)
-        point = tuple(_coordinate(h, values[h.name]) if h.name in values else None for h in self.hyperparameters)
+        point = tuple(coordinate(h, values[h.name]) if h.name in values else None for h in self.hyperparameters)
         try:
             self.check(point)
         except ForeignConfiguration as error:
@@ -131,11 +131,3 @@ class ParameterSpace(Space):
             elif coordinates[d] is None:
                 coordinates[d] = draw(h, rng)
         return tuple(coordinates)
-
-
-def _coordinate(h: Hyperparameter, value: object) -> Coordinate:
-    if isinstance(h, Float | Integer):
-        return value  # type: ignore[return-value]
-    if value not in h.values:
-        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {', '.join(map(str, h.values))}")
-    return h.values.index(value)

@@ -39,12 +39,10 @@ class ModelBased(Hyperband):
 
     def draw(self) -> Configuration:
         """One from the model, but a share of `explore` at random, and all until a level has enough observations."""
-        for level in reversed(self._levels):
-            if self._told[level] >= self._needed and self._rng.random() >= self._explore:
-                return self._models[level].suggestion()
-            if self._told[level] >= self._needed:
-                break
-        return self._problem.space.sample(self._rng)
+        level = next((level for level in reversed(self._levels) if self._told[level] >= self._needed), None)
+        if level is None or self._rng.random() < self._explore:
+            return self._problem.space.sample(self._rng)
+        return self._models[level].suggestion()
 
     @classmethod
     def make_ready(cls) -> None:
@@ -68,8 +66,9 @@ class BOHB(ModelBased):
 class CBOHB(ModelBased):
     """BOHB under constraints: `c-tpe` in place of `tpe`, and nothing is trained that is known to violate a constraint.
 
-    A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid.
-    Promotions go by violation first. Without a constraint it is `bohb`. Options: as for `bohb`.
+    A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid; after
+    1,000 such draws the last one is proposed, and the harness refuses to train it. Promotions go by violation first.
+    Without a constraint it is `bohb`. Options: as for `bohb`.
     """
 
     seconds = 3e-4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
 
@@ -59,7 +60,7 @@ class Bracketed(Method):
     needs_fidelity = True
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
-        assert problem.fidelity is not None  # the plan has checked it
+        assert problem.fidelity is not None  # `MethodSpec.build` has checked it
         self._problem, self._rng, self._eta = problem, rng, eta
         self._levels = rungs(problem.fidelity, eta, lowest)
         self._continuable = problem.fidelity.continuable
@@ -85,9 +86,9 @@ class Bracketed(Method):
         """A new configuration: uniform here."""
         return self._problem.space.sample(self._rng)
 
+    @abstractmethod
     def bracket_after(self, opened: int) -> int:
         """How many rungs above the first the next bracket has, when so many brackets have been opened."""
-        raise NotImplementedError
 
     def _next(self) -> tuple[Proposal, Bracket]:
         for bracket in self._brackets:

@@ -27,8 +27,8 @@ from nasbench.cli.checks.base import (
     require_untouched,
     scrambled,
 )
-from nasbench.cli.engine.plan import misfit
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.spec import misfit
 
 _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("digits@9",)
@@ -99,7 +99,7 @@ def _trial(method: str, bench: str | None) -> Trial:
     tried = _TRIED_AT_LEVELS if spec.method.needs_fidelity else _TRIED
     for name in tried if bench is None else (bench,):
         benchmark = open_benchmark(name)
-        why = misfit(spec.method, benchmark)
+        why = misfit(spec.method, benchmark.space, benchmark.fidelity)
         if not why:
             benchmark.make_ready()
             spec.method.make_ready()

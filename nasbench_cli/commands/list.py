@@ -11,11 +11,10 @@ import click
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import FiniteSpace
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
-from nasbench.methods.spec import option_defaults
+from nasbench.methods.spec import misfit, option_defaults
 
 
 @click.command("list")
@@ -75,7 +74,8 @@ def _fits(fits: list[bool]) -> str:
 
 def _misfit(method: type[Method], benchmark: str) -> str:
     try:
-        return misfit(method, open_benchmark(benchmark))
+        opened = open_benchmark(benchmark)
+        return misfit(method, opened.space, opened.fidelity)
     except UsageError as error:
         return str(error)
 

@@ -11,7 +11,8 @@ import numpy as np
 from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
-from nasbench.methods import METHODS, Method, MethodSpec, Problem
+from nasbench.methods import METHODS, MethodSpec, Problem
+from nasbench.methods.spec import misfit
 from nasbench.results import Cell, Setting
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
@@ -121,7 +122,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
 
     Raises UsageError, with the reason, if it cannot.
     """
-    why = misfit(spec.method, benchmark)
+    why = misfit(spec.method, benchmark.space, benchmark.fidelity)
     if why:
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}")
     if benchmark.live and protocol.charge_thinking:
@@ -134,13 +135,6 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise
     except (Exception, SystemExit, GeneratorExit):
         return 0.0
-
-
-def misfit(method: type[Method], benchmark: Benchmark) -> str:
-    """The reason why a method cannot run on a benchmark, as the end of the sentence "it …"; empty if it can."""
-    if method.needs_fidelity and benchmark.fidelity is None:
-        return "chooses how long to train, and that benchmark has one fidelity only"
-    return method.misfit(benchmark.space)
 
 
 def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:

@@ -94,8 +94,10 @@ def _run_loop(
     seeds: EvaluationSeeds,
 ) -> tuple[dict[str, NDArray[Any]], str, tuple[Logged, ...]]:
     """The columns of a run, why it failed (empty if it did not), and what its method logged."""
-    workers: Workers = SimulatedWorkers(benchmark, seeds)
-    if journal is not None:
+    workers: Workers
+    if journal is None:
+        workers = SimulatedWorkers(benchmark, seeds)
+    else:
         known = tuple(bound for bound in bounds if bound.metric.cheap and not cell.train_infeasible)
         workers = LiveWorkers(benchmark, seeds, journal, known)
     search = _Search(cell, benchmark, bounds, workers)
@@ -156,9 +158,9 @@ class _Search:
     def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
         self.rows: list[Row] = []
         self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
-        self._highest, self._fidelity = benchmark.highest, benchmark.fidelity
-        self._levels = frozenset(self._fidelity.levels if self._fidelity else (1,))
-        self._goes_on_below = self._highest if self._fidelity and self._fidelity.continuable else 0
+        self._highest = benchmark.highest
+        self._levels = frozenset(benchmark.fidelity.levels if benchmark.fidelity else (1,))
+        self._continuable_below = benchmark.continuable_below
         self._left = math.inf if cell.evals is None else cell.evals * self._highest
         self._spent = 0
         self._seconds = math.inf if cell.seconds is None else cell.seconds
@@ -250,7 +252,7 @@ class _Search:
         if feasible and (level > self._top or (level == self._top and is_first)):
             self._top, self._incumbent = level, metrics[0]
         self._spent += level - pending.since
-        if level < self._goes_on_below and status == "ok":
+        if level < self._continuable_below and status == "ok":
             self._trials[pending.trial] = _Trial(pending.configuration, level, pending.paid + evaluation.cost)
         begin = perf_counter()
         failure = None

@@ -167,7 +167,7 @@ class LiveWorkers:
         self._journal.append(
             Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level)
         )
-        if not goes_on(self._benchmark, pending.level, evaluation):
+        if evaluation.status != "ok" or pending.level >= self._benchmark.continuable_below:  # the training has ended
             self._state(pending).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
 
@@ -245,12 +245,6 @@ class EvaluationSeeds:
 
     def _draw(self, n: int) -> NDArray[np.uint64]:
         return self._stream.random_raw(n) >> np.uint64(1)
-
-
-def goes_on(benchmark: Benchmark, level: int, evaluation: Evaluation) -> bool:
-    """Whether a training that has reached a level may be continued."""
-    fidelity = benchmark.fidelity
-    return fidelity is not None and fidelity.continuable and level < benchmark.highest and evaluation.status == "ok"
 
 
 def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:

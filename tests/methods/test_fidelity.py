@@ -14,10 +14,10 @@ from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.cli.engine.plan import misfit
 from nasbench.cli.engine.runner import run
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
+from nasbench.methods.spec import misfit
 from nasbench.results import Cell, Setting, Trajectory
 from tests.nasbench_cli import toys
 
@@ -347,6 +347,8 @@ def test_a_proposal_that_cannot_be_ends_the_run_with_the_reason(proposal: Propos
 
 def test_a_method_that_chooses_levels_does_not_fit_a_benchmark_without_them() -> None:
     for name in ("successive-halving", "hyperband", "asha", "bohb", "c-bohb"):
-        why = misfit(METHODS.get(name), toys.Toy())
+        why = misfit(METHODS.get(name), toys.Toy.space, None)
         assert why == "chooses how long to train, and that benchmark has one fidelity only"
-        assert not misfit(METHODS.get(name), toys.Watched())
+        assert not misfit(METHODS.get(name), toys.Watched.space, toys.Watched.fidelity)
+        with pytest.raises(UsageError, match=f"{name} cannot search here: it chooses how long to train"):
+            MethodSpec.parse(name).build(Problem.of(toys.Toy()), np.random.default_rng(0))
