@@ -25,7 +25,8 @@ from nasbench.results import Cell, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.test_plugin import Command, command, plugged  # noqa: F401 (two are fixtures)
-from tests.nasbench_cli.test_runner import SETTING, Spec
+from tests.nasbench_cli.toy_runs import SETTING
+from tests.nasbench_cli.toys import Spec
 
 TEST = 2  # the column of the toys' metric that is measured on a test split
 

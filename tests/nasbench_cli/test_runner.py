@@ -6,52 +6,25 @@ import itertools
 import json
 import math
 import re
-import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
-from nasbench.benchmarks.spaces import Configuration, Hashed, Space
-from nasbench.benchmarks.spaces.network_grids import CellGrid
+from nasbench.benchmarks import Evaluation, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.benchmarks.tabular.embedded import open_embedded
-from nasbench.cli.engine import runner, workers
-from nasbench.cli.engine.block import _schedule, run_block
+from nasbench.cli.engine import runner
+from nasbench.cli.engine.block import _schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
-from nasbench.cli.engine.workers import Diverged, EvaluationSeeds
+from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation
-from nasbench.methods.random_search import RandomSearch
-from nasbench.results import Cell, Setting, Trajectory
-from nasbench.results.store.journal import Journal
+from nasbench.results import Cell, Trajectory
 from tests.nasbench_cli import toys
-from tests.nasbench_cli.toys import Spec
-
-SETTING = Setting("toy", "loss", "", "", (), None, None, None)
-
-
-def toy_run(
-    method: type[Method] = toys.Careful,
-    benchmark: Benchmark | None = None,
-    seed: int = 0,
-    constraint: str = "none",
-    journal: Journal | None = None,
-    **protocol: object,
-) -> Trajectory:
-    benchmark = benchmark or toys.Toy()
-    facts = {"evals": 30, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
-    cell = Cell("toy", (), 1, benchmark.name, "toy-1", constraint, **facts, metrics=("loss", "size"), setting=SETTING)  # type: ignore[arg-type]
-    bounds = benchmark.bounds(parse_constraints([constraint]))
-    return run(cell, seed, Spec(method), benchmark, bounds, journal)
-
-
-def rows(trajectory: Trajectory, *names: str) -> list[tuple[object, ...]]:
-    return list(zip(*(trajectory.columns[name].tolist() for name in names), strict=True))
+from tests.nasbench_cli.toy_runs import SETTING, rows, toy_run
 
 
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**31))
@@ -298,224 +271,9 @@ def test_a_benchmark_that_fails_costs_its_evaluation_and_no_more() -> None:
     assert np.isnan(trajectory.columns["objective"][bad]).all()
 
 
-@pytest.mark.parametrize("bench", ["nb201-cifar10", "hpolib-naval", "hpobench-car"])
-@pytest.mark.parametrize("workers", [1, 2, 7, 60])
-@pytest.mark.parametrize("constraint", ["none", "train_time@0.1", "train_time>=20+train_time@0.9"])
-def test_a_run_in_one_go_equals_the_event_loop(
-    bench: str, workers: int, constraint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    constraints = (parse_constraints([constraint]),)
-    grid = Grid((MethodSpec("random"),), (bench,), constraints, (0,), Protocol(50, None, workers))
-    (planned,) = expand([grid])
-    for seed in (0, 1):
-        at_once = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds)
-        with monkeypatch.context() as patch:
-            patch.setattr(runner, "run_block", lambda *_: None)
-            looped = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds)
-        assert at_once.columns.keys() == looped.columns.keys()
-        for name in at_once.columns.keys() - {"thinking"}:
-            assert at_once.columns[name].dtype == looped.columns[name].dtype, name
-            np.testing.assert_array_equal(at_once.columns[name], looped.columns[name], err_msg=name)
-
-
-def in_one_go(
-    method: str = "random",
-    table: TabularBenchmark | None = None,
-    evals: int | None = 50,
-    seconds: float | None = None,
-    charge_thinking: bool = False,
-) -> dict[str, np.ndarray] | None:
-    protocol = Protocol(evals, seconds, charge_thinking=charge_thinking)
-    (planned,) = expand([Grid((MethodSpec(method),), ("nb201-cifar10",), ((),), (0,), protocol)])
-    benchmark = table or open_benchmark("nb201-cifar10")
-    return run_block(planned.cell, planned.spec, benchmark, (), *runner._streams(planned.cell, 0))
-
-
-def test_a_run_goes_in_one_go_where_it_may_and_nowhere_else() -> None:
-    """Else the comparison with the event loop would compare the loop with itself."""
-    begin = time.perf_counter()
-    found = in_one_go()
-    assert found is not None
-    assert 0 < found["thinking"].sum() < time.perf_counter() - begin
-    assert in_one_go("evolution") is None
-    assert in_one_go(evals=None, seconds=1e5) is None
-    assert in_one_go(seconds=1e5) is None  # whichever ends first
-    assert in_one_go(charge_thinking=True) is None
-
-
-@pytest.mark.parametrize(("column", "value"), [("objective", math.nan), ("cost", math.inf), ("cost", -1.0)])
-def test_a_table_with_what_is_no_number_is_left_to_the_event_loop(column: str, value: float) -> None:
-    """There each such evaluation is recorded as failed."""
-    table = open_embedded("nb201-cifar10")
-    values = table.values.copy()
-    values[:, :, table.cost_column if column == "cost" else 0] = value
-    broken = TabularBenchmark(
-        table.name,
-        table.family,
-        table.space,
-        table.metrics,
-        lambda: values,
-        cost=table.metrics[table.cost_column].name,
-        source=table.source,
-        licence=table.licence,
-        checksum=table.checksum,
-    )
-    assert in_one_go(table=broken) is None
-
-
-def journaled(tmp_path: Path) -> Journal:
-    return Journal(tmp_path / "run.jsonl", "id")
-
-
-def decided(trajectory: Trajectory) -> list[tuple[object, ...]]:
-    """What a live run decides (times are real, and never repeat)."""
-    return rows(trajectory, "configuration", "objective", "incumbent", "feasible", "status")
-
-
-def test_an_interrupted_live_run_continues_to_the_trajectory_of_an_undisturbed_one(tmp_path: Path) -> None:
-    undisturbed = toy_run(toys.Careful, toys.Live(), evals=12, journal=Journal(tmp_path / "whole.jsonl", "id"))
-    whole = (tmp_path / "whole.jsonl").read_bytes()
-    lines = whole.splitlines(keepends=True)
-    assert len(lines) == 13
-    for kept in (0, 1, 5, 12):
-        (tmp_path / "run.jsonl").write_bytes(b"".join(lines[: kept + 1]) + b'{"ask": 99, "torn')
-        journal = journaled(tmp_path)
-        resumed = toy_run(toys.Careful, toys.Live(), evals=12, journal=journal)
-        journal.close()
-        assert decided(resumed) == decided(undisturbed)
-        assert resumed.columns["finished"][:kept].tolist() == undisturbed.columns["finished"][:kept].tolist()
-        assert (np.diff(resumed.columns["finished"]) > 0).all()
-
-
-def test_live_workers_resume_with_what_was_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = journaled(tmp_path)
-    first = toy_run(toys.Careful, toys.Live(), evals=12, workers=3, journal=journal)
-    journal.close()
-    lines = (tmp_path / "run.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "run.jsonl").write_bytes(b"".join(lines[:7]))
-    monkeypatch.setenv("TOY_MARKS", str(tmp_path / "marks"))
-    journal = journaled(tmp_path)
-    resumed = toy_run(toys.Careful, toys.Live(), evals=12, workers=3, journal=journal)
-    journal.close()
-    assert decided(resumed)[:6] == decided(first)[:6]
-    assert len(resumed) == 12
-    assert len((tmp_path / "marks").read_text().split()) == 6  # nothing that was recorded ran again
-
-
-class Clock:
-    """A clock that stands still but for evaluations of 10 s."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-
-def test_a_live_budget_in_seconds_is_not_spent_on_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(workers, "time", clock)
-
-    class Slow(toys.Toy):
-        live = True
-
-        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-            clock.seconds += 10
-            return super().evaluate(configuration, seed)
-
-    def attempt(seconds: float) -> Trajectory:
-        journal = journaled(tmp_path)
-        found = toy_run(toys.Careful, Slow(), evals=None, seconds=seconds, journal=journal)
-        journal.close()
-        return found
-
-    first = attempt(95)
-    assert first.columns["finished"].tolist() == [10.0 * n for n in range(1, 10)]  # the tenth comes too late
-    clock.seconds += 1000
-    again = attempt(95)
-    assert decided(again) == decided(first)
-    assert clock.seconds == 1100  # the tenth was in the journal, and nothing was computed
-    longer = attempt(125)
-    assert decided(longer)[:9] == decided(first)
-    assert longer.columns["finished"].tolist() == [10.0 * n for n in range(1, 13)]
-
-
-def test_evaluations_do_not_outlive_their_run(tmp_path: Path) -> None:
-    before = threading.active_count()
-    journal = journaled(tmp_path)
-    toy_run(toys.Careful, toys.Live(), evals=None, seconds=0.05, workers=4, journal=journal)
-    journal.close()
-    assert threading.active_count() == before
-
-
-class Constant(RandomSearch):
-    """Overrides only how it asks for one."""
-
-    def ask(self) -> tuple[int, ...]:
-        return (1, 2, 3, 4, 0, 0)
-
-
-class Shifted(TabularBenchmark):
-    """Overrides only how it evaluates one."""
-
-    def evaluate(self, configuration: tuple[int, ...], seed: int) -> Evaluation:
-        evaluation = super().evaluate(configuration, seed)
-        return evaluation._replace(metrics=(evaluation.metrics[0] + 1000, *evaluation.metrics[1:]))
-
-
-class Lazy(CellGrid):
-    """Overrides only how it samples one."""
-
-    def sample(self, rng: np.random.Generator) -> tuple[int, ...]:
-        return (0,) * 6
-
-
-class Sorted(Constant, blockwise=True):
-    """Says that its ways for one and for many agree."""
-
-
-def test_only_a_class_that_says_so_itself_goes_in_blocks() -> None:
-    assert all(kind.blockwise for kind in (RandomSearch, TabularBenchmark, CellGrid, Sorted))
-    assert not any(kind.blockwise for kind in (Constant, Shifted, Lazy, Method, Benchmark, Space))
-
-
-def test_what_is_overridden_for_one_is_not_passed_over_for_many() -> None:
-    (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
-    table = open_benchmark("nb201-cifar10")
-    constant = run(planned.cell, 0, Spec(Constant), table, ())
-    assert set(constant.columns["configuration"]) == {table.space.to_json((1, 2, 3, 4, 0, 0))}
-    shifted = open_embedded("nb201-cifar10")
-    shifted.__class__ = Shifted
-    assert (run(planned.cell, 0, planned.spec, shifted, ()).columns["objective"] > 1000).all()
-    lazy = open_embedded("nb201-cifar10")
-    lazy.space = Lazy(lazy.space.hyperparameters)
-    first = run(planned.cell, 0, planned.spec, lazy, ())
-    assert set(first.columns["configuration"]) == {table.space.to_json((0,) * 6)}
-    assert Hashed(lazy.space, 64).draw(5, np.random.default_rng(0))[0](4) == (0,) * 6
-
-
 def test_a_budget_that_is_used_up_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "MAX_EVALUATIONS", 50)
     assert toy_run(evals=50, seconds=1e12).failure == ""
-
-
-def test_whole_and_broken_numbers_of_seconds_are_one_budget() -> None:
-    def cell(seconds: float) -> Cell:
-        grid = Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(None, seconds))
-        return expand([grid])[0].cell
-
-    assert cell(20000) == cell(20000.0)
-    assert cell(20000).id == cell(20000.0).id
-
-
-def test_a_method_that_resumes_otherwise_than_it_began_is_told(tmp_path: Path) -> None:
-    journal = journaled(tmp_path)
-    toy_run(toys.Careful, toys.Live(), evals=5, journal=journal)
-    journal.close()
-    journal = journaled(tmp_path)
-    with pytest.raises(Diverged, match="its journal holds"):
-        toy_run(METHODS.get("random"), toys.Live(), evals=8, seed=1, journal=journal)
-    journal.close()
 
 
 def test_evaluation_seeds_are_distinct_and_fit_63_bits() -> None:
@@ -525,82 +283,6 @@ def test_evaluation_seeds_are_distinct_and_fit_63_bits() -> None:
     assert all(0 <= seed < 2**63 for seed in drawn)
     assert EvaluationSeeds(np.random.SeedSequence(0)).first(1000).tolist() == drawn
     assert EvaluationSeeds(np.random.SeedSequence(0))[777] == drawn[777]
-
-
-def test_what_an_earlier_attempt_has_paid_is_on_the_clock_of_an_ask_that_fails(tmp_path: Path) -> None:
-    class InVain(toys.RaisesInAsk):
-        def ask(self) -> Configuration:
-            self.unpaid = 100.0
-            return super().ask()
-
-    found = toy_run(InVain, toys.Live(), evals=9, journal=journaled(tmp_path))
-    assert found.failure.startswith("ask: ")
-    assert found.columns["finished"][-1] >= 100
-
-
-def test_an_earlier_attempt_is_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Resumed(toys.Careful):
-        def ask(self) -> Configuration:
-            if self.asked == 1:
-                self.unpaid = 100.0
-            return super().ask()
-
-    monkeypatch.setattr(workers, "time", Clock())
-    found = toy_run(Resumed, toys.Live(), evals=5, journal=journaled(tmp_path))
-    assert found.columns["started"].tolist() == [0.0, 100.0, 100.0, 100.0, 100.0]
-    assert (found.columns["thinking"] > 100).tolist() == [False, True, False, False, False]
-
-
-@pytest.mark.parametrize(
-    ("cost", "kept", "ends"),
-    [
-        (60.0, True, [60.0, 70.0, 80.0]),  # of the first evaluation 50 s were an interrupted attempt's
-        (60.0, False, [10.0, 20.0, 30.0]),  # nothing of it was kept: what it says it costs is not on this clock
-        (4.0, True, [10.0, 20.0, 30.0]),
-    ],
-)
-def test_what_an_interrupted_attempt_had_done_of_an_evaluation_is_on_the_clock(
-    cost: float, kept: bool, ends: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, states = Clock(), list[Path]()
-    monkeypatch.setattr(workers, "time", clock)
-
-    class Kept(toys.Toy):
-        live = True
-
-        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
-            clock.seconds += 10
-            states.append(state)
-            return super().evaluate(configuration, seed)._replace(cost=cost)
-
-    (tmp_path / "before").mkdir()
-    toy_run(toys.Careful, Kept(), evals=1, journal=journaled(tmp_path / "before"))
-    clock.seconds, state = 0.0, tmp_path / states[0].name
-    if kept:
-        state.touch()
-    found = toy_run(toys.Careful, Kept(), evals=3, journal=journaled(tmp_path))
-    assert found.columns["finished"].tolist() == ends
-    assert found.columns["started"].tolist() == [0.0, *ends[:-1]]
-    assert not state.exists()
-
-
-def test_a_state_serves_the_configuration_that_it_is_of(tmp_path: Path) -> None:
-    """Where records were lost or taken back, a trial of the same number may be of another configuration."""
-    found = list[tuple[str, Path]]()
-
-    class Kept(toys.Live):
-        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
-            found.append((str(configuration), state))
-            return super().evaluate_resumably(configuration, seed, state)
-
-    for seed in (0, 1, 0):
-        (tmp_path / "run.jsonl").unlink(missing_ok=True)
-        toy_run(toys.Careful, Kept(), seed=seed, evals=1, journal=(journal := journaled(tmp_path)))
-        journal.close()
-    one, other, again = found
-    assert one[0] != other[0]
-    assert one[1] != other[1]
-    assert one == again
 
 
 @pytest.mark.parametrize("cost", [math.inf, math.nan, -1e-9])
@@ -619,17 +301,6 @@ def test_thinking_is_measured_from_the_beginning_of_each_ask_and_each_tell() -> 
     begin = time.perf_counter()
     trajectory = toy_run()
     assert 0 < trajectory.columns["thinking"].sum() < time.perf_counter() - begin
-
-
-def test_an_ask_that_outlasts_the_budget_begins_no_evaluation(tmp_path: Path) -> None:
-    class Slow(toys.Careful):
-        def ask(self) -> Configuration:
-            time.sleep(0.3)
-            return super().ask()
-
-    found = toy_run(Slow, toys.Live(), evals=None, seconds=0.2, journal=journaled(tmp_path))
-    assert len(found) == 0
-    assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 1  # its header
 
 
 def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
