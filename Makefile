@@ -7,7 +7,9 @@ EXTRAS ?= dev,peers,live
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: setup test test-slow reproduce reproduce-grand lint docs clean
+FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
+
+.PHONY: setup test test-slow reproduce reproduce-grand $(FINDINGS) lint docs clean
 
 setup: .venv/core
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
@@ -30,6 +32,17 @@ test-slow: setup
 reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)
 	$(BIN)/nasbench report runs/quick
+
+# A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
+# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine.
+reproduce-ctpe: SUITES := ctpe-paper
+reproduce-nasbot: SUITES := nasbot nasbot-hpo
+reproduce-deep-architect: SUITES := deep-architect
+reproduce-zo-darts: SUITES := oneshot-breast-cpu
+reproduce-multi-fidelity: SUITES := multi-fidelity
+$(FINDINGS): setup
+	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS); done
+	$(BIN)/python docs/findings.py $(SUITES)
 
 # An hour and a half on two cores, and goes on where it was stopped; fetches BreastMNIST's file where it is missing.
 reproduce-grand: EXTRAS := peers,live,gp

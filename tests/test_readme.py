@@ -239,7 +239,7 @@ def test_published_numbers_on_the_pages_are_those_of_the_file() -> None:
     table = json.loads((ROOT / "results" / "published" / "deep_architect.json").read_text())["table_2_test_accuracy"]
     names = {"random": "random", "mcts": "MCTS", "smbo": "SMBO", "evolution": "evolution"}
     for name, (mean, _) in table.items():
-        assert re.search(rf"{names[name]}\s{mean:.2f}", PAGES["docs/results-deep-architect.md"])
+        assert re.search(rf"{names[name]}\s{mean:.2f}", PAGES["docs/findings/deep-architect.md"])
 
 
 def test_the_site_has_every_page() -> None:

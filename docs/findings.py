@@ -1,0 +1,89 @@
+"""Reports a suite's store into docs/reproduced/, and writes what is there into the pages that show it.
+
+    python docs/findings.py SUITE…   # reports runs/SUITE first; the Makefile's reproduce-… targets call this
+    python docs/findings.py          # writes the pages only
+
+A page shows a part of a file between two comments. `<!-- from reproduced/nasbot/report.txt: Expected | Feasible -->`
+takes the lines from the first one that begins with `Expected` up to the next that begins with `Feasible` (to the end of
+the file without a second text); `<!-- from reproduced/nasbot/claims.csv: better, worse, verdict -->` a table of these
+columns. `<!-- end -->` closes the block. Nothing between the two is written by hand; a test compares them.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("findings/*.md")))
+KEPT = ("answer.csv", "claims.csv", "comparison.csv", "constraints.csv", "families.csv", "pairs.csv", "score.csv")
+KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "published-searches.csv", "held-out.csv")
+KEPT += ("ranks.svg", "ranks-seconds.svg", "matrix.svg", "cd.svg")
+"""The files of a report that are kept; every other one can be made again."""
+
+_BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def keep(suite: str) -> None:
+    """Reports runs/SUITE, and keeps what the terminal shows and the files of KEPT in docs/reproduced/SUITE."""
+    into, report = DOCS / "reproduced" / suite, ROOT / "report" / suite
+    command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg"]
+    shown = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    tables = re.split(r"\n(?:How each number|\d+ files in)", shown, maxsplit=1)[0]
+    (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
+    for name in KEPT:
+        if (report / name).is_file():
+            shutil.copyfile(report / name, into / name)
+
+
+def filled(page: str) -> str:
+    """The text of a page with every block as its file has it. Raises ValueError for a block whose part is not there."""
+    return _BLOCK.sub(lambda found: found[1] + _shown(found[2], found[3]) + found[4], page)
+
+
+def _shown(source: str, part: str) -> str:
+    path = DOCS / source
+    names = [name.strip() for name in re.split(r"[|,]", part)]
+    if path.suffix == ".csv":
+        return _table(path, names)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    begin = next((i for i, line in enumerate(lines) if line.startswith(names[0])), None)
+    if begin is None:
+        raise ValueError(f"no line of {source} begins with {names[0]!r}")
+    end = len(lines)
+    if len(names) > 1:
+        end = next((i for i in range(begin + 1, end) if lines[i].startswith(names[1])), 0)
+        if not end:
+            raise ValueError(f"no later line of {source} begins with {names[1]!r}")
+    return "```\n" + "\n".join(lines[begin:end]).rstrip() + "\n```\n"
+
+
+def _table(path: Path, columns: list[str]) -> str:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = [columns, ["---"] * len(columns), *([_cell(row[column]) for column in columns] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """A number with four significant digits; other text as it stands."""
+    try:
+        return text if text.lstrip("-").isdigit() else f"{float(text):.4g}"
+    except ValueError:
+        return text or "-"
+
+
+if __name__ == "__main__":
+    for suite in sys.argv[1:]:
+        keep(suite)
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

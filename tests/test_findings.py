@@ -1,0 +1,50 @@
+"""The pages of findings show what docs/reproduced/ holds, and claim no number that is not there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+_spec = importlib.util.spec_from_file_location("findings", ROOT / "docs" / "findings.py")
+assert _spec is not None and _spec.loader is not None
+findings = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(findings)
+PUBLISHED = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("results/published/*.json"))
+
+each_page = pytest.mark.parametrize("page", findings.PAGES, ids=lambda path: path.name)
+
+
+@each_page
+def test_a_page_shows_what_the_files_hold(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert findings.filled(text) == text, "python docs/findings.py writes the pages anew"
+    assert text.count("<!-- from ") == text.count("<!-- end -->") == len(findings._BLOCK.findall(text))
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "findings").glob("*.md")), ids=lambda path: path.name)
+def test_a_number_in_a_pages_words_stands_in_its_tables_or_in_what_was_published(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = "".join(found.group() for found in findings._BLOCK.finditer(text))
+    words = findings._BLOCK.sub("", text)
+    unknown = [number for number in re.findall(r"(?<![\w.])\d+\.\d+\b", words) if number not in shown + PUBLISHED]
+    assert not unknown, f"no file says {unknown}"
+
+
+def test_a_block_is_cut_between_two_beginnings_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "DOCS", tmp_path)
+    (tmp_path / "report.txt").write_text("Ranks\n\na  1\n\nFeasible\n\nb  2\n")
+    (tmp_path / "t.csv").write_text("method,p,runs,note\nx,0.123456,20,\n")
+    page = "<!-- from report.txt: Ranks | Feasible -->\nstale\n<!-- end -->\n"
+    assert findings.filled(page) == page.replace("stale", "```\nRanks\n\na  1\n```")
+    rest = "<!-- from report.txt: Feasible -->\n<!-- end -->\n"
+    assert findings.filled(rest) == rest.replace("<!-- end", "```\nFeasible\n\nb  2\n```\n<!-- end")
+    table = "<!-- from t.csv: method, p, runs, note -->\n<!-- end -->"
+    shown = "| method | p | runs | note |\n| --- | --- | --- | --- |\n| x | 0.1235 | 20 | - |\n"
+    assert findings.filled(table) == table.replace("<!-- end", shown + "<!-- end")
+    for wrong in ("Rank 2", "Ranks | Nothing"):
+        with pytest.raises(ValueError, match="begins with"):
+            findings.filled(f"<!-- from report.txt: {wrong} -->\n<!-- end -->\n")
