@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -62,3 +64,9 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
     assert "2 runs computed" in nasbench("run", *asked)
     assert "index.html" in nasbench("report", "s", "--out", "r")
     assert (tmp_path / "r" / "index.html").stat().st_size > 10_000
+
+
+def test_one_version_is_named_everywhere() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
