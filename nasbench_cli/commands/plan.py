@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from nasbench.benchmarks import open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs, span
+from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedCell, expand
-from nasbench.cli.engine.provenance import gpu
 from nasbench.cli.engine.suites import Shard, Suite, load_suite
 from nasbench.cli.layout import table
 from nasbench.results import Store
@@ -53,7 +54,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     rows = [_Row(p, costs.of(p), len(set(p.seeds) & stored.get(p.cell.id, {}).keys())) for p in planned]
     facts = _facts(rows, costs.bytes_a_row)
     if as_json:
-        click.echo(json.dumps(facts, indent=2))
+        click.echo(json.dumps(_without_nan(facts), indent=2))
         return
     lines = [("method", "benchmark", "runs", "stored", "CPU time", "GPU time", "each", "from")]
     for entry in facts["cells"]:
@@ -64,15 +65,16 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
                 f"{entry['runs']:,}",
                 f"{entry['stored']:,}",
                 span(entry["cpu_seconds"]),
-                span(entry["gpu_seconds"]) if entry["gpu_seconds"] else "-",
+                _on_gpu(entry["gpu_seconds"]) or "-",
                 span(entry["seconds_a_run"]),
                 "the store" if entry["measured"] else "stated",
             )
         )
     click.echo(table(lines))
     runs = f"{facts['runs']:,} runs, {facts['stored']:,} of them in {folder}"
-    on_gpus = f", {span(facts['gpu_seconds'])} of a GPU" if facts["gpu_seconds"] else ""
-    click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{on_gpus}")
+    on_gpus = _on_gpu(facts["gpu_seconds"])
+    of_a_gpu = f"; on a GPU: {on_gpus}" if on_gpus else ""
+    click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")
     click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
     if any(not entry["measured"] for entry in facts["cells"]):
         click.echo(
@@ -88,7 +90,9 @@ class _Row:
         self.runs = len(planned.seeds)
         self.missing = self.runs - stored
         self.seconds = self.missing * cost.seconds * (planned.cell.workers if _is_live(planned) else 1)
-        self.gpu_seconds = self.seconds * open_benchmark(planned.cell.bench).gpus if gpu() else 0.0
+        share = open_benchmark(planned.cell.bench).gpus if devices() else 0.0
+        self.gpu_seconds = math.nan if share and self.missing and not cost.on_gpu else self.seconds * share
+        """NaN where a GPU would be used, and nobody has measured how long."""
 
 
 def _facts(rows: list[_Row], bytes_a_row: float) -> dict[str, Any]:
@@ -116,6 +120,19 @@ def _sums(rows: list[_Row]) -> dict[str, float]:
         "cpu_seconds": sum(row.seconds for row in rows),
         "gpu_seconds": sum(row.gpu_seconds for row in rows),
     }
+
+
+def _on_gpu(seconds: float) -> str:
+    return "unknown" if math.isnan(seconds) else span(seconds) if seconds else ""
+
+
+def _without_nan(facts: Any) -> Any:
+    """JSON knows no NaN: what is unknown is null."""
+    if isinstance(facts, dict):
+        return {key: _without_nan(value) for key, value in facts.items()}
+    if isinstance(facts, list):
+        return [_without_nan(value) for value in facts]
+    return None if isinstance(facts, float) and math.isnan(facts) else facts
 
 
 def _is_live(planned: PlannedCell) -> bool:

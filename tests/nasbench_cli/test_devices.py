@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine import devices
 from nasbench.cli.engine.pool import Lost, in_processes
 from tests.conftest import Printed
 
@@ -66,3 +71,83 @@ def test_a_run_goes_on_in_a_new_process_as_if_nothing_had_happened(
     for column in ("configuration", "objective", "status", "metric.test-error@1"):
         assert frames[0][column].tolist() == frames[1][column].tolist()
     assert set(frames[1]["status"]) == {"ok"}
+
+
+NVIDIA_SMI = """#!/bin/sh
+echo 'GPU 0: NVIDIA H200 (UUID: GPU-aaaa)'
+echo '  MIG 3g.71gb     Device  0: (UUID: MIG-one)'
+echo '  MIG 3g.71gb     Device  1: (UUID: MIG-two)'
+echo 'GPU 1: NVIDIA H200 (UUID: GPU-bbbb)'
+"""
+SEEN = (
+    "from nasbench.cli.engine.devices import devices, shared_out; print(devices(), [shared_out(n) for n in range(4)])"
+)
+
+
+def seen(folder: Path, smi: str = NVIDIA_SMI, **environment: str) -> str:
+    """What a process sees of devices, on a machine whose nvidia-smi is `smi`."""
+    (folder / "nvidia-smi").write_text(smi)
+    (folder / "nvidia-smi").chmod(0o755)
+    inherited = {key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"}
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-c", SEEN],
+        env=inherited | {"PATH": path} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_processes_take_the_devices_in_turn_and_the_parts_of_a_divided_one_for_it(tmp_path: Path) -> None:
+    found = seen(tmp_path)
+    assert "Device(name='MIG-one', model='NVIDIA H200 MIG 3g.71gb'), Device(name='MIG-two'" in found
+    assert "Device(name='GPU-bbbb', model='NVIDIA H200')" in found
+    assert "GPU-aaaa" not in found
+    taken = [f"{{'CUDA_VISIBLE_DEVICES': '{name}'}}" for name in ("MIG-one", "MIG-two", "GPU-bbbb", "MIG-one")]
+    assert found.strip().endswith(f"[{', '.join(taken)}]")
+
+
+def test_what_the_environment_leaves_visible_is_what_there_is(tmp_path: Path) -> None:
+    two = seen(tmp_path, CUDA_VISIBLE_DEVICES="GPU-bbbb, 7")
+    assert "(Device(name='GPU-bbbb', model='NVIDIA H200'), Device(name='7', model=''))" in two
+    assert "[{'CUDA_VISIBLE_DEVICES': 'GPU-bbbb'}, {'CUDA_VISIBLE_DEVICES': '7'}" in two
+    assert seen(tmp_path, CUDA_VISIBLE_DEVICES="").startswith("() ")
+    assert seen(tmp_path, CUDA_VISIBLE_DEVICES="0").strip().endswith("[{}, {}, {}, {}]")  # one is shared by all
+    assert seen(tmp_path, smi="#!/bin/sh\nexit 9\n").startswith("() ")
+
+
+def visible(mark: str) -> str:
+    """The devices of the process, which waits until another one has begun, too."""
+    Path(mark).touch()
+    while len(list(Path(mark).parent.glob("begun-*"))) < 2:
+        time.sleep(0.01)
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "")
+
+
+def test_each_process_has_a_device_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nasbench.cli.engine.pool.shared_out", lambda number: {"CUDA_VISIBLE_DEVICES": f"GPU-{number}"})
+    tasks = [str(tmp_path / f"begun-{number}") for number in range(2)]
+    found = dict(in_processes(visible, tasks, 2, lambda task: [task]))
+    assert sorted(str(value) for value in found.values()) == ["GPU-0", "GPU-1"]
+
+
+def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasbench: Callable[..., Printed]
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "nvidia-smi").write_text(NVIDIA_SMI)
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(devices, "_listed", cache(devices._listed.__wrapped__))
+    (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 1\nevals = 1\n')
+    asked = ("plan", tmp_path / "s.toml", "--store", tmp_path / "store")
+    assert "of one CPU core; on a GPU: unknown" in nasbench(*asked).out
+    assert json.loads(nasbench(*asked, "--json").out)["gpu_seconds"] is None
+    assert nasbench("run", "--suite", tmp_path / "s.toml", "--store", tmp_path / "store").code == 0
+    (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 2\nevals = 1\n')
+    again = nasbench(*asked).out
+    assert "on a GPU: " in again
+    assert "unknown" not in again
