@@ -56,6 +56,8 @@ class SPOS(OneShot):
     population, generations, parents, mutation: of the evolution, as the authors have them.
     """
 
+    version = 3
+
     def __init__(
         self,
         problem: Problem,

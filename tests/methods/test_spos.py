@@ -69,6 +69,24 @@ def test_a_step_leaves_alone_what_its_path_does_not_use() -> None:
     assert moved == {name for name in names if not name.startswith("cells.")}
 
 
+def test_a_step_leaves_alone_other_edges_whose_convolutions_lie_in_one_tensor_with_those_of_its_path() -> None:
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    search._now = 0
+    (train, _), *_ = search._pairs(0)
+    spatial = search.network._cells[0][0]._spatial[0][0].weight  # of the edges 0-1, 0-2 and 0-3
+    momentum = search.weights.momentum()[[p is spatial for p in search.network.parameters()].index(True)]
+    for genes in [(3, 1, 1, 3, 1, 1), (1, 3, 1, 3, 1, 1), (1, 3, 1, 1, 1, 1)]:  # the first gives all of them a momentum
+        before = [part.detach().clone().chunk(3) for part in (spatial, momentum)]
+        path = search.paths.probabilities(genes, search.data.device)
+        loss = torch.nn.functional.cross_entropy(search.network(train.images, path), train.labels)
+        search.weights.step(loss, used_only=True)
+        after = [part.detach().chunk(3) for part in (spatial, momentum)]
+        for old, new in zip(before, after, strict=True):
+            used = [not torch.equal(one, other) for one, other in zip(old, new, strict=True)]
+            assert used == [genes[0] == 3, genes[1] == 3, genes[3] == 3]
+
+
 def test_evolution_finds_the_best_of_a_known_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """The score is the distance from a secret path: what random draws find in as many looks is far from it."""
     secret = (3, 2, 1, 4, 3, 3)
