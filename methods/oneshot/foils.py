@@ -95,6 +95,9 @@ class SPOS(OneShot):
         """The training, epoch by epoch, and the errors of the paths that evolution has scored, the best first."""
         return [*super().log, *self._errors()]
 
+    def _sizes(self) -> Iterator[Logged]:
+        return super()._sizes() if self._ranked else iter(())  # nothing to draw from where no path fits
+
     def ask(self) -> Configuration:
         if not self._searched:
             self._search()
