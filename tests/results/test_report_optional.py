@@ -89,6 +89,14 @@ def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
     assert not len(_median_surface([np.ones((1, 2)), np.zeros((0, 2)), np.zeros((0, 2))]))
 
 
+def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
+    pytest.importorskip("moocore")
+    run = run_of(0, np.ones((2, 2)), np.array([True, True]))
+    store = filled({make_cell("a", setting=replace(SETTING, maximised=("time",))): [run]})
+    with pytest.raises(StoreError, match="of time more is better"):
+        fronts(subject_of(store), ["valid-error", "time"])
+
+
 def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
     pytest.importorskip("moocore")
     out = tmp_path / "out"
