@@ -33,20 +33,24 @@ def read(text: str) -> Program:
     """The space that a JSON text of ConfigSpace describes (format 0.2 to 0.4), under the same names.
 
     Categorical (weights become priors), ordinal, integer, float and constant hyper-parameters; conditions of one
-    parent, or of several of which all others are there where one is; forbidden clauses. Raises UsageError that names
-    what else there is.
+    parent, or of several of which all others are there where one is, and of alternatives between several parents where
+    all of these are always there; forbidden clauses. Raises UsageError that names what else there is.
     """
     try:
         facts = json.loads(text)
         hyperparameters = {own["name"]: own for own in facts["hyperparameters"]}
     except (ValueError, TypeError, KeyError):
         raise UsageError("this is no JSON of ConfigSpace: it has no list of hyperparameters with names") from None
-    conditions: dict[str, list[Facts]] = {}
-    for condition in facts.get("conditions") or ():
-        conditions.setdefault(condition["child"], []).append(condition)
-    for own in hyperparameters.values():  # what cannot be read is said now
-        _maker(own)
-    return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
+    conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
+    try:
+        for condition in facts.get("conditions") or ():
+            conditions[condition["child"]].append(_by_value(condition, hyperparameters))
+        for own in hyperparameters.values():  # what cannot be read is said now
+            _maker(own)
+        return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
+    except (KeyError, RecursionError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
+        raise UsageError(f"this is no JSON of ConfigSpace: {what}") from None
 
 
 def write(space: Space) -> str:
@@ -88,8 +92,10 @@ def _written(
 ) -> Part:
     """The program: every hyper-parameter is made at once, and asked for where its condition holds."""
     made = {name: _maker(own)() for name, own in hyperparameters.items()}
-    parents = {name: [p for c in conditions.get(name, ()) for p in _parents(c)] for name in made}
+    parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
     owners = {name: _owner(name, parents) for name in made}
+    for own in (condition for about in conditions.values() for condition in about):
+        _check_alternatives(own, parents)
 
     def placed(name: str) -> Part:
         own = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
@@ -128,9 +134,34 @@ def _maker(own: Facts) -> Callable[[], Independent]:
     if kind == "constant":
         return lambda: D([own["value"]], name)
     if kind in ("uniform_int", "uniform_float"):
+        if own.get("q") not in (None, 1 if kind == "uniform_int" else None):
+            raise UsageError(f"{name} is quantised (q = {own['q']}): write it as ordinal")
         make = integer if kind == "uniform_int" else real
         return lambda: make(own["lower"], own["upper"], own.get("log", False), name)
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
+
+
+def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
+    """The same without LT and GT of an ordinal parent: they compare places in its sequence, not values."""
+    kind = condition["type"]
+    if kind in ("AND", "OR"):
+        return {**condition, "conditions": [_by_value(own, hyperparameters) for own in condition["conditions"]]}
+    parent = hyperparameters[condition["parent"]]
+    if kind not in ("LT", "GT") or parent["type"] != "ordinal":
+        return condition
+    place = parent["sequence"].index(condition["value"])
+    kept = parent["sequence"][:place] if kind == "LT" else parent["sequence"][place + 1 :]
+    return {**condition, "type": "IN", "values": kept}
+
+
+def _check_alternatives(condition: Facts, parents: Mapping[str, list[str]]) -> None:
+    """Raises UsageError for alternatives of which one may hold where the parent of another is not there."""
+    if condition["type"] == "OR":
+        own = _parents(condition)
+        if len(own) > 1 and any(parents[parent] for parent in own):
+            raise UsageError(f"{condition['child']} depends on {' or '.join(own)}, not all always there: not readable")
+    for part in condition.get("conditions", ()):
+        _check_alternatives(part, parents)
 
 
 def _parents(condition: Facts) -> list[str]:

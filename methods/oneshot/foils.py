@@ -56,6 +56,8 @@ class SPOS(OneShot):
     population, generations, parents, mutation: of the evolution, as the authors have them.
     """
 
+    version = 3
+
     def __init__(
         self,
         problem: Problem,
@@ -92,6 +94,9 @@ class SPOS(OneShot):
     def log(self) -> Sequence[Logged]:
         """The training, epoch by epoch, and the errors of the paths that evolution has scored, the best first."""
         return [*super().log, *self._errors()]
+
+    def _sizes(self) -> Iterator[Logged]:
+        return super()._sizes() if self._ranked else iter(())  # nothing to draw from where no path fits
 
     def ask(self) -> Configuration:
         if not self._searched:

@@ -95,7 +95,7 @@ class Search:
         Raises RuntimeError if the search diverges, or there is no memory for what joins in at θ: the log has the epochs
         before.
         """
-        with _exact():
+        with exact():
             self._begin()
             kept = None if state is None else training.kept_in(state)
             if kept is not None:
@@ -302,8 +302,11 @@ class Search:
         return [*self.logits.present(), *self.rule.untrained]
 
 
-def _exact() -> AbstractContextManager[None]:
-    """The zeroth-order estimate is a difference of two trainings: on a GPU rounding must not differ between them."""
+def exact() -> AbstractContextManager[None]:
+    """Convolutions in single precision that give the same bits each time, on a GPU, too.
+
+    The zeroth-order estimate is a difference of two trainings: rounding must not differ between them.
+    """
     if not torch.cuda.is_available():
         return nullcontext()
     flags: AbstractContextManager[None] = torch.backends.cudnn.flags(

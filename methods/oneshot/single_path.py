@@ -16,12 +16,12 @@ from nasbench.benchmarks.spaces.cells import Stage, dead_stages
 from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
-from nasbench.methods.oneshot.search import Search
+from nasbench.methods.oneshot.search import Search, exact
 from nasbench.methods.oneshot.settings import DEPTH, Settings
 from nasbench.methods.oneshot.zeroth_order import Update
 
 _SCORED = 256  # images at a time: cells are normalised by the statistics of their batch
-_TRIES = 10  # children made at most for each that is wanted
+_TRIES = 10  # times the population: how many children are made at most for a part of a generation
 
 Genes: TypeAlias = tuple[int, ...]
 """A path: a number for each choice, operations first, then kernel sizes and depths where they are searched."""
@@ -137,7 +137,7 @@ class SinglePath(Search):
         """A path's error with the shared weights; each layer is normalised by the batch's own statistics."""
         path = self.paths.probabilities(genes, self.data.device)
         wrong, loss = torch.zeros((2, len(batches)), device=self.data.device)
-        with torch.no_grad():
+        with torch.no_grad(), exact():
             for number, batch in enumerate(batches):
                 outputs = self.network(batch.images, path)
                 wrong[number] = (outputs.argmax(1) != batch.labels).sum()

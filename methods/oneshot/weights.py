@@ -46,6 +46,7 @@ class Weights:
 
         Args:
             used_only: leaves weights alone on which the loss does not depend: neither momentum nor decay moves them.
+                Of a convolution that is so channel by channel: one tensor holds those of several edges.
             clipped_with: other tensors, whose gradients are added up from step to step, and count in the norm that is
                 clipped.
         """
@@ -57,7 +58,20 @@ class Weights:
             other.grad = gradient if other.grad is None else other.grad + gradient
         if self.recipe.clip is not None:
             nn.utils.clip_grad_norm_([*self.parameters, *clipped_with], self.recipe.clip)
+        unused = self._unused_channels() if used_only else []
         self.optimizer.step()
+        with torch.no_grad():
+            for moved, is_unused, before in unused:
+                moved.copy_(torch.where(is_unused, before, moved))
+
+    def _unused_channels(self) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Weights and momentum of convolutions, which output channels have no gradient, and a copy of the tensor."""
+        found = []
+        for parameter, momentum in zip(self.parameters, self.momentum(), strict=True):
+            if parameter.grad is not None and parameter.dim() == 4:
+                is_unused = (parameter.grad == 0).all(dim=(1, 2, 3), keepdim=True)
+                found += [(tensor, is_unused, tensor.detach().clone()) for tensor in (parameter, momentum)]
+        return found
 
     def add(self, parameters: list[nn.Parameter]) -> None:
         """Trains more parameters from now on."""

@@ -165,6 +165,7 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         score_worst=oracle.worst_mean if oracle and math.isfinite(oracle.worst_mean) else None,
         noise=oracle.noise if oracle and math.isfinite(oracle.noise) else None,
         held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
+        maximised=tuple(metric.name for metric in benchmark.metrics if not metric.minimize),
         reference=benchmark.reference,
         highest=benchmark.highest,
     )

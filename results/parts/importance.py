@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import Table
@@ -17,6 +19,10 @@ from nasbench.results.store.fragment import Torn
 
 _MOST = 1000  # evaluations of a setting: more change little and take long
 _FEWEST = 50
+_PARTS = 10  # of the values of a number
+
+Evaluated: TypeAlias = tuple[dict[str, Any], float]
+"""Choices by name, and the objective."""
 
 
 def part(subject: Subject, options: Sequence[str]) -> Part:
@@ -31,14 +37,18 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     if not rows:
         raise StoreError("no configuration here has named choices of which there are enough evaluations")
     data = pd.DataFrame(rows)
-    mean = data.groupby(["benchmark", "parameter"], sort=False)["importance"].mean().reset_index()
+    # A parameter that did not vary under a constraint has no row there, and no importance.
+    constraints = data.groupby("benchmark")["constraint"].nunique()
+    mean = data.groupby(["benchmark", "parameter"], sort=False)["importance"].sum().reset_index()
+    mean["importance"] /= mean["benchmark"].map(constraints)
     mean = mean.sort_values(["benchmark", "importance"], ascending=[True, False], kind="stable", ignore_index=True)
     shown = mean.assign(importance=mean["importance"].map(fixed))
     note = (
         "PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023; Optuna's): how far the distribution of a parameter among "
         "the best tenth of the evaluations differs from that among all of them; the shares of a setting sum to 1; mean "
         "over constraints, of which the CSV has each. Of all methods' feasible evaluations together, evenly chosen, "
-        f"{_MOST} at most of a setting. Methods sample where they like, so this says what told good from bad among "
+        f"{_MOST} at most of a setting; of a number with more than {_PARTS} values {_PARTS} parts of about as many "
+        "evaluations each are told apart. Methods sample where they like, so this says what told good from bad among "
         "what was tried, not in the whole space."
     )
     title = "Importance of hyper-parameters"
@@ -46,56 +56,75 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
 
 
 def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, float]]]:
-    """Benchmark, constraint, number of evaluations, and the share of each parameter."""
+    """Benchmark, constraint, number of evaluations, and the share of each parameter that varied."""
     try:
         import optuna
     except ImportError:
         raise StoreError("the part importance needs Optuna: pip install optuna") from None
-    for (bench, constraint), evaluations in _evaluations(subject).items():
-        names = set(evaluations[0][0])
-        kept = [(values, objective) for values, objective in evaluations if set(values) == names]
-        chosen = [kept[i] for i in np.unique(np.linspace(0, len(kept) - 1, _MOST).round().astype(int))]
-        choices = {name: sorted({str(values[name]) for values, _ in chosen}) for name in sorted(names)}
-        varied = {name: own for name, own in choices.items() if len(own) > 1}
-        if len(chosen) < _FEWEST or not varied:
+    for (bench, constraint), evaluations in _evaluations(subject):
+        labels = _varied(evaluations)
+        if len(evaluations) < _FEWEST or not labels:
             continue
+        spaces: dict[str, Any] = {
+            name: optuna.distributions.CategoricalDistribution(sorted(x for x in set(own) if x is not None))
+            for name, own in labels.items()
+        }
+        trials = []
+        for row, (_, objective) in enumerate(evaluations):
+            params = {name: own[row] for name, own in labels.items() if own[row] is not None}
+            there = {name: spaces[name] for name in params}
+            trials.append(optuna.create_trial(params=params, distributions=there, value=objective))
         level = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         try:
             study = optuna.create_study()
-            spaces: dict[str, Any] = {
-                name: optuna.distributions.CategoricalDistribution(own) for name, own in varied.items()
-            }
-            study.add_trials(
-                [
-                    optuna.create_trial(
-                        params={name: str(values[name]) for name in varied}, distributions=spaces, value=objective
-                    )
-                    for values, objective in chosen
-                ]
-            )
+            study.add_trials(trials)
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
             found = optuna.importance.get_param_importances(study, evaluator=evaluator)
         finally:
             optuna.logging.set_verbosity(level)
-        yield bench, constraint, len(chosen), {name: float(value) for name, value in found.items()}
+        yield bench, constraint, len(evaluations), {name: float(value) for name, value in found.items()}
 
 
-def _evaluations(subject: Subject) -> dict[tuple[str, str], list[tuple[dict[str, Any], float]]]:
-    """Of each benchmark under each constraint: choices by name and objective of every feasible whole evaluation."""
-    found: dict[tuple[str, str], list[tuple[dict[str, Any], float]]] = {}
+def _varied(evaluations: Sequence[Evaluated]) -> dict[str, list[str | None]]:
+    """What is told apart of each parameter that varied, in each evaluation."""
+    names = sorted({name for values, _ in evaluations for name in values})
+    labels = {name: _labels([values.get(name) for values, _ in evaluations]) for name in names}
+    return {name: own for name, own in labels.items() if len(set(own) - {None}) > 1}
+
+
+def _labels(values: Sequence[Any]) -> list[str | None]:
+    """What is told apart of a parameter; None where it is not there.
+
+    A number of many values in parts of about as many evaluations each, whatever its scale: of a real number hardly any
+    value occurs twice, so that among its values themselves the best would always be others than all.
+    """
+    numbers = sorted(v for v in values if type(v) in (int, float))
+    is_number = len(numbers) == sum(v is not None for v in values)
+    if not is_number or len(set(numbers)) <= _PARTS:
+        return [None if v is None else str(v) for v in values]
+    ends = [numbers[len(numbers) * k // _PARTS] for k in range(1, _PARTS)]
+    return [None if v is None else f"part {bisect_right(ends, v)}" for v in values]
+
+
+def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evaluated]]]:
+    """Of each benchmark under each constraint: choices and objectives of feasible whole evaluations, evenly chosen."""
+    tables: dict[tuple[str, str], list[pa.Table]] = {}
     for _, f in subject.fragments:
         try:
             table = f.whole(["configuration", "objective", "feasible"])
         except Torn:  # the store has said so when the curves were read
             continue
-        good = np.flatnonzero(table["feasible"].to_numpy())
-        if not len(good):
+        tables.setdefault((f.cell.bench, f.cell.constraint), []).append(table.filter(table["feasible"]))
+    for place, own in tables.items():
+        joined = pa.concat_tables(own)
+        if not len(joined):
             continue
-        spread = good[np.unique(np.linspace(0, len(good) - 1, _MOST).round().astype(int))]
-        texts, objectives = table["configuration"].take(spread).to_pylist(), table["objective"].to_numpy()[spread]
-        for text, objective in zip(texts, objectives.tolist(), strict=True):
-            values = json.loads(text)
-            if isinstance(values, dict) and all(isinstance(v, str | int | float | bool) for v in values.values()):
-                found.setdefault((f.cell.bench, f.cell.constraint), []).append((values, objective))
-    return found
+        spread = joined.take(np.unique(np.linspace(0, len(joined) - 1, _MOST).round().astype(int)))
+        pairs = zip(map(json.loads, spread["configuration"].to_pylist()), spread["objective"].to_pylist(), strict=True)
+        if found := [(values, objective) for values, objective in pairs if _is_named(values)]:
+            yield place, found
+
+
+def _is_named(values: object) -> bool:
+    return isinstance(values, dict) and all(isinstance(v, str | int | float | bool) for v in values.values())

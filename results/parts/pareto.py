@@ -58,7 +58,8 @@ def part(subject: Subject, metrics: Sequence[str]) -> Part:
 def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     """Reads two metrics of every run's whole evaluations.
 
-    A name stands for the metric of each benchmark that begins with it.
+    A name stands for the metric of each benchmark that is called so, with or without epochs. Raises StoreError for one
+    of which more is better.
     """
     moocore = _moocore()
     if len(metrics) != 2:
@@ -75,6 +76,9 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         setting = numbers.get((f.cell.bench, f.cell.constraint))
         if None in columns or setting is None or f.cell.method not in curves.methods:
             continue
+        for column in columns:
+            if column in f.cell.setting.maximised:
+                raise StoreError(f"of {column} more is better: the part pareto takes metrics that are minimised")
         try:
             table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
         except Torn:  # the store has said so when the curves were read

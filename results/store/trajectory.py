@@ -142,6 +142,8 @@ class Setting:
     """The benchmark is a single network, for orientation: listed apart from the searches."""
     highest: int = 1
     """The highest level of the benchmark's fidelity; 1 where there is no choice."""
+    maximised: tuple[str, ...] = ()
+    """Metrics of which more is better; empty also in runs of earlier versions, which did not say."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,8 @@ class Cell:
     def from_json(cls, facts: dict[str, Any]) -> Cell:
         """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
         known = facts["setting"]
-        lists = {"bounds": tuple(known["bounds"]), "held_out": tuple(known.get("held_out", ()))}
+        lists = {name: tuple(known.get(name, ())) for name in ("held_out", "maximised")}
+        lists["bounds"] = tuple(known["bounds"])
         setting = Setting(**known | lists)
         parameters = tuple((name, value) for name, value in facts["parameters"])
         return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})

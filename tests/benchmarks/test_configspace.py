@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +100,55 @@ def test_configspace_agrees_about_what_belongs_to_a_space(space: Space, tmp_path
     }
 
 
+def of(hyperparameters: list[dict[str, Any]], conditions: Sequence[dict[str, Any]] = ()) -> str:
+    return json.dumps({"hyperparameters": hyperparameters, "conditions": conditions})
+
+
+def choice(name: str, *values: object) -> dict[str, Any]:
+    return {"type": "categorical", "name": name, "choices": values}
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels", "value", "expected"),
+    [("GT", ["low", "medium", "high"], "low", {"medium", "high"}), ("LT", [8, 4, 2], 4, {8})],
+)
+def test_conditions_compare_the_places_of_an_ordinal(
+    kind: str, levels: list[Any], value: object, expected: set[object]
+) -> None:
+    """As ConfigSpace 1.2.2 samples; neither letters nor numbers are in the order of the levels."""
+    ordinal = {"type": "ordinal", "name": "o", "sequence": levels}
+    condition = {"type": kind, "child": "c", "parent": "o", "value": value}
+    space = read(of([ordinal, choice("c", 1, 2)], [condition]))
+    assert {space.values(own)["o"] for own in space if "c" in space.values(own)} == expected
+
+
+EITHER = {
+    "type": "OR",
+    "child": "c",
+    "conditions": [
+        {"type": "EQ", "child": "c", "parent": "a", "value": "y"},
+        {"type": "EQ", "child": "c", "parent": "b", "value": 1},
+    ],
+}
+BELOW = {"type": "EQ", "child": "b", "parent": "a", "value": "x"}
+THREE = [choice("a", "x", "y"), choice("b", 1, 2), choice("c", 3, 4)]
+
+
+def test_alternatives_are_read_where_all_their_parents_are_always_there() -> None:
+    """Where one is not, `c` would belong to networks without it, too."""
+    assert count(read(of(THREE, [EITHER]))) == 2 + 1 + 2 + 2
+    with pytest.raises(UsageError, match="c depends on a or b, not all always there"):
+        read(of(THREE, [BELOW, EITHER]))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("[]", "no JSON of ConfigSpace"),
+        (of(THREE, [{**BELOW, "parent": "zz"}]), "no JSON of ConfigSpace: 'zz' is missing"),
+        (of(THREE, [{**BELOW, "child": "zz"}]), "no JSON of ConfigSpace: 'zz' is missing"),
+        (of(THREE, [{**BELOW, "parent": "b"}]), "run in a circle"),
+        (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),
         ('{"hyperparameters": [{"name": "n", "type": "normal_float"}]}', "unknown type of n 'normal_float'"),
     ],
 )

@@ -14,8 +14,10 @@ pytest.importorskip("sklearn")
 from nasbench.benchmarks.spaces.cells import dead_stages, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
+from nasbench.methods.oneshot.foils import SPOS  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
 from nasbench.methods.oneshot.single_path import Genes, Paths, Scored, SinglePath  # noqa: E402
+from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
 from tests.methods.test_oneshot import one_hot  # noqa: E402
 from tests.methods.test_oneshot_search import DIGITS, digits, problem  # noqa: E402
 
@@ -69,6 +71,24 @@ def test_a_step_leaves_alone_what_its_path_does_not_use() -> None:
     assert moved == {name for name in names if not name.startswith("cells.")}
 
 
+def test_a_step_leaves_alone_other_edges_whose_convolutions_lie_in_one_tensor_with_those_of_its_path() -> None:
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    search._now = 0
+    (train, _), *_ = search._pairs(0)
+    spatial = search.network._cells[0][0]._spatial[0][0].weight  # of the edges 0-1, 0-2 and 0-3
+    momentum = search.weights.momentum()[[p is spatial for p in search.network.parameters()].index(True)]
+    for genes in [(3, 1, 1, 3, 1, 1), (1, 3, 1, 3, 1, 1), (1, 3, 1, 1, 1, 1)]:  # the first gives all of them a momentum
+        before = [part.detach().clone().chunk(3) for part in (spatial, momentum)]
+        path = search.paths.probabilities(genes, search.data.device)
+        loss = torch.nn.functional.cross_entropy(search.network(train.images, path), train.labels)
+        search.weights.step(loss, used_only=True)
+        after = [part.detach().chunk(3) for part in (spatial, momentum)]
+        for old, new in zip(before, after, strict=True):
+            used = [not torch.equal(one, other) for one, other in zip(old, new, strict=True)]
+            assert used == [genes[0] == 3, genes[1] == 3, genes[3] == 3]
+
+
 def test_evolution_finds_the_best_of_a_known_score(monkeypatch: pytest.MonkeyPatch) -> None:
     """The score is the distance from a secret path: what random draws find in as many looks is far from it."""
     secret = (3, 2, 1, 4, 3, 3)
@@ -111,3 +131,31 @@ def test_random_draws_come_from_the_space_of_the_search(cells: str, kernels: set
     assert ({stage.depth for network in drawn for stage in network} == {3}) == (cells == "one")
     assert method.log == []
     assert method.beginning == 0
+
+
+def test_paths_are_scored_without_the_rounding_of_tensor_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, flags = SinglePath(digits(), ONE, seed=0), torch.backends.cudnn
+    search._begin()
+    seen = []
+
+    def forward(self: Supernet, images: torch.Tensor, probabilities: object) -> torch.Tensor:
+        seen.append((flags.allow_tf32, flags.deterministic))
+        return torch.zeros(len(images), 10)
+
+    monkeypatch.setattr(Supernet, "forward", forward)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(flags, "allow_tf32", True)
+    search.score((1,) * 6, search._held_out()[:1])
+    assert seen == [(False, True)]
+    assert flags.allow_tf32
+
+
+def test_the_training_is_logged_where_evolution_finds_nothing_within_the_constraints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SPOS, "_fitting", lambda *_: None)
+    text = "spos:epochs=1,population=2,generations=1,parents=1"
+    method = MethodSpec.parse(text).build(problem(digits()), np.random.default_rng(0))
+    with pytest.raises(RuntimeError, match="no path within the constraints"):
+        method.ask()
+    assert [row.quantity for row in method.log].count("train_loss") == 1

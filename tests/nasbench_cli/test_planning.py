@@ -22,6 +22,7 @@ from nasbench.methods import MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store
 from nasbench.results.store import content_hash
+from nasbench.results.store.trajectory import Cell
 from tests.conftest import Printed
 from tests.nasbench_cli import toys
 
@@ -157,6 +158,12 @@ def test_a_stored_cell_is_current_if_its_data_method_options_and_schema_are_toda
         {"bench": "gone"},
     ):
         assert not is_current(replace(cell, **change)), change
+
+
+def test_a_plan_notes_of_which_metrics_more_is_better() -> None:
+    (planned,) = expand([Grid((MethodSpec("random"),), ("hpobench-car",), ((),), (0,), Protocol(20))])
+    assert planned.cell.setting.maximised == ("valid-precision@243", "valid-f1@243")
+    assert Cell.from_json(json.loads(json.dumps(planned.cell.to_json()))) == planned.cell
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.curves import load, select
-from nasbench.results.parts.importance import importances
+from nasbench.results.parts.importance import _evaluations, importances, part
 from nasbench.results.parts.pareto import _hypervolumes, _median_surface, fronts
 from nasbench.results.parts.part import Subject
 from nasbench.results.report import report
@@ -89,6 +89,14 @@ def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
     assert not len(_median_surface([np.ones((1, 2)), np.zeros((0, 2)), np.zeros((0, 2))]))
 
 
+def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
+    pytest.importorskip("moocore")
+    run = run_of(0, np.ones((2, 2)), np.array([True, True]))
+    store = filled({make_cell("a", setting=replace(SETTING, maximised=("time",))): [run]})
+    with pytest.raises(StoreError, match="of time more is better"):
+        fronts(subject_of(store), ["valid-error", "time"])
+
+
 def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
     pytest.importorskip("moocore")
     out = tmp_path / "out"
@@ -125,6 +133,66 @@ def test_a_parameter_that_decides_everything_is_the_important_one(filled: Fill, 
     assert (tmp_path / "out" / "importance.csv").exists()
     with pytest.raises(StoreError, match="takes no options"):
         report.write([store], tmp_path / "out", formats=("csv",), optional=["importance:x"])
+
+
+def configured(seed: int, configurations: list[dict[str, object]], objectives: list[float]) -> Trajectory:
+    """A run of these configurations."""
+    run, texts = make_run(seed, objectives), [json.dumps(one) for one in configurations]
+    return replace(run, columns=run.columns | {"configuration": np.array(texts, object)})
+
+
+def test_an_idle_real_number_is_not_important(filled: Fill) -> None:
+    """Each of its values occurs once: those of the best are others than the rest's, whatever it does."""
+    pytest.importorskip("optuna")
+    rng = np.random.default_rng(0)
+    runs = []
+    for seed in range(5):
+        matters, idle = 10 ** rng.uniform(-4, 0, 200), 10 ** rng.uniform(-4, 0, 200)
+        own: list[dict[str, object]] = [
+            {"matters": float(a), "idle": float(b)} for a, b in zip(matters, idle, strict=True)
+        ]
+        runs.append(configured(seed, own, matters.tolist()))
+    ((*_, found),) = importances(subject_of(filled({make_cell("a", evals=200): runs})))
+    assert found["matters"] > 0.85
+
+
+def test_evaluations_that_lack_a_parameter_count_and_those_of_all_methods_alike(filled: Fill) -> None:
+    """The first method never has `child`, which decides everything where it is; the second has four times the runs."""
+    pytest.importorskip("optuna")
+    rng = np.random.default_rng(0)
+
+    def runs(kind: str, seeds: int) -> list[Trajectory]:
+        found = []
+        for seed in range(seeds):
+            choices = rng.integers(4, size=(400, 2)).tolist()
+            own: list[dict[str, object]] = [
+                {"kind": kind, "idle": a} | ({"child": b} if kind == "y" else {}) for a, b in choices
+            ]
+            found.append(configured(seed, own, [b + 0.01 * rng.random() if kind == "y" else 9.0 for _, b in choices]))
+        return found
+
+    store = filled({make_cell("a", evals=400): runs("x", 5), make_cell("b", evals=400): runs("y", 20)})
+    ((_, evaluations),) = _evaluations(subject_of(store))
+    assert len(evaluations) == 1000
+    assert sum(values["kind"] == "x" for values, _ in evaluations) == 200
+    ((*_, found),) = importances(subject_of(store))
+    assert found.keys() == {"kind", "idle", "child"}
+    assert found["child"] > 0.7
+    assert found["idle"] < 0.1
+
+
+def test_the_mean_importance_counts_constraints_under_which_a_parameter_did_not_vary(filled: Fill) -> None:
+    pytest.importorskip("optuna")
+    rng = np.random.default_rng(0)
+
+    def run(constant: bool) -> Trajectory:
+        choices = rng.integers(3, size=(100, 2)).tolist()
+        own: list[dict[str, object]] = [{"a": a, "b": 0 if constant else b} for a, b in choices]
+        return configured(0, own, rng.random(100).tolist())
+
+    cells = {make_cell("m", constraint=c, evals=100): [run(c == "none")] for c in ("none", "x@0.5")}
+    (table,) = part(subject_of(filled(cells)), ()).tables
+    assert table.shown["importance"].astype(float).sum() == pytest.approx(1, abs=0.02)
 
 
 def test_a_part_of_a_training_is_on_no_front(filled: Fill) -> None:
