@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
-from nasbench.results.selection import EVERYTHING, Selection
+from nasbench.results.selection import EVERYTHING, Selection, check_versions
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import Cell, Score
+from nasbench.results.store.under_way import under_way
 
 Array: TypeAlias = NDArray[np.float64]
 _COLUMNS = ("incumbent", "feasible", "finished", "score", "score_feasible")
@@ -202,26 +203,35 @@ class Curves:
 
 
 def select(
-    stores: Sequence[Store], protocol: str | None = None, selection: Selection = EVERYTHING
+    stores: Sequence[Store],
+    protocol: str | None = None,
+    selection: Selection = EVERYTHING,
+    partial: bool = False,
 ) -> list[tuple[Store, Fragment]]:
     """The selected fragments of some stores, of one protocol, and the store of each; references are left out.
+
+    Args:
+        partial: take runs that are under way too, if they have finished a whole evaluation.
 
     Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
     """
     names = " and ".join(str(store.folder) for store in stores)
     every = [(store, f) for store in stores for f in store.fragments()]
+    begun = [(store, run.fragment()) for store in stores for run in under_way(store) if run.spent >= 1]
+    every += begun if partial else []
     found = [(store, f) for store, f in every if not f.cell.setting.reference] or every
     found = selection.of(found)
     protocols = sorted({f.cell.protocol for _, f in found})
     if not protocols:
-        raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing")
+        advice = f"; --partial reports the {len(begun)} under way" if begun else ""
+        raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing{advice}")
     if protocol is None and len(protocols) > 1:
         choices = "; ".join(f"--protocol '{p}'" for p in protocols)
         raise StoreError(f"{names} mixes runs that must not be compared; choose one of {choices}")
     if protocol is not None and protocol not in protocols:
         raise StoreError(f"{names} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
     chosen = [(store, f) for store, f in found if f.cell.protocol == (protocol or protocols[0])]
-    _check_versions([f.cell for _, f in chosen])
+    check_versions([f.cell for _, f in chosen])
     return chosen
 
 
@@ -381,19 +391,3 @@ def _dense(parts: list[_Run]) -> tuple[Array, Array, NDArray[np.bool_], Array]:
         for values in (observed, mean):
             values[row, length:] = values[row, length - 1] if length else np.nan
     return observed, mean, feasible, finished
-
-
-def _check_versions(cells: list[Cell]) -> None:
-    seen: dict[tuple[Any, ...], str] = {}
-    data: dict[str, str] = {}
-    for cell in cells:
-        if data.setdefault(cell.bench, cell.data) != cell.data:
-            raise StoreError(
-                f"there are runs on two versions of the data of {cell.bench}, which must not be compared: give their "
-                "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"
-            )
-        if seen.setdefault(cell.key, cell.id) != cell.id:
-            raise StoreError(
-                f"there are runs of {cell.method} on {cell.bench} under {cell.constraint} from two versions of its "
-                "code: give their `nasbench run` again, which sets the stale runs aside"
-            )

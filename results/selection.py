@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.trajectory import Cell
 
 _KINDS: dict[str, tuple[str, Callable[[Fragment], str]]] = {
     "methods": ("method", lambda f: f.cell.method),
@@ -94,3 +96,20 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
     if doubles:
         raise StoreError(f"two methods would be called {doubles[0]!r}: give one of them another --label")
     return found
+
+
+def check_versions(cells: Iterable[Cell]) -> None:
+    """Raises StoreError where runs on two versions of data, or of a method, would be compared."""
+    seen: dict[tuple[Any, ...], str] = {}
+    data: dict[str, str] = {}
+    for cell in cells:
+        if data.setdefault(cell.bench, cell.data) != cell.data:
+            raise StoreError(
+                f"there are runs on two versions of the data of {cell.bench}, which must not be compared: give their "
+                "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"
+            )
+        if seen.setdefault(cell.key, cell.id) != cell.id:
+            raise StoreError(
+                f"there are runs of {cell.method} on {cell.bench} under {cell.constraint} from two versions of its "
+                "code: give their `nasbench run` again, which sets the stale runs aside"
+            )

@@ -73,6 +73,9 @@ from nasbench.results.store.trajectory import SCORES
     help="Of the paper's figures, in in, cm, mm or pt: a column.",
 )
 @click.option("--ioh", type=click.Path(path_type=Path), metavar="DIR", help="Write the runs for IOHanalyzer.")
+@click.option(
+    "--partial", is_flag=True, help="Take runs that are under way in, and compare all where the shortest of them is."
+)
 @takes_data_dir
 def report(
     stores: tuple[Path, ...],
@@ -92,6 +95,7 @@ def report(
     paper: Path | None,
     figure_width: float,
     ioh: Path | None,
+    partial: bool,
 ) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import FORMATS, write  # draws plots: heavy
@@ -120,6 +124,7 @@ def report(
             paper=paper,
             figure_width=figure_width,
             ioh=ioh,
+            partial=partial,
         )
     except StoreError:
         for store in opened:

@@ -23,6 +23,7 @@ from nasbench.cli.engine.plan import PlannedCell, Protocol
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.session import begin, is_live
 from nasbench.cli.engine.suites import Shard, Suite
+from nasbench.cli.engine.under_way import Missing
 from nasbench.cli.engine.watch import NO_LIMITS, Limits
 from nasbench.cli.exits import DONE, SOME_FAILED
 
@@ -198,7 +199,9 @@ def compute(
         _say_crowd([p for p, _ in todo], jobs)
     started, evaluations, computed = perf_counter(), 0, 0
     runs = session.compute(local(jobs, limits) if cluster is None else OnRay(cluster, jobs))
-    with Progress(sum(len(seeds) for _, seeds in todo)) as progress, closing(runs):
+    live = tuple((p.cell, seed) for p, seeds in todo if is_live(p) for seed in seeds)
+    look = Missing(session.store, live).look if live else None
+    with Progress(sum(len(seeds) for _, seeds in todo), under_way=look) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)
             computed += len(records)

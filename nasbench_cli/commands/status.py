@@ -16,13 +16,13 @@ from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.costs import span
 from nasbench.cli.engine.plan import is_current
+from nasbench.cli.engine.under_way import said_of
 from nasbench.cli.layout import table
 from nasbench.results import Store
 from nasbench.results.store import content_hash
-from nasbench.results.store.journal import peek
 from nasbench.results.store.status import CellStatus
 from nasbench.results.store.status import status as status_of
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.under_way import begun
 
 _SECONDS = 5.0  # between two looks
 
@@ -73,25 +73,9 @@ def under_way(store: Store, cells: list[CellStatus]) -> str:
         own = [c for c in cells if c.cell.method == method]
         done, asked = sum(len(c.stored) for c in own), sum(len(c.asked) for c in own)
         rows.append((method, f"{done}/{asked}", str(sum(c.begun for c in own))))
-    lines = [_partial(store, c.cell, seed) for c in cells if c.begun for seed in c.missing]
-    found = [line for line in lines if line]
-    more = [f"… and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []
-    return "\n".join([table(rows), "", *found[:MOST_LINES], *more]).rstrip()
-
-
-def _partial(store: Store, cell: Cell, seed: int) -> str:
-    """A run that has a journal and is not stored; empty where it has none."""
-    records = peek(store.journals / f"{cell.run_id(seed)}.jsonl")
-    if not records:
-        return ""
-    column, setting = cell.metrics.index(cell.setting.objective), cell.setting
-    good = [r.metrics[column] for r in records if r.status == "ok"]
-    best = f", lowest {setting.objective} {min(good):.4g} {setting.unit}".rstrip() if good else ""
-    bounded = " (feasible or not)" if good and setting.bounds else ""
-    of = f" of {cell.evals}" if cell.evals is not None else ""
-    clock = f"{span(max(r.finished for r in records))} on its clock"
-    where = f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"
-    return f"{where} (partial): {len(records)}{of} evaluations, {clock}{best}{bounded}"
+    missing = [(c.cell, seed) for c in cells if c.begun for seed in c.missing]
+    lines = said_of(begun(store.journals, missing), MOST_LINES)
+    return "\n".join([table(rows), "", *lines]).rstrip()
 
 
 def print_status(folder: Path, as_json: bool) -> None:

@@ -1,17 +1,33 @@
-"""Shows progress and notices on standard error: a bar on a terminal, elsewhere a line every 30 seconds."""
+"""Shows progress and notices on standard error: a bar on a terminal, elsewhere lines every 30 seconds."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+if TYPE_CHECKING:
+    from rich.console import Group
+
 _SECONDS_BETWEEN_LINES = 30.0
+_SECONDS_BETWEEN_LOOKS = 2.0  # where a terminal shows what is under way
+_HOUR = 3600.0
+
+
+class UnderWay(NamedTuple):
+    """What has begun and is not done."""
+
+    done: float
+    """How much of it is: half of one run and half of another are 1."""
+    lines: list[str]
+    """What there is to say of it."""
 
 
 class Progress:
@@ -20,13 +36,16 @@ class Progress:
     Args:
         total: how much there is to do.
         what: what is counted, in the plural.
+        under_way: tells of what is under way at this moment; called in a thread. By default nothing is said of it.
     """
 
-    def __init__(self, total: int, what: str = "runs") -> None:
+    def __init__(self, total: int, what: str = "runs", under_way: Callable[[], UnderWay] | None = None) -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
+        self._under_way, self._seen = under_way, UnderWay(0.0, [])
+        self._over, self._thread = threading.Event(), threading.Thread(target=self._look_again, daemon=True)
         self._bar = None
         if total and sys.stderr.isatty():
-            from rich import progress
+            from rich import live, progress
             from rich.console import Console
 
             columns = [
@@ -37,19 +56,26 @@ class Progress:
                 progress.TextColumn("· left"),
                 progress.TimeRemainingColumn(),
             ]
-            self._bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+            # Evaluations of live runs take minutes: a speed is what was done in an hour.
+            self._bar = progress.Progress(*columns, speed_estimate_period=_HOUR if under_way else 30.0)
             self._task = self._bar.add_task(what, total=total)
+            self._live = live.Live(console=Console(stderr=True), transient=True, get_renderable=self._view)
 
     def __enter__(self) -> Progress:
         if self._bar:
-            self._bar.start()
+            self._live.start()
+        if self._total and self._under_way:
+            self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
         if self._bar:
-            self._bar.stop()
+            self._live.stop()
 
     def advance(self, count: int) -> None:
         """Adds to what is done.
@@ -59,10 +85,37 @@ class Progress:
         """
         self._done += count
         if self._bar:
-            self._bar.advance(self._task, count)
+            self._bar.update(self._task, completed=self._so_far)
         elif monotonic() - self._said > _SECONDS_BETWEEN_LINES:
-            self._said = monotonic()
-            click.echo(f"{self._done} of {self._total} {self._what}", err=True)
+            self._say()
+
+    @property
+    def _so_far(self) -> float:
+        return min(self._done + self._seen.done, self._total)  # what is done may still be seen as under way
+
+    def look(self) -> None:
+        """Shows what is under way now: below the bar, or as lines where it is not what was said last."""
+        assert self._under_way
+        before, self._seen = self._seen, self._under_way()
+        if self._bar:
+            self._bar.update(self._task, completed=self._so_far)
+        elif self._seen != before:
+            self._say()
+
+    def _look_again(self) -> None:
+        while not self._over.wait(_SECONDS_BETWEEN_LOOKS if self._bar else _SECONDS_BETWEEN_LINES):
+            self.look()
+
+    def _say(self) -> None:
+        self._said = monotonic()
+        click.echo("\n".join([f"{self._done} of {self._total} {self._what}", *self._seen.lines]), err=True)
+
+    def _view(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        assert self._bar
+        return Group(self._bar, *(Text(line) for line in self._seen.lines))
 
 
 class _Echo(logging.Handler):

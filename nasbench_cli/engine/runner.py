@@ -26,6 +26,7 @@ from nasbench.cli.engine.workers import (
     SimulatedWorkers,
     Workers,
     explained,
+    is_feasible,
 )
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Cell, Row, Trajectory
@@ -99,7 +100,7 @@ def _run_loop(
         workers = SimulatedWorkers(benchmark, seeds)
     else:
         known = tuple(bound for bound in bounds if bound.metric.cheap and not cell.train_infeasible)
-        workers = LiveWorkers(benchmark, seeds, journal, known)
+        workers = LiveWorkers(benchmark, seeds, journal, bounds, known)
     search = _Search(cell, benchmark, bounds, workers)
     failure = ""
     log: tuple[Logged, ...] = ()
@@ -245,9 +246,7 @@ class _Search:
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
         metrics, _, status, reason = evaluation
-        feasible = status == "ok"
-        for bound in self._bounds:
-            feasible = feasible and bound.holds(metrics[bound.column])
+        feasible = is_feasible(evaluation, self._bounds)
         level, is_first = pending.level, not metrics[0] >= self._incumbent  # the first incumbent is NaN
         if feasible and (level > self._top or (level == self._top and is_first)):
             self._top, self._incumbent = level, metrics[0]

@@ -124,9 +124,15 @@ class LiveWorkers:
     """
 
     def __init__(
-        self, benchmark: Benchmark, seeds: EvaluationSeeds, journal: Journal, refused_by: tuple[Bound, ...]
+        self,
+        benchmark: Benchmark,
+        seeds: EvaluationSeeds,
+        journal: Journal,
+        bounds: tuple[Bound, ...],
+        refused_by: tuple[Bound, ...],
     ) -> None:
-        self._benchmark, self._seeds, self._journal, self._refused_by = benchmark, seeds, journal, refused_by
+        self._benchmark, self._seeds, self._journal = benchmark, seeds, journal
+        self._bounds, self._refused_by = bounds, refused_by
         self._replay = deque(journal.records)
         self._recorded = {record.ask for record in journal.records}
         self._pending: dict[int, Pending] = {}
@@ -164,8 +170,9 @@ class LiveWorkers:
         finished = self._told = max(finished + unpaid, self._told)
         pending = self._pending.pop(ask)
         configuration = self._benchmark.space.to_json(pending.configuration)
+        feasible = is_feasible(evaluation, self._bounds)
         self._journal.append(
-            Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level)
+            Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level, feasible)
         )
         if evaluation.status != "ok" or pending.level >= self._benchmark.continuable_below:  # the training has ended
             self._state(pending).unlink(missing_ok=True)
@@ -245,6 +252,11 @@ class EvaluationSeeds:
 
     def _draw(self, n: int) -> NDArray[np.uint64]:
         return self._stream.random_raw(n) >> np.uint64(1)
+
+
+def is_feasible(evaluation: Evaluation, bounds: tuple[Bound, ...]) -> bool:
+    """Whether an evaluation is done, and satisfies the constraints."""
+    return evaluation.status == "ok" and all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
 
 
 def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:

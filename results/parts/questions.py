@@ -198,7 +198,7 @@ def _failed(comparison: Comparison) -> str:
     evaluations = int(runs["failed_evaluations"].sum())
     nothing = int((runs["feasible_rows"] == 0).sum())
     if not stopped and not evaluations and not nothing:
-        return f"Nothing: all {len(runs)} runs used up their budget, and each found something feasible."
+        return f"Nothing: none of the {len(runs)} runs stopped early, and each found something feasible."
     return (
         f"Of {len(runs)} runs {stopped or 'none'} stopped early, and {nothing or 'none'} found nothing feasible (such "
         f"runs lose to all that did); {count(evaluations, 'evaluation') if evaluations else 'no evaluation'} failed."

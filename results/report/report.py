@@ -43,6 +43,7 @@ from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.trajectory import SCORES, Cell, Score
+from nasbench.results.store.under_way import beginning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,6 +105,7 @@ def write(
     paper: Path | None = None,
     figure_width: float = 3.3,
     ioh: Path | None = None,
+    partial: bool = False,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
 
@@ -121,6 +123,7 @@ def write(
         paper: a folder for what a paper needs: figures, tables, captions.
         figure_width: of its figures, in inches.
         ioh: a folder for the runs in the format of IOHprofiler.
+        partial: take runs that are under way too, and compare all where the shortest of them is.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
@@ -128,10 +131,14 @@ def write(
     for folder, store in product(filter(None, (out, paper, ioh)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
-    chosen = select(stores, protocol, selection)
+    every = select(stores, protocol, selection, partial)
+    cut = beginning(every)
+    chosen = every if cut is None else cut.fragments
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
     worth = _score(score or wishes.get("score") or "mean")
     curves = load(chosen, worth)
+    if cut is not None:
+        curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
     of_suites = [plan["wishes"].get("labels", {}) for store in stores for plan in store.plans()]
     curves = replace(curves, labels=labelled(curves.methods, of_suites, labels or {}))
     points = _checkpoints(curves, checkpoints, wishes)
@@ -141,10 +148,13 @@ def write(
     parts = [part for make in _PARTS if (part := make(subject)) is not None]
     place = next(i for i, part in enumerate(parts) if part.name == "settings")
     parts[place:place] = [make(subject, words) for make, words in asked]
-    warnings = warnings_of(stores, comparison, [f for _, f in chosen], is_current)
+    asked_for = every[0][1].cell.protocol
+    warnings = warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
     if selection != EVERYTHING:
-        told = selection.told(select(stores, curves.protocol))
+        told = selection.told(select(stores, asked_for, partial=partial))
         warnings = [told, *warnings] if told else warnings
+    if cut is not None:
+        warnings = [cut.told, *warnings]
     title = wishes.get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     tables = [table for part in parts for table in part.tables]

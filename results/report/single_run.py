@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
+from nasbench.results.display.numbers import count
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import networks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.trajectory import Setting
+from nasbench.results.store.under_way import Part, under_way
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def describe(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:
-    """A stored run as text.
+    """A run as text: stored, or under way.
 
     Args:
         constraint: its label; None where the store has runs of the method on the benchmark under one constraint only.
@@ -49,9 +51,9 @@ def incumbent(store: Store, method: str, bench: str, constraint: str | None, see
 def _found(
     store: Store, method: str, bench: str, constraint: str | None, seed: int
 ) -> list[tuple[Fragment, RunRecord]]:
-    fragments = store.fragments()
+    fragments = [*store.fragments(), *(run.fragment() for run in under_way(store))]
     if not fragments:
-        raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
+        raise StoreError(f"{store.folder} holds no run: `nasbench status {store.folder}` says what is missing")
     for name, value in (("method", method), ("bench", bench), ("constraint", constraint)):
         allowed = sorted({getattr(f.cell, name) for f in fragments})
         if value is None and len(allowed) > 1:
@@ -79,10 +81,14 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     rows = _rows(fragment, record)
     parameters = ", ".join(f"{name}={value}" for name, value in cell.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
+    is_partial = isinstance(fragment, Part)
     head = [
-        f"{cell.method} on {cell.bench}, {cell.constraint}, seed {record.seed} (run {cell.run_id(record.seed)})",
+        f"{cell.method} on {cell.bench}, {cell.constraint}, seed {record.seed} (run {cell.run_id(record.seed)})"
+        + " (partial)" * is_partial,
         f"Budget: {cell.protocol}. Method: version {cell.method_version}{f', {parameters}' if parameters else ''}.",
-        f"Computed {record.began} to {record.ended} with {versions}; "
+        f"Under way: {count(record.rows, 'evaluation')} so far."
+        if is_partial
+        else f"Computed {record.began} to {record.ended} with {versions}; "
         f"commit {fragment.provenance['commit'] or 'unknown'}.",
     ]
     parts = ["\n".join(head), *_outcome(fragment, rows)]
@@ -94,7 +100,7 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         if networks.is_network(last):
             parts.append("The network\n" + "\n".join(networks.lines(last)))
     times = [*_time(rows, record, cell.workers), *_search(log)]
-    parts.append("Where the time went\n" + "\n".join(times))
+    parts += ["Where the time went\n" + "\n".join(times)] if times else []
     if record.failed_evaluations:
         parts.append(f"{record.failed_evaluations} failed evaluations, the first: {record.first_reason}")
     if record.failure:
@@ -194,6 +200,8 @@ def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
             f"  evaluations: {took.mean():,.4g} s each; the longest, evaluation {longest['evaluation']}, "
             f"{took.max():,.4g} s"
         )
+    if not record.ended:
+        return  # of a run that is under way no more is known
     thinking = rows["thinking"]
     if len(rows):
         yield f"  method: {thinking.sum():.3g} s measured, {1000 * thinking.mean():.3g} ms an evaluation"

@@ -19,13 +19,18 @@ MISSING = "runs asked for are missing"
 
 def warnings_of(
     stores: Sequence[Store],
+    protocol: str,
     comparison: Comparison,
     fragments: Sequence[Fragment],
     is_current: Callable[[Cell], bool | None],
 ) -> list[str]:
-    """One sentence each, without its full stop."""
+    """One sentence each, without its full stop.
+
+    Args:
+        protocol: that of the runs asked for; of a partial report it is not that of the comparison.
+    """
     return [
-        *_of_stores(stores, comparison.curves.protocol, is_current),
+        *_of_stores(stores, protocol, is_current),
         *_of_splits(comparison),
         *_of_seeds(comparison),
         *_of_methods(comparison),
@@ -38,7 +43,9 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Cel
         cells = [c for c in status(store, is_current) if c.cell.protocol == protocol]
         missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
         if missing:
-            yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which"
+            begun = sum(c.begun for c in cells)
+            under_way = f"; {begun} of them under way (--partial)" if begun else ""
+            yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which{under_way}"
         stale = sorted({c.cell.bench for c in cells if c.stale})
         if stale:
             yield (

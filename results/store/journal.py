@@ -37,6 +37,8 @@ class Record(NamedTuple):
     """The training that was continued, or begun: the number of its first ask."""
     level: int = 1
     """The level of the fidelity up to which it was trained."""
+    feasible: bool | None = None
+    """Whether it was done and satisfied the constraints; None in journals of before this was noted."""
 
 
 class Journal:
@@ -95,7 +97,7 @@ class Journal:
         self._lock.release()
 
     def _begin(self, run: str) -> None:
-        header = {"schema": SCHEMA_VERSION, "run": run}
+        header = _header(run)
         content = disk.read(self._path) if self._path.exists() else b""
         lines, rest = _good_lines(content)
         if lines and lines[0].facts != header:
@@ -130,12 +132,14 @@ class Journal:
         self._digest, self._length = digest, self._length + len(line)
 
 
-def peek(path: Path) -> list[Record]:
-    """The evaluations that a journal holds at this moment, without opening it; none where it cannot be read."""
+def peek(path: Path, run: str) -> list[Record] | None:
+    """The evaluations that the journal of a run holds at this moment, without opening it; None where it is not one."""
     try:
         lines, _ = _good_lines(disk.read(path))
     except (OSError, disk.Irregular):
-        return []  # its run is being stored at this instant
+        return None  # its run is being stored at this instant
+    if not lines or lines[0].facts != _header(run):
+        return None
     return [_record(line.facts) for line in lines[1:]]
 
 
@@ -209,6 +213,10 @@ def _good_lines(content: bytes) -> tuple[list[_Line], bytes]:
         lines.append(_Line(json.loads(b"{" + text), digest, end - begin))
         begin = end
     return lines, content[begin:]
+
+
+def _header(run: str) -> dict[str, object]:
+    return {"schema": SCHEMA_VERSION, "run": run}
 
 
 def _is_older(content: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
 from nasbench.results import Cell, Setting, Trajectory
-from nasbench.results.store.journal import Journal, drop_failed
+from nasbench.results.store.journal import Journal, drop_failed, peek
+from nasbench.results.store.under_way import Begun
 from tests.nasbench_cli import toys
+from tests.results.conftest import SETTING, make_cell
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -53,6 +56,14 @@ def test_trainings_go_on_from_level_to_level(whole: tuple[Path, Trajectory]) -> 
     assert len(list(path.parent.glob("whole.*.state"))) == 3  # of trainings that may still be continued
     assert found.columns["finished"][-1] >= found.columns["cost"].sum() * 0.999
     assert (np.diff(found.columns["finished"]) > 0).all()
+
+
+def test_the_journal_of_a_search_tells_what_its_trajectory_tells(whole: tuple[Path, Trajectory]) -> None:
+    path, found = whole
+    cell = make_cell(evals=2, setting=replace(SETTING, highest=4))
+    rows = Begun(path, cell, 0, peek(path, "id") or []).rows
+    for name in (*SAME, "evaluation", "feasible", "started", "finished", "cost"):
+        assert [getattr(row, name) for row in rows] == found.columns[name].tolist()
 
 
 @pytest.mark.parametrize("with_states", [True, False])

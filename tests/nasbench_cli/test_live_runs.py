@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from nasbench.cli.engine import workers
 from nasbench.cli.engine.workers import Diverged
 from nasbench.methods import METHODS
 from nasbench.results import Trajectory
-from nasbench.results.store.journal import Journal
+from nasbench.results.store.journal import Journal, peek
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import rows, toy_run
 
@@ -40,6 +41,16 @@ def test_an_interrupted_live_run_continues_to_the_trajectory_of_an_undisturbed_o
         assert decided(resumed) == decided(undisturbed)
         assert resumed.columns["finished"][:kept].tolist() == undisturbed.columns["finished"][:kept].tolist()
         assert (np.diff(resumed.columns["finished"]) > 0).all()
+
+
+def test_the_journal_of_a_live_run_says_what_was_feasible(tmp_path: Path) -> None:
+    with closing(journaled(tmp_path)) as journal:
+        found = toy_run(
+            toys.Careful, toys.Live(), evals=12, constraint="size<=2", train_infeasible=True, journal=journal
+        )
+    records = peek(tmp_path / "run.jsonl", "id") or []
+    assert [record.feasible for record in records] == found.columns["feasible"].tolist()
+    assert {record.feasible for record in records} == {True, False}
 
 
 def test_live_workers_resume_with_what_was_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,189 @@
+"""Runs that are under way: what their journals hold at this moment, and the beginning that all runs have reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from nasbench.results.store.fragment import Fragment, RunRecord
+from nasbench.results.store.journal import Record, peek
+from nasbench.results.store.store import Store
+from nasbench.results.store.trajectory import Cell, Row, Trajectory, to_columns, to_table
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that has a journal and is not stored."""
+
+    path: Path
+    """Its journal."""
+    cell: Cell
+    seed: int
+    records: list[Record]
+    """The evaluations that are finished, in that order."""
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """One row per finished evaluation, as the store would have it; who evaluated, and thinking, are not known."""
+        found: list[Row] = []
+        levels: dict[int, int] = {}  # that a training has reached
+        top, incumbent, spent = 0, math.nan, 0
+        for number, record in enumerate(self.records, 1):
+            objective, level = record.metrics[0], record.level
+            if record.feasible and (level > top or (level == top and not objective >= incumbent)):
+                top, incumbent = level, objective
+            spent += level - levels.get(record.trial, 0)
+            levels[record.trial] = level
+            found.append(
+                Row(
+                    evaluation=number,
+                    worker=0,
+                    configuration=record.configuration,
+                    objective=objective,
+                    feasible=bool(record.feasible),
+                    incumbent=incumbent,
+                    started=record.started,
+                    finished=record.finished,
+                    thinking=math.nan,
+                    status=record.status,
+                    reason=record.reason,
+                    metrics=record.metrics,
+                    trial=record.trial,
+                    level=level,
+                    cost=record.cost,
+                    spent=spent / self.cell.setting.highest,
+                )
+            )
+        return found
+
+    @property
+    def spent(self) -> float:
+        """Whole evaluations' worth of what is finished."""
+        return self.rows[-1].spent if self.rows else 0.0
+
+    @property
+    def clock(self) -> float:
+        """Seconds on the run's clock at the end of its last evaluation."""
+        return max((record.finished for record in self.records), default=0.0)
+
+    @property
+    def incumbent(self) -> float:
+        """The best feasible objective; NaN where there is none."""
+        return self.rows[-1].incumbent if self.rows else math.nan
+
+    @property
+    def share(self) -> float:
+        """Share of the budget that is used up, in [0, 1]."""
+        of_evals = self.spent / self.cell.evals if self.cell.evals else 0.0
+        of_seconds = self.clock / self.cell.seconds if self.cell.seconds else 0.0
+        return min(max(of_evals, of_seconds), 1.0)
+
+    def fragment(self) -> Part:
+        """The run so far as a report reads it; it has no provenance yet."""
+        metrics = len(self.cell.metrics)
+        run = Trajectory(self.seed, to_columns(self.rows, metrics), "", "", "")
+        reasons = [record.reason for record in self.records if record.status == "failed"]
+        known = RunRecord(self.seed, len(run), "", len(reasons), next(iter(reasons), ""), "", "")
+        unknown: dict[str, Any] = {"versions": {"nasbench": "unknown"}, "commit": "", "machine": {}}
+        return Part(self.path, self.cell, (known,), unknown, to_table(self.cell, [run]))
+
+
+@dataclass(frozen=True)
+class Part(Fragment):
+    """The beginnings of some runs of a cell, in memory."""
+
+    rows: pa.Table
+
+    def table(self, columns: list[str] | None = None) -> pa.Table:
+        return self.rows if columns is None else self.rows.select(columns)
+
+    def first(self, column: str) -> Any:
+        return self.rows[column][0].as_py() if len(self.rows) else None
+
+
+def begun(journals: Path, runs: Iterable[tuple[Cell, int]]) -> Iterator[Begun]:
+    """Those of some runs (pairs of cell and seed) that have a journal.
+
+    One of an earlier version, which does not say what was feasible, is left out.
+    """
+    paths = {path.stem: path for path in journals.glob("*.jsonl")}
+    for cell, seed in runs if paths else ():
+        path = paths.get(cell.run_id(seed))
+        records = None if path is None else peek(path, cell.run_id(seed))
+        if path is not None and records is not None and all(record.feasible is not None for record in records):
+            yield Begun(path, cell, seed, records)
+
+
+def under_way(store: Store) -> list[Begun]:
+    """The runs that plans of a store ask for, that have a journal, and are not stored."""
+    if not any(store.journals.glob("*.jsonl")):
+        return []
+    stored = store.runs()
+    asked = {(cell.id, seed): (cell, seed) for plan in store.plans() for cell, seeds in plan["cells"] for seed in seeds}
+    missing = [run for (cell, seed), run in asked.items() if seed not in stored.get(cell, {})]
+    return list(begun(store.journals, missing))
+
+
+class Beginning(NamedTuple):
+    """What all runs of a comparison have reached."""
+
+    fragments: list[tuple[Store, Fragment]]
+    """Their runs up to there."""
+    end: float
+    """Whole evaluations or, where the budget is in seconds alone, seconds on the clock."""
+    protocol: str
+    under_way: int
+    """Number of runs that are not at their end."""
+
+    @property
+    def told(self) -> str:
+        """What that means, as a sentence without its full stop."""
+        runs = f"{self.under_way} run{' is' if self.under_way == 1 else 's are'}"
+        return f"{runs} under way (partial): every run counts with {self.protocol} alone, and verdicts may yet change"
+
+
+def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
+    """Cuts runs of one protocol where the shortest of those under way is; None where none is under way.
+
+    A run would otherwise be judged by an incumbent that it had after a part of its budget, beside others' last ones.
+    """
+    parts = [f for _, f in fragments if isinstance(f, Part)]
+    if not parts:
+        return None
+    end = min(_end(f) for f in parts)
+    cell = parts[0].cell
+    cut = [(store, _up_to(f, end)) for store, f in fragments]
+    return Beginning(cut, end, f"the first {end:g} of {cell.protocol}", len(parts))
+
+
+def _end(part: Part) -> float:
+    """How far a run is, in whole evaluations or seconds."""
+    if part.cell.evals is None:
+        return float(part.rows["finished"][-1].as_py())
+    return float(np.floor(part.rows["spent"][-1].as_py()))
+
+
+def _up_to(f: Fragment, end: float) -> Fragment:
+    table = f.table()
+    of_evaluations = "spent" if f.cell.setting.highest > 1 else "evaluation"
+    used = table["finished" if f.cell.evals is None else of_evaluations].to_numpy()
+    is_failed = np.asarray(table["status"].to_numpy() == "failed")
+    runs, kept, start = [], [], 0
+    for run in f.runs:
+        length = run.rows - bool(run.failure)  # without the closing row of a failed run
+        count = int(np.searchsorted(used[start : start + length], end, side="right"))
+        if count < length:
+            failed = int(is_failed[start : start + count].sum())
+            runs.append(replace(run, rows=count, failure="", failed_evaluations=failed))
+        else:
+            runs.append(run)
+        kept.append(np.arange(start, start + runs[-1].rows))
+        start += run.rows
+    return Part(f.path, f.cell, tuple(runs), f.provenance, table.take(np.concatenate(kept)))

@@ -1,0 +1,76 @@
+"""What a command shows while it computes, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from nasbench.cli.engine.progress import Progress, UnderWay
+from nasbench.cli.engine.under_way import Missing
+from nasbench.results import Store
+from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.test_under_way import begin
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_elsewhere_lines_say_what_is_under_way_once(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = [UnderWay(0.5, ["half of one"]), UnderWay(0.5, ["half of one"]), UnderWay(0.75, ["more of one"])]
+    told = iter(seen)
+    with Progress(2, under_way=lambda: next(told)) as progress:
+        for _ in seen:
+            progress.look()
+    assert capsys.readouterr().err == "0 of 2 runs\nhalf of one\n0 of 2 runs\nmore of one\n"
+
+
+def test_on_a_terminal_what_is_under_way_stands_below_the_bar_and_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress(4, under_way=lambda: UnderWay(1.5, ["half of one"])) as progress:
+        progress.advance(1)
+        progress.look()
+    shown = terminal.getvalue()
+    assert "2/4" in shown  # one is done, and of two others one and a half
+    assert "half of one" in shown
+
+
+def test_more_than_all_is_never_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Progress(1, under_way=lambda: UnderWay(0.9, [])) as progress:
+        progress.look()
+        progress.advance(1)
+    assert "1/1" in terminal.getvalue()
+
+
+def test_of_the_missing_runs_those_with_a_journal_are_under_way(store: Store) -> None:
+    cell = make_cell("a", evals=10)
+    runs = tuple((cell, seed) for seed in range(12))
+    assert Missing(store, runs).look() == UnderWay(0.0, [])
+    begin(store, cell, 0, [])
+    begin(store, cell, 1, [4.0, 3.0])
+    begin(store, cell, 2, [1.0])
+    store.commit(cell, [make_run(2, [1.0])], FACTS)
+    found = Missing(store, runs).look()
+    assert found.done == pytest.approx(0.2)
+    assert found.lines == [
+        "a on toy, none, seed 0 (partial): no evaluation has finished",
+        "a on toy, none, seed 1 (partial): 2 of 10 evaluations, 2 s on its clock, best valid-error@1 3 %; about "
+        "8 s left",
+    ]
+    for seed in range(3, 12):
+        begin(store, cell, seed, [1.0])
+    assert Missing(store, runs).look().lines[-1] == "… and 3 more"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "store")
