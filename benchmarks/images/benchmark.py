@@ -22,7 +22,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError, unknown, with_extra
 from nasbench.benchmarks.spaces.language.graph import ProgramError
 from nasbench.benchmarks.spaces.trainable import SPACES, Frame
 from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace
@@ -117,7 +117,7 @@ class ImageBenchmark(Benchmark):
 
     def make_ready(self) -> None:
         if importlib.util.find_spec("torch") is None:
-            raise UsageError(f"{self.name} trains networks with PyTorch: pip install 'nasbench[live]'")
+            raise UsageError(f"{self.name} trains networks with PyTorch: {with_extra('live')}")
         self.resident()
 
     def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:

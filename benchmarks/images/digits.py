@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, digest
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 
 _CHECKSUM = "sha256:09f67c3b686fc387595e11c2d2800a711b4d835dd77f0411162c186130835861"
 _COUNTS = {"train": 1079, "val": 359, "test": 359}
@@ -19,7 +19,7 @@ def read() -> dict[str, Split]:
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise UsageError("digits come with scikit-learn: pip install 'nasbench[live]'") from None
+        raise UsageError(f"digits come with scikit-learn: {with_extra('live')}") from None
     found = load_digits()
     images = np.rint(found.images * (255 / 16)).astype(np.uint8).repeat(2, axis=1).repeat(2, axis=2)[..., None]
     order = np.random.default_rng(0).permutation(len(images))

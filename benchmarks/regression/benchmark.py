@@ -14,7 +14,7 @@ from nasbench.benchmarks.base import Benchmark, Evaluation
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.regression.data import Table, read
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import perceptrons
@@ -69,7 +69,7 @@ class RegressionBenchmark(Benchmark):
 
     def make_ready(self) -> None:
         if importlib.util.find_spec("torch") is None:
-            raise UsageError(f"{self.name} trains networks with PyTorch: pip install 'nasbench[live]'")
+            raise UsageError(f"{self.name} trains networks with PyTorch: {with_extra('live')}")
 
     def known(self, column: int, configuration: Configuration) -> float:
         if not self.metrics[column].cheap:

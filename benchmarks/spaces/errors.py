@@ -10,6 +10,11 @@ class UsageError(Exception):
     """Something the user asked for cannot be done; its message is one sentence that says what can."""
 
 
+def with_extra(extra: str) -> str:
+    """How to install an extra (or several, as `live,gp`), in a clone and elsewhere: the end of an error's sentence."""
+    return f"`make setup EXTRAS={extra}` in a clone, `pip install 'nasbench[{extra}]'` elsewhere"
+
+
 def unknown(kind: str, name: str, allowed: Iterable[str]) -> UsageError:
     """The error for a name that is not among the allowed ones: suggests the nearest and lists them all."""
     names = sorted(allowed)

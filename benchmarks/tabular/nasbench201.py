@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import Table
 from nasbench.benchmarks.tabular.plain_pickle import SCALARS, NotPlain, load_plain
@@ -109,9 +109,7 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
     try:
         raw, results_class = _read_nats(path, trust) if path.suffix == ".pbz2" else _read_201(path, trust)
     except ImportError as error:
-        raise UsageError(
-            f"{error.name} is not installed: `make setup EXTRAS=nb201` (extra nasbench[nb201]) adds it"
-        ) from None
+        raise UsageError(f"{error.name} is not installed: {with_extra('nb201')}") from None
     except NotPlain as error:
         raise UsageError(f"{path} cannot be read: {error}; --trust opens it nevertheless") from None
     except MemoryError:

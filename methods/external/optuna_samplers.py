@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,6 @@ class OptunaMethod(Method):
     needs = (AsFlat,)
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
-        require(type(self).__name__, "peers", "optuna")
         self._problem, self._seed = problem, int(rng.integers(2**32))
         self._flat = problem.flat
         self._study: optuna.Study | None = None
@@ -39,12 +39,17 @@ class OptunaMethod(Method):
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         """The sampler, with a seed of its own."""
 
+    def constrain(self, trial: optuna.Trial, excesses: dict[str, float]) -> None:
+        """Tells the sampler how far a trial exceeds each bound, by the bound's name; satisfied where <= 0."""
+        for name, excess in excesses.items():
+            trial.set_constraint(name, excess)
+
     def ask(self) -> Configuration:
         trial = self._begun().ask()
         coordinates: list[Coordinate] = []
         for h, condition in zip(self._flat.hyperparameters, self._flat.conditions, strict=True):
             present = condition is None or condition.holds(coordinates)
-            coordinates.append(_suggested(trial, h) if present else None)
+            coordinates.append(suggested(trial, h) if present else None)
         configuration = self._flat.at(coordinates)
         self._pending.setdefault(configuration, deque()).append(trial)
         return configuration
@@ -59,8 +64,8 @@ class OptunaMethod(Method):
         if evaluation.status == "failed" or (evaluation.status == "infeasible" and not known):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
-        for name in slacks:  # what is not known of a refused one is as if it held
-            trial.set_constraint(name, -known.get(name, 0.0))
+        # What is not known of a refused one is as if it held.
+        self.constrain(trial, {name: -known.get(name, 0.0) for name in slacks})
         self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
 
     def _begun(self) -> optuna.Study:
@@ -68,6 +73,7 @@ class OptunaMethod(Method):
             import optuna
 
             optuna.logging.set_verbosity(optuna.logging.ERROR)
+            warnings.filterwarnings("ignore", module="optuna")  # that this or that is experimental, in every process
             self._study = optuna.create_study(sampler=self.sampler(self._seed))
         return self._study
 
@@ -79,7 +85,8 @@ class OptunaTPE(OptunaMethod):
     seconds = 2.5e-3
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
-        _check_initial(initial)
+        require("optuna-tpe", "peers", "optuna")
+        check_initial(initial)
         super().__init__(problem, rng)
         self._initial = initial
 
@@ -98,6 +105,7 @@ class CNSGA2(OptunaMethod):
     initial_option = "population"
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
+        require("cnsga2", "peers", "optuna")
         if population < 2:
             raise UsageError(f"population must be at least 2, not {population}")
         super().__init__(problem, rng)
@@ -116,8 +124,8 @@ class OptunaGP(OptunaMethod):
     seconds = 0.23
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
-        require("optuna-gp", "gp", "torch")
-        _check_initial(initial)
+        require("optuna-gp", "peers,gp", "optuna", "torch")
+        check_initial(initial)
         super().__init__(problem, rng)
         self._initial = initial
 
@@ -127,12 +135,13 @@ class OptunaGP(OptunaMethod):
         return optuna.samplers.GPSampler(n_startup_trials=self._initial, seed=seed, deterministic_objective=False)
 
 
-def _check_initial(initial: int) -> None:
+def check_initial(initial: int) -> None:
     if initial < 1:
         raise UsageError(f"initial must be at least 1, not {initial}")
 
 
-def _suggested(trial: optuna.Trial, h: Hyperparameter) -> Coordinate:
+def suggested(trial: optuna.Trial, h: Hyperparameter) -> Coordinate:
+    """What Optuna proposes for a hyper-parameter: of an ordinal one it sees the index of the level, an integer."""
     if isinstance(h, Float):
         return trial.suggest_float(h.name, h.low, h.high, log=h.log)
     if isinstance(h, Integer):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nasbench.benchmarks import UsageError, open_benchmark
+from nasbench.benchmarks.spaces.errors import with_extra
 from nasbench.cli.engine.batches import Batch, Computed, batches, commit, compute, give_up
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.pool import Lost
@@ -115,7 +116,7 @@ def _connected(address: str | None, jobs: int) -> Any:
     try:
         ray: Any = importlib.import_module("ray")  # heavy, and not there unless asked for
     except ImportError:
-        raise UsageError("--executor ray needs Ray: pip install 'nasbench[ray]'") from None
+        raise UsageError(f"--executor ray needs Ray: {with_extra('ray')}") from None
     if address is None:
         os.environ.pop("RAY_ADDRESS", None)  # it would be taken for another cluster
         where: dict[str, Any] = {"address": "local", "num_cpus": jobs, "include_dashboard": False}

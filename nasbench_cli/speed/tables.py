@@ -19,6 +19,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces.errors import with_extra
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
@@ -58,7 +59,7 @@ def main(sizes: Sizes = USUAL) -> None:
         except UsageError as error:
             click.echo(f"No training: {error}")
     else:
-        click.echo("No training: PyTorch is not installed (pip install 'nasbench[live]').")
+        click.echo(f"No training: PyTorch is not installed ({with_extra('live')}).")
     _report_speed(sizes)
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench", *arguments]
@@ -87,7 +88,7 @@ def _run_speed(sizes: Sizes) -> None:
     click.echo(f"{_BENCH}, runs of {sizes.evaluations} evaluations, one core, median of {sizes.repeats}")
     click.echo(table(rows))
     if peer is None:
-        click.echo("No peer: Optuna is not installed (pip install 'nasbench[peers]').")
+        click.echo(f"No peer: Optuna is not installed ({with_extra('peers')}).")
 
 
 def _ours(method: str, constraint: str, workers: int, sizes: Sizes) -> float:

@@ -181,5 +181,5 @@ def test_digits_are_whole_and_the_same_everywhere(monkeypatch: pytest.MonkeyPatc
 
 def test_without_pytorch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"digits trains networks with PyTorch: pip install 'nasbench\[live\]'"):
+    with pytest.raises(UsageError, match=r"digits trains networks with PyTorch: `make setup EXTRAS=live` in a clone"):
         opened("digits").make_ready()
