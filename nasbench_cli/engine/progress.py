@@ -11,6 +11,8 @@ from types import TracebackType
 
 import click
 
+from nasbench.cli.layout import span
+
 _SECONDS_BETWEEN_LINES = 30.0
 
 
@@ -24,6 +26,7 @@ class Progress:
 
     def __init__(self, total: int, what: str = "runs") -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
+        self._begun = self._said
         self._bar = None
         if total and sys.stderr.isatty():
             from rich import progress
@@ -62,7 +65,8 @@ class Progress:
             self._bar.advance(self._task, count)
         elif monotonic() - self._said > _SECONDS_BETWEEN_LINES:
             self._said = monotonic()
-            click.echo(f"{self._done} of {self._total} {self._what}", err=True)
+            left = (self._said - self._begun) * (self._total - self._done) / self._done
+            click.echo(f"{self._done} of {self._total} {self._what}, about {span(left)} left", err=True)
 
 
 class _Echo(logging.Handler):
