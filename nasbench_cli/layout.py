@@ -14,6 +14,14 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def span(seconds: float) -> str:
+    """A duration in seconds as text with the largest fitting unit: `90` gives `1.5 min`."""
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 1 or not seconds else f"{seconds:.2g} s"
+
+
 def terminal_width() -> int:
     """Columns of the terminal; 80 where there is none."""
     return shutil.get_terminal_size((80, 24)).columns

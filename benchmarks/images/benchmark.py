@@ -30,6 +30,7 @@ from nasbench.benchmarks.training.recipes import MOST_EPOCHS, RECIPES, Recipe
 
 if TYPE_CHECKING:
     from nasbench.benchmarks.training.augmentation import Resident
+    from nasbench.benchmarks.training.training import Trained
 
 _LOG = logging.getLogger("nasbench")
 
@@ -140,32 +141,48 @@ class ImageBenchmark(Benchmark):
         why = self.networks.infeasible(configuration)
         if why:
             return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
-        from nasbench.benchmarks.training import faults, training
-
-        data = self.resident()
-
-        def train() -> training.Trained:
-            make = partial(self.networks.network, configuration)
-            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, state, until)
+        from nasbench.benchmarks.training import training
 
         try:
-            trained = faults.guarded(train)
-            values = {
-                f"val-error@{self._epochs}": trained.val.error,
-                "val-auc": trained.val.auc,
-                f"test-error@{self._epochs}": trained.test.error,
-                "test-auc": trained.test.auc,
-                f"test-error-optimistic@{self._epochs}": trained.optimistic,
-                "train_time": trained.seconds,
-                "latency": training.latency(trained.network, data),
-                "peak_memory": trained.memory,
-            }
+            trained, values = self._trained(configuration, seed, state, until)
         except (training.TrainingFailed, ProgramError, RuntimeError, MemoryError) as error:
             # A RuntimeError is PyTorch's: shapes that do not fit, memory that there is not even with nothing beside it.
             return Evaluation(nothing, perf_counter() - begin, "failed", str(error) or type(error).__name__)
         values |= self._cheap(configuration)
         metrics = tuple(values[metric.name] for metric in self.metrics)
         return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up)
+
+    def _trained(
+        self, configuration: Configuration, seed: int, state: Path | None, until: int | None
+    ) -> tuple[Trained, dict[str, float]]:
+        """A training, and the values of the metrics that are not known before it, by name."""
+        from nasbench.benchmarks.training import faults, training
+
+        data = self.resident()
+
+        def train() -> Trained:
+            make = partial(self.networks.network, configuration)
+            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, state, until)
+
+        trained = faults.guarded(train)
+        return trained, {
+            f"val-error@{self._epochs}": trained.val.error,
+            "val-auc": trained.val.auc,
+            f"test-error@{self._epochs}": trained.test.error,
+            "test-auc": trained.test.auc,
+            f"test-error-optimistic@{self._epochs}": trained.optimistic,
+            "train_time": trained.seconds,
+            "latency": training.latency(trained.network, data),
+            "peak_memory": trained.memory,
+        }
+
+    def with_curves(self) -> Benchmark:
+        from nasbench.benchmarks.images.curves import TrainingCurves
+
+        return TrainingCurves(self)
+
+    def canonical(self, configuration: Configuration) -> Configuration:
+        return self.networks.canonical(configuration)
 
     def known(self, column: int, configuration: Configuration) -> float:
         if not self.metrics[column].cheap:

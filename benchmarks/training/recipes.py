@@ -76,6 +76,14 @@ RECIPES = {
         Recipe("smoke", "small networks, 3 epochs: seconds on a CPU", 3, filters=8, batch=64),
         Recipe("search", "what a search can afford for each candidate: 20 epochs", 20, filters=16, batch=None),
         Recipe(
+            "table",
+            "what a table of all networks can afford for each: 6 epochs of small networks",
+            6,
+            filters=4,
+            batch=64,
+            learning_rate=0.02,
+        ),
+        Recipe(
             "retrain",
             "ZO-DARTS++'s training of the networks it reports: 300 epochs, warm-up, label smoothing, MixUp and CutMix",
             300,

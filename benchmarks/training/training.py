@@ -42,6 +42,17 @@ class Scores(NamedTuple):
     """Area under the receiver operating characteristic; with more than two classes the mean of one against the rest."""
 
 
+class Epoch(NamedTuple):
+    """What is known when an epoch ends."""
+
+    training_loss: float
+    """Mean over the epoch's steps, of the batches as they were trained on."""
+    val_error: float
+    """Percent."""
+    val_loss: float
+    """Mean cross-entropy on the validation split."""
+
+
 class Trained(NamedTuple):
     """The result of training a network."""
 
@@ -92,6 +103,8 @@ def train(
     seed: int,
     state: Path | None = None,
     until: int | None = None,
+    each: Callable[[nn.Module, Epoch], None] | None = None,
+    clock: Callable[[], float] = perf_counter,
 ) -> Trained:
     """Trains a network as the recipe says: same seed, same bits on a CPU, in one go or in several.
 
@@ -104,6 +117,8 @@ def train(
         seed: in [0, 2**63); decides the parameters, and the order and augmentation of the images.
         state: file in which progress is kept; a training that was interrupted continues from it.
         until: the epoch after which the training pauses: a later call with the same state goes on; None for the last.
+        each: called at the end of each epoch with the network, in eval mode.
+        clock: what `Trained.seconds` is measured by.
 
     Raises TrainingFailed if a loss is no longer a number.
     """
@@ -114,7 +129,7 @@ def train(
     until = epochs if until is None else until
     progress = _Progress(network, recipe, state, until)
     while progress.epoch < until and not progress.given_up:
-        begin = perf_counter()
+        begin = clock()
         for group in progress.optimizer.param_groups:
             group["lr"] = recipe.rate(progress.epoch, epochs)
         network.train()
@@ -122,7 +137,7 @@ def train(
         for module in network.modules():
             if isinstance(module, Dropout):
                 module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
-        total = torch.zeros((), device=data.device)
+        total, number = torch.zeros((), device=data.device), 0
         with own_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
                 with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
@@ -138,8 +153,10 @@ def train(
                 total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
-        progress.seconds += perf_counter() - begin
-        progress.finish_epoch(data)
+        progress.seconds += clock() - begin
+        scored = progress.finish_epoch(data)
+        if each is not None:
+            each(network, Epoch(total.item() / (number + 1), *scored))
     if until < epochs:
         progress.pause()
     return progress.chosen(data)
@@ -169,8 +186,11 @@ class _Progress:
         if state is not None:
             self._resume(state)
 
-    def finish_epoch(self, data: Resident) -> None:
-        """Looks at the validation split, and whether to go on. Raises TrainingFailed if its loss is no number."""
+    def finish_epoch(self, data: Resident) -> tuple[float, float]:
+        """Error and loss on the validation split, by which it decides whether to go on.
+
+        Raises TrainingFailed if the loss is no number.
+        """
         outputs, labels = outputs_of(self._network, data.plain("val")), data.labels["val"].cpu()
         error, loss = error_of(outputs, labels), float(cross_entropy(outputs, labels))
         self.epoch += 1
@@ -189,6 +209,7 @@ class _Progress:
             self._optimistic = float(np.fmin(self._optimistic, tested))
         if self._path is not None and perf_counter() - self._saved >= CHECKPOINT_SECONDS:
             self._save(self._path)
+        return error, loss
 
     def pause(self) -> None:
         """Keeps the training for whoever goes on with it: that part will have its own cost."""

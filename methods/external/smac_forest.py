@@ -144,7 +144,12 @@ def _space(flat: Flat, seed: int) -> Any:
 
 
 def _parameter(name: str, h: Hyperparameter) -> Any:
-    from ConfigSpace import CategoricalHyperparameter, Constant, UniformFloatHyperparameter, UniformIntegerHyperparameter
+    from ConfigSpace import (
+        CategoricalHyperparameter,
+        Constant,
+        UniformFloatHyperparameter,
+        UniformIntegerHyperparameter,
+    )
 
     if isinstance(h, Float):
         return UniformFloatHyperparameter(name, h.low, h.high, log=h.log)

@@ -12,11 +12,11 @@ import click
 from nasbench.benchmarks import open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
-from nasbench.cli.engine.costs import Cost, Costs, span
+from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.suites import Shard, Suite, load_suite
-from nasbench.cli.layout import table
+from nasbench.cli.layout import span, table
 from nasbench.results import Store
 
 

@@ -16,7 +16,7 @@ from nasbench.cli.commands import completion
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine import suites
-from nasbench.cli.engine.costs import Costs, span
+from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.executors import local
 from nasbench.cli.engine.on_ray import Cluster, OnRay
 from nasbench.cli.engine.plan import PlannedCell, Protocol
@@ -26,6 +26,7 @@ from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.engine.under_way import Missing
 from nasbench.cli.engine.watch import NO_LIMITS, Limits
 from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.cli.layout import span
 
 _WORTH_SAYING = 30.0  # seconds
 

@@ -14,10 +14,9 @@ import click
 
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.engine.costs import span
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.under_way import said_of
-from nasbench.cli.layout import table
+from nasbench.cli.layout import span, table
 from nasbench.results import Store
 from nasbench.results.store import content_hash
 from nasbench.results.store.status import CellStatus

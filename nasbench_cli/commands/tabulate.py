@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine import tabulate as tables
+from nasbench.cli.engine.suites import Shard
 from nasbench.cli.exits import DONE, SOME_FAILED
 
 
@@ -34,13 +35,19 @@ from nasbench.cli.exits import DONE, SOME_FAILED
     metavar="N",
     help="Evaluations at a time.",
 )
+@takes_shard
 @takes_data_dir
-def tabulate(bench: str, epochs: int | None, sample: str, repetitions: int, out: Path, jobs: int) -> int:
+def tabulate(
+    bench: str, epochs: int | None, sample: str, repetitions: int, out: Path, jobs: int, shard: str | None
+) -> int:
     """Evaluate many configurations of a live benchmark into a table that `nasbench import table` understands.
 
-    What is evaluated is kept in TABLE.jsonl: the same command continues, and so does one for a larger sample.
+    Where networks are known to be alike, one of them is trained for all. What is evaluated is kept in TABLE.jsonl: the
+    same command continues, and so does one for a larger sample. A shard is kept in TABLE.I-of-N.jsonl; shards that lie
+    beside each other are one table.
     """
     if sample != "all" and not re.fullmatch("[0-9]{1,12}", sample):
         raise UsageError(f"sample must be a number of configurations, or all, not {sample[:30]!r}")
+    part = None if shard is None else Shard.parse(shard)
     count = None if sample == "all" else int(sample)
-    return SOME_FAILED if tables.tabulate(bench, epochs, count, repetitions, out, jobs) else DONE
+    return SOME_FAILED if tables.tabulate(bench, epochs, count, repetitions, out, jobs, part) else DONE

@@ -96,13 +96,5 @@ def _parts(planned: PlannedCell) -> float:
     return sum(counts) * levels[-1] / sum(n * level for n, level in zip(counts, paid, strict=True))
 
 
-def span(seconds: float) -> str:
-    """A duration in seconds as text with the largest fitting unit: `90` gives `1.5 min`."""
-    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 1 or not seconds else f"{seconds:.2g} s"
-
-
 def _kind(cell: Cell) -> tuple[str, str, str]:
     return cell.method, cell.bench, cell.protocol

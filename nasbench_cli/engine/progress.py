@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from nasbench.cli.layout import span
+
 if TYPE_CHECKING:
     from rich.console import Group
 
@@ -41,6 +43,7 @@ class Progress:
 
     def __init__(self, total: int, what: str = "runs", under_way: Callable[[], UnderWay] | None = None) -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
+        self._begun = self._said
         self._under_way, self._seen = under_way, UnderWay(0.0, [])
         self._over, self._thread = threading.Event(), threading.Thread(target=self._look_again, daemon=True)
         self._bar = None
@@ -108,7 +111,10 @@ class Progress:
 
     def _say(self) -> None:
         self._said = monotonic()
-        click.echo("\n".join([f"{self._done} of {self._total} {self._what}", *self._seen.lines]), err=True)
+        done = f"{self._done} of {self._total} {self._what}"
+        if self._done:
+            done += f", about {span((self._said - self._begun) * (self._total - self._done) / self._done)} left"
+        click.echo("\n".join([done, *self._seen.lines]), err=True)
 
     def _view(self) -> Group:
         from rich.console import Group

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import glob
 import hashlib
 import json
 import math
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,16 +18,19 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
+from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.tabular.own import MOST_ABSENT
+from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.cli.engine.parts import Part, Row, rows_in
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.progress import Progress
+from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.workers import attempt
-from nasbench.results.store.journal import Journal, Record
 
-_FEWEST = int(0.9 * MOST_ABSENT)  # times fewer than the grid has: some cannot be trained, and are no rows
 _MOST = 100_000  # of the configurations that "all" may mean
 
 _COST = Metric("evaluation_time", "s", description="wall time of the whole evaluation")
@@ -41,11 +45,15 @@ class Task(NamedTuple):
     """Number of the repetition, from 0: it determines the training seed."""
 
 
-def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int, out: Path, jobs: int) -> bool:
+def tabulate(
+    name: str, epochs: int | None, sample: int | None, repetitions: int, out: Path, jobs: int, shard: Shard | None
+) -> bool:
     """Evaluates configurations, and writes OUT.csv with its specification OUT.toml for `nasbench import table`.
 
-    Evaluations are kept in OUT.jsonl: the same request continues there, and so does one for a larger sample. Failed
-    evaluations are tried again. Returns whether any evaluation failed.
+    One configuration of each class is evaluated (`Benchmark.canonical`), and its results are written for all of them.
+    Evaluations are kept in OUT.jsonl, or in the shard's OUT.I-of-N.jsonl: the same request continues there, and so does
+    one for a larger sample; what other parts beside it hold is not made again. Failed evaluations are tried again.
+    Returns whether any evaluation failed.
 
     Args:
         name: the benchmark.
@@ -54,8 +62,10 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
         repetitions: number of training seeds per configuration.
         out: path of the table without its suffix.
         jobs: number of evaluations computed at the same time.
+        shard: the part of the evaluations to make; None for all of them. The table is written once all parts are there.
 
-    Raises UsageError if the space is no grid, or has fewer configurations than the sample.
+    Raises UsageError if the space is no grid, or has fewer configurations than the sample; StoreError if a part is of
+    another benchmark.
     """
     if not next(folder for folder in out.parents if folder.exists()).is_dir():
         raise UsageError(f"cannot write {out}: what stands above it is no folder")
@@ -63,29 +73,77 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
     if epochs is not None and spec.fidelity is not None:
         raise UsageError(f"{name} says its epochs already: leave --epochs out")
     name = name if epochs is None else replace(spec, fidelity=epochs).label
-    benchmark = open_benchmark(name)
+    benchmark = _opened(name)
     flat = _grid(benchmark)
-    tasks = [Task(c, r) for c in _configurations(benchmark, flat, sample) for r in range(repetitions)]
+    found = {c: benchmark.canonical(c) for c in _configurations(benchmark, flat, sample)}
+    classes = list(dict.fromkeys(found.values()))
+    own = classes if shard is None else classes[shard.number - 1 :: shard.count]
     benchmark.make_ready()
     out.parent.mkdir(parents=True, exist_ok=True)
-    with closing(Journal(Path(f"{out}.jsonl"), f"{benchmark.name} {benchmark.checksum}")) as journal:
-        to_json = benchmark.space.to_json
-        known = {(r.configuration, r.ask): r for r in journal.records if r.status != "failed"}
-        missing = [t for t in tasks if (to_json(t.configuration), t.repetition) not in known]
+    tasks = [Task(c, r) for r in range(repetitions) for c in own]  # one seed of all comes before the next seed
+    click.echo(f"{name}: {len(found):,} configurations, of which {len(classes):,} differ")
+    known = _evaluate_missing(name, tasks, out, shard, jobs)
+    to_json = cache(benchmark.space.to_json)
+    lacking = sum((to_json(c), r) not in known for c in classes for r in range(repetitions))
+    if lacking:
         click.echo(
-            f"{name}: {len(tasks):,} evaluations, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
+            f"{lacking:,} evaluations of other shards are not here: put their parts ({out}.*-of-*.jsonl) beside this "
+            "one, and give the command again"
         )
-        with Progress(len(missing), "evaluations") as progress, closing(_evaluated(name, missing, jobs)) as evaluated:
-            for task, evaluation in evaluated:
-                configuration = to_json(task.configuration)
-                record = Record(task.repetition, configuration, *evaluation, started=0.0, finished=evaluation.cost)
-                journal.append(record)
-                known[configuration, task.repetition] = record
+        return any(known[to_json(t.configuration), t.repetition].status == "failed" for t in tasks)
+    numbers = {c: number for number, c in enumerate(classes)}
+    made = [
+        _Made(to_json(c), r, numbers[first], known[to_json(first), r])
+        for c, first in found.items()
+        for r in range(repetitions)
+    ]
+    _write(benchmark, flat, made, out)
+    _say(made, out)
+    return any(row.evaluation.status == "failed" for row in made)
+
+
+class _Made(NamedTuple):
+    """A configuration's repetition, as the table has it."""
+
+    configuration: str
+    repetition: int
+    number: int
+    """Of the class of configurations that share their evaluations."""
+    evaluation: Evaluation
+
+
+def _evaluate_missing(
+    name: str, tasks: list[Task], out: Path, shard: Shard | None, jobs: int
+) -> dict[tuple[str, int], Evaluation]:
+    """Makes the evaluations that no part of the table holds; returns what all parts hold then."""
+    benchmark = _opened(name)
+    own = Path(f"{out}.jsonl" if shard is None else f"{out}.{shard.number}-of-{shard.count}.jsonl")
+    paths = {Path(f"{out}.jsonl"), *out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")} - {own}
+    rows = [row for path in sorted(paths) if path.exists() for row in rows_in(path, benchmark)]
+    with closing(Part(own, benchmark)) as part:
+        rows += part.rows
+        rows.sort(key=lambda row: row.evaluation.status != "failed")  # of two the second counts
+        known = {row[:2]: row.evaluation for row in rows}
+        done = {key for key, evaluation in known.items() if evaluation.status != "failed"}
+        keys = [(benchmark.space.to_json(task.configuration), task.repetition) for task in tasks]
+        missing = {key: task for key, task in zip(keys, tasks, strict=True) if key not in done}
+        whose = "" if shard is None else f" of shard {shard.number}/{shard.count}"
+        click.echo(
+            f"{len(tasks):,} evaluations{whose}, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
+        )
+        evaluations = _evaluated(name, list(missing.values()), jobs)
+        with Progress(len(missing), "evaluations") as progress, closing(evaluations):
+            for task, evaluation in evaluations:
+                key = benchmark.space.to_json(task.configuration), task.repetition
+                part.append(Row(*key, evaluation))
+                known[key] = evaluation
                 progress.advance(1)
-    records = [known[to_json(t.configuration), t.repetition] for t in tasks]
-    _write(benchmark, flat, records, out)
-    _say(records, out)
-    return any(record.status == "failed" for record in records)
+    return known
+
+
+@cache
+def _opened(name: str) -> Benchmark:
+    return open_benchmark(name).with_curves()
 
 
 def _grid(benchmark: Benchmark) -> Flat:
@@ -107,22 +165,22 @@ def _grid(benchmark: Benchmark) -> Flat:
 
 
 def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> list[Configuration]:
-    size = math.prod(len(h.values) for h in flat.hyperparameters if not isinstance(h, Float | Integer))
+    size = _size(flat)
     if sample is None:
         if size > _MOST:
             raise UsageError(f"{benchmark.name} has {size:,} configurations: give --sample N instead of all")
         space: Iterable[Configuration] = benchmark.space  # type: ignore[assignment]
         return list(space)
-    least = -(-size // _FEWEST)
-    if not least <= sample <= size:
-        raise UsageError(
-            f"sample must lie in [{least:,}, {size:,}] on {benchmark.name}, or be all, not {sample:,}: of a smaller "
-            "part of its grid no table is made"
-        )
+    if not 1 <= sample <= size:
+        raise UsageError(f"sample must lie in [1, {size:,}] on {benchmark.name}, or be all, not {sample:,}")
     rng, found = np.random.default_rng(0), dict[Configuration, None]()
     while len(found) < sample:
         found[benchmark.space.sample(rng)] = None
     return list(found)
+
+
+def _size(flat: Flat) -> int:
+    return math.prod(len(h.values) for h in flat.hyperparameters if not isinstance(h, Float | Integer))
 
 
 def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task, Evaluation], None, None]:
@@ -130,43 +188,50 @@ def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task,
     if jobs == 1 or len(tasks) < 2:
         yield from ((task, _evaluate(name, task)) for task in tasks)
         return
-    nothing = (math.nan,) * len(open_benchmark(name).metrics)
+    nothing = (math.nan,) * len(_opened(name).metrics)
     with closing(in_processes(partial(_evaluate, name), tasks, jobs, lambda task: [task])) as results:
         for task, found in results:
             yield task, Evaluation(nothing, 0.0, "failed", found.reason) if isinstance(found, Lost) else found
 
 
 def _evaluate(name: str, task: Task) -> Evaluation:
-    benchmark = open_benchmark(name)
+    benchmark = _opened(name)
     benchmark.make_ready()
-    text = f"{benchmark.space.to_json(task.configuration)} {task.repetition}"
+    # The name says the epochs: a longer training is not the continuation of a shorter one.
+    text = f"{benchmark.name} {benchmark.space.to_json(task.configuration)} {task.repetition}"
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
     return attempt(benchmark, task.configuration, seed)
 
 
-def _write(benchmark: Benchmark, flat: Flat, records: list[Record], out: Path) -> None:
-    metrics = [*benchmark.metrics, _COST]
+def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> None:
+    metrics, cost = [*benchmark.metrics], _COST.name
+    if isinstance(benchmark, TrainingCurves):
+        cost = benchmark.cost
+    else:
+        metrics.append(_COST)
     names = [h.name for h in flat.hyperparameters]
+    good = [row for row in made if row.evaluation.status == "ok"]
     aside = Path(f"{out}.csv.tmp")
     with aside.open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow([*names, "repetition", *(metric.name for metric in metrics)])
-        for record in records:
-            if record.status == "ok":
-                values = json.loads(record.configuration)
-                rows.writerow([*(values[name] for name in names), record.ask, *record.metrics, record.cost])
+        rows.writerow([*names, "class", "repetition", *(metric.name for metric in metrics)])
+        for configuration, repetition, number, evaluation in good:
+            values = json.loads(configuration)
+            scores = (*evaluation.metrics, evaluation.cost)[: len(metrics)]
+            rows.writerow([*(values[name] for name in names), number, repetition, *scores])
     aside.replace(f"{out}.csv")
-    evaluated = len({record.configuration for record in records})
     facts = {
         "name": benchmark.name.replace("/", "-").replace("@", "-"),
         "family": benchmark.family,
-        "source": f"nasbench tabulate {benchmark.name}: {evaluated} configurations; {benchmark.source}",
+        "source": f"nasbench tabulate {benchmark.name}: {_counted(made)}; {benchmark.source}",
         "licence": benchmark.licence,
-        "cost": _COST.name,
+        "cost": cost,
         "repetition": "repetition",
         "missing": "infeasible",  # what was not drawn, or cannot be trained
     }
-    if benchmark.space.table_kind:
+    if _size(flat) > MOST_ABSENT * len(good):  # no grid is read from so few
+        facts["space"] = ListedSpace.table_kind
+    elif benchmark.space.table_kind:
         facts["space"] = benchmark.space.table_kind
     lines = _lines(facts)
     for h in flat.hyperparameters:
@@ -175,15 +240,36 @@ def _write(benchmark: Benchmark, flat: Flat, records: list[Record], out: Path) -
         if isinstance(h, Ordinal) and h.log:
             entry["log"] = True
         lines += ["", "[[hyperparameter]]", *_lines(entry)]
+    for entry in _sections(metrics):
+        lines += ["", "[[metric]]", *_lines(entry)]
+    Path(f"{out}.toml").write_text("\n".join(lines) + "\n")
+
+
+def _counted(made: list[_Made]) -> str:
+    evaluated = len({row.configuration for row in made})
+    classes = len({row.number for row in made})
+    return f"{evaluated} configurations" + (f", of which {classes} differ" if classes < evaluated else "")
+
+
+def _sections(metrics: list[Metric]) -> list[dict[str, Any]]:
+    """What the specification says of each metric; one that is there at several epochs is one with a curve."""
+    last = metrics[0].epoch
+    stems = [metric.name.rpartition("@")[0] for metric in metrics if metric.epoch not in (None, last)]
+    found = []
     for metric in metrics:
-        entry = {"name": metric.name, "unit": metric.unit, "direction": metric.direction}
+        if metric.epoch not in (None, last):
+            continue
+        entry: dict[str, Any] = {"name": metric.name, "unit": metric.unit, "direction": metric.direction}
         entry |= {"description": metric.description, "cheap": metric.cheap}
         if metric.split is not None:
             entry["split"] = metric.split
         if metric.name.endswith(f"@{metric.epoch}"):
             entry["epoch"] = metric.epoch
-        lines += ["", "[[metric]]", *_lines(entry)]
-    Path(f"{out}.toml").write_text("\n".join(lines) + "\n")
+        stem = metric.name.rpartition("@")[0]
+        if stem in stems:
+            entry["column"] = f"{stem}@{PLACE}"
+        found.append(entry)
+    return found
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
@@ -191,14 +277,14 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
 
 
-def _say(records: list[Record], out: Path) -> None:
-    rows = [record for record in records if record.status == "ok"]
+def _say(made: list[_Made], out: Path) -> None:
     lost: dict[str, list[str]] = {}
-    for record in records:
-        if record.status != "ok":
-            lost.setdefault(record.status, []).append(record.reason)
+    for _, _, _, evaluation in made:
+        if evaluation.status != "ok":
+            lost.setdefault(evaluation.status, []).append(evaluation.reason)
     for status, reasons in lost.items():
         again = "; the same command tries them again" if status == "failed" else ""
         click.echo(f"{len(reasons)} evaluations {status}, and left out; the first: {reasons[0]}{again}", err=True)
     command = f"nasbench import table {out}.csv --spec {out}.toml"
-    click.echo(f"{len(rows):,} rows in {out}.csv; `{command}` makes a benchmark of them")
+    rows = sum(row.evaluation.status == "ok" for row in made)
+    click.echo(f"{rows:,} rows in {out}.csv; `{command}` makes a benchmark of them")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nasbench.cli.engine.costs import span
+from nasbench.cli.layout import span
 from nasbench.cli.engine.progress import UnderWay
 from nasbench.results import Cell, Store, StoreError
 from nasbench.results.store.under_way import Begun, begun

@@ -52,6 +52,10 @@ class TrainableSpace(ABC):
         """Why a network cannot be trained at all; empty if it can."""
         return ""
 
+    def canonical(self, configuration: Configuration) -> Configuration:
+        """The configuration whose results are this one's too, equal in distribution; by default itself."""
+        return configuration
+
     def size(self, configuration: Configuration) -> Size:
         """The exact number of parameters and operations, without training.
 

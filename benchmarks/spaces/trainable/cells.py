@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Size, Stage, dead_stages, equal_stages, parameters_paper, size, stages_of
+from nasbench.benchmarks.spaces.cells.equivalence import canonical
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.language.graph import Value
 from nasbench.benchmarks.spaces.language.program import Program
@@ -68,6 +70,17 @@ class CellSpace(ProgramSpace):
         return CellNetwork(self.stages(configuration), self.frame.filters, self.frame.shape[0], self.frame.classes)
 
 
+class EqualCellSpace(CellSpace):
+    """Networks of one NAS-Bench-201 cell, the same everywhere."""
+
+    def __init__(self, program: Program, frame: Frame) -> None:
+        super().__init__(program, frame, equal_stages)
+        self._named = cache(lambda cell: program.from_values({f"Op{k}": o for k, o in enumerate(cell)}))
+
+    def canonical(self, configuration: Configuration) -> Configuration:
+        return self._named(canonical(self.stages(configuration)[0].operations))
+
+
 @SPACES.register("cells")
 def _cells(frame: Frame) -> CellSpace:
     return CellSpace(CellProgram(lambda: cells(frame.filters, frame.classes)), frame, stages_of)
@@ -77,4 +90,4 @@ def _cells(frame: Frame) -> CellSpace:
 def _nasbench201(frame: Frame) -> CellSpace:
     program = Program(lambda: nasbench201(filters=frame.filters, classes=frame.classes))
     program.table_kind = CellGrid.table_kind
-    return CellSpace(program, frame, equal_stages)
+    return EqualCellSpace(program, frame)

@@ -1,0 +1,104 @@
+"""Image benchmarks as a table records them: scores after every epoch, and CPU time instead of wall time."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property, partial
+from pathlib import Path
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING
+
+from nasbench.benchmarks.images.benchmark import ImageBenchmark
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Configuration
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from nasbench.benchmarks.training.training import Epoch, Trained
+
+_SPLITS = ("val", "test")
+_VERSION = 1  # of what is recorded, and how: raise it when a change gives other values
+
+
+class TrainingCurves(ImageBenchmark):
+    """A live benchmark whose scores are those of the last epoch, and which keeps those of all earlier ones.
+
+    No epoch is chosen: a curve's point and its end are scores of the same kind. Those of an earlier epoch are on the
+    schedule of the whole training. Latency is left out: it means nothing where other trainings run beside it.
+    """
+
+    cost = "train_time"
+    """The metric that is the cost of an evaluation."""
+
+    def __init__(self, plain: ImageBenchmark) -> None:
+        super().__init__(plain._dataset, plain._space, plain._recipe.name, plain._epochs)
+        self.name = plain.name
+        kept = [m for m in self.metrics if m.cheap or m.name == "peak_memory"]
+        ends, *earlier = (_scores(epoch) for epoch in range(self._epochs, 0, -1))
+        areas = [
+            Metric(f"{split}-auc@{self._epochs}", "", False, "area under the ROC curve", split, self._epochs)
+            for split in _SPLITS
+        ]
+        times = [
+            Metric("train_time", "s", description="CPU time of training alone, on one core"),
+            Metric("evaluation_time", "s", description="CPU time of all else: validation and test after each epoch"),
+        ]
+        self.metrics = (*ends, *areas, *kept, *times, *(metric for scores in reversed(earlier) for metric in scores))
+
+    @cached_property
+    def checksum(self) -> str:  # type: ignore[override]
+        return f"sha256:{hashlib.sha256(f'curves {_VERSION} {super().checksum}'.encode()).hexdigest()}"
+
+    def _trained(
+        self, configuration: Configuration, seed: int, state: Path | None, until: int | None
+    ) -> tuple[Trained, dict[str, float]]:
+        """A training in one go, which keeps no state: one that was interrupted would have lost its curve."""
+        from torch.nn.functional import cross_entropy
+
+        from nasbench.benchmarks.training import faults, training
+
+        data = self.resident()
+        val, test = (data.labels[split].cpu() for split in ("val", "test"))
+        clock = thread_time if data.device.type == "cpu" else perf_counter
+        points: list[list[float]] = []
+        areas: list[float] = []
+
+        def look(network: nn.Module, epoch: Epoch) -> None:
+            outputs = training.outputs_of(network, data.plain("test"))
+            errors = [epoch.val_error, training.error_of(outputs, test)]
+            losses = [epoch.val_loss, float(cross_entropy(outputs, test)), epoch.training_loss]
+            points.append(errors + [float(f"{loss:.4g}") for loss in losses])
+            if len(points) in (self._epochs, self._recipe.discard):
+                shown = training.outputs_of(network, data.plain("val"))
+                areas[:] = training.scores(shown, val).auc, training.scores(outputs, test).auc
+
+        def train() -> Trained:
+            points.clear()
+            make = partial(self.networks.network, configuration)
+            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, each=look, clock=clock)
+
+        begin = clock()
+        trained = faults.guarded(train)
+        beside = clock() - begin - trained.seconds
+        points += [points[-1]] * (self._epochs - len(points))  # where it was given up: these are the network's scores
+        values = {
+            metric.name: value
+            for number, point in enumerate(points, 1)
+            for metric, value in zip(_scores(number), point, strict=True)
+        }
+        values |= {f"{split}-auc@{self._epochs}": round(area, 6) for split, area in zip(_SPLITS, areas, strict=True)}
+        times = {"train_time": round(trained.seconds, 3), "evaluation_time": round(beside, 3)}
+        return trained, values | times | {"peak_memory": round(trained.memory, 3)}
+
+
+def _scores(epoch: int) -> list[Metric]:
+    """The metrics that have a curve, at an epoch; the objective first."""
+    loss = "mean cross-entropy after the epoch"
+    return [
+        Metric(f"val-error@{epoch}", "%", True, "100 - validation accuracy after the epoch", "val", epoch),
+        Metric(f"test-error@{epoch}", "%", True, "100 - test accuracy after the epoch", "test", epoch),
+        Metric(f"val-loss@{epoch}", "", True, loss, "val", epoch),
+        Metric(f"test-loss@{epoch}", "", True, loss, "test", epoch),
+        Metric(f"train-loss@{epoch}", "", True, "mean cross-entropy of the epoch's batches", "train", epoch),
+    ]

@@ -1,0 +1,122 @@
+"""Whether a table of a live benchmark is worth its hours: does a sample of it rank networks, or noise?
+
+    nasbench tabulate digits/nasbench201/table    --sample 46 --repetitions 3 --out pilot/short
+    nasbench tabulate digits/nasbench201/table@24 --sample 46 --repetitions 2 --out pilot/long
+    python examples/pilot.py pilot/short.csv pilot/long.csv [--metric val-error]
+
+The rule, fixed before the first pilot: build the table only if the lower end of the interval of the reliability is 0.7
+or more, and the rank correlation with the longer training is 0.6 or more. The exit code is 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+Array = NDArray[np.float64]
+
+LEAST_RELIABILITY, LEAST_AGREEMENT = 0.7, 0.6
+"""What the lower end of the reliability's interval, and the rank correlation, must reach."""
+_ENDS = 0.05, 0.95
+_DRAWS = 10_000
+
+
+def reliability(scores: Array) -> Array:
+    """The share of the variance of a network's mean score that is the network, and not its seeds; at least 0.
+
+    (MSB - MSW) / MSB of a one-way analysis of variance: ICC(1, k) of Shrout and Fleiss (1979).
+
+    Args:
+        scores: shape (…, networks, seeds).
+
+    Returns shape (…).
+    """
+    count, seeds = scores.shape[-2:]
+    means = scores.mean(-1)
+    between = seeds * ((means - means.mean(-1, keepdims=True)) ** 2).sum(-1) / (count - 1)
+    within = ((scores - means[..., None]) ** 2).sum((-1, -2)) / (count * (seeds - 1))
+    return np.where(between > within, 1 - within / np.maximum(between, np.finfo(float).tiny), 0.0)
+
+
+def of_one_seed(of_mean: float, seeds: int) -> float:
+    """The reliability of one run, from that of the mean of several (Spearman and Brown)."""
+    return of_mean / (seeds - (seeds - 1) * of_mean)
+
+
+def agreement(short: Array, long: Array) -> Array:
+    """Spearman's correlation of mean scores, ties given mean ranks.
+
+    Args:
+        short: shape (…, networks, seeds).
+        long: shape (…, networks, seeds), in the same order of networks; perhaps with another number of seeds.
+
+    Returns shape (…).
+    """
+    first, second = (rankdata(scores.mean(-1), axis=-1) for scores in (short, long))
+    first, second = (ranks - ranks.mean(-1, keepdims=True) for ranks in (first, second))
+    norm = np.sqrt((first**2).sum(-1) * (second**2).sum(-1))
+    return (first * second).sum(-1) / np.maximum(norm, np.finfo(float).tiny)
+
+
+def interval(
+    statistic: Callable[..., Array], *scores: Array, rng: np.random.Generator, draws: int = _DRAWS
+) -> tuple[float, float]:
+    """The 5 % and 95 % quantiles of a statistic over bootstrap samples of the networks, which keep all their seeds."""
+    count = len(scores[0])
+    rows = rng.integers(count, size=(draws, count))
+    low, high = np.quantile(statistic(*(own[rows] for own in scores)), _ENDS)
+    return float(low), float(high)
+
+
+def passes(lower_reliability: float, rank_correlation: float) -> bool:
+    """Whether the table may be built."""
+    return lower_reliability >= LEAST_RELIABILITY and rank_correlation >= LEAST_AGREEMENT
+
+
+def read(path: Path, metric: str) -> tuple[str, pd.DataFrame]:
+    """A metric at its last epoch: its name, and a frame with a row per class of networks and a column per seed."""
+    frame = pd.read_csv(path)
+    name = max((c for c in frame if c.startswith(f"{metric}@")), key=lambda c: int(c.rpartition("@")[2]))
+    choices = list(frame.columns[: frame.columns.get_loc("class")])
+    frame = frame.drop_duplicates(["class", "repetition"])  # copies within a class would look like certainty
+    found = frame.pivot_table(values=name, index=choices, columns="repetition").dropna()
+    return name, found
+
+
+def main() -> int:
+    """Prints what the pilot says; returns 0 if the table may be built."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("short", type=Path, help="CSV of the candidate setting")
+    parser.add_argument("long", type=Path, help="CSV of a longer training of the same networks")
+    parser.add_argument("--metric", default="val-error", help="the table's objective, without its epoch")
+    asked = parser.parse_args()
+    name, short = read(asked.short, asked.metric)
+    longer, long = read(asked.long, asked.metric)
+    both = short.index.intersection(long.index)
+    ours, theirs = short.loc[both].to_numpy(), long.loc[both].to_numpy()
+    rng, seeds = np.random.default_rng(0), ours.shape[1]
+    found, ends = float(reliability(ours)), interval(reliability, ours, rng=rng)
+    rho, rho_ends = float(agreement(ours, theirs)), interval(agreement, ours, theirs, rng=rng)
+    noise, spread = np.sqrt(ours.var(1, ddof=1).mean()), ours.mean(1).std(ddof=1)
+    print(f"{len(both)} networks x {seeds} seeds of {name}: mean {ours.mean():.2f}")
+    print(f"standard deviation between seeds {noise:.2f}, between networks' means {spread:.2f}")
+    print(f"reliability of one run {of_one_seed(found, seeds):.2f}")
+    print(f"reliability of the mean {found:.2f} (bootstrap {ends[0]:.2f} to {ends[1]:.2f}, 5 % to 95 %)")
+    print(
+        f"rank correlation with {longer}, {theirs.shape[1]} seeds: {rho:.2f} ({rho_ends[0]:.2f} to {rho_ends[1]:.2f})"
+    )
+    good = passes(ends[0], rho)
+    rule = f"{LEAST_RELIABILITY} or more at the lower end, {LEAST_AGREEMENT} or more in rank correlation"
+    print(f"rule: {rule}: {'passed, the table may be built' if good else 'failed, do not build the table'}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The pilot of a table: its statistics on data whose reliability is known, and on noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from examples import pilot
+
+Array = NDArray[np.float64]
+
+
+def drawn(rng: np.random.Generator, share: float, count: int = 40, seeds: int = 3, studies: int = 1) -> Array:
+    """Scores whose variance lies between networks to a share; shape (studies, networks, seeds)."""
+    own = rng.normal(size=(studies, count, 1)) * np.sqrt(share)
+    return own + rng.normal(size=(studies, count, seeds)) * np.sqrt(1 - share)
+
+
+def of_mean(share: float, seeds: int = 3) -> float:
+    """The reliability of the mean that such scores have."""
+    return share / (share + (1 - share) / seeds)
+
+
+def test_reliability_is_what_scipys_analysis_of_variance_gives() -> None:
+    for share in (0.3, 0.6, 0.95):
+        (scores,) = drawn(np.random.default_rng(0), share, seeds=4)
+        assert pilot.reliability(scores) == pytest.approx(1 - 1 / stats.f_oneway(*scores).statistic)
+
+
+@pytest.mark.parametrize("share", [0.4, 0.73, 0.9])
+def test_reliability_of_many_studies_is_centred_on_the_known_one(share: float) -> None:
+    found = pilot.reliability(drawn(np.random.default_rng(1), share, studies=4000))
+    # 1 / F has the mean (n - 1) / (n - 3) times its parameter
+    assert found.mean() == pytest.approx(1 - (1 - of_mean(share)) * 39 / 37, abs=0.01)
+    one = np.mean([pilot.of_one_seed(f, 3) for f in found])
+    assert one == pytest.approx(share, abs=0.02)
+
+
+def test_the_interval_covers_the_known_reliability() -> None:
+    rng = np.random.default_rng(2)
+    ends = np.array([pilot.interval(pilot.reliability, s, rng=rng, draws=400) for s in drawn(rng, 0.73, studies=300)])
+    below, above = (ends[:, 0] > of_mean(0.73)).mean(), (ends[:, 1] < of_mean(0.73)).mean()
+    assert below < 0.1  # nominal 0.05
+    assert above < 0.15
+
+
+def test_noise_never_passes() -> None:
+    rng = np.random.default_rng(3)
+    for scores in drawn(rng, 0.0, studies=200):
+        low, _ = pilot.interval(pilot.reliability, scores, rng=rng, draws=200)
+        assert not pilot.passes(low, 1.0)
+
+
+def test_a_table_passes_only_if_it_is_reliable_and_agrees_with_longer_training() -> None:
+    rng = np.random.default_rng(4)
+    (scores,) = drawn(rng, 0.9)
+    longer = scores.mean(1, keepdims=True) + rng.normal(size=(40, 2)) / 3
+    low, _ = pilot.interval(pilot.reliability, scores, rng=rng, draws=500)
+    assert pilot.passes(low, float(pilot.agreement(scores, longer)))
+    assert not pilot.passes(low, float(pilot.agreement(scores, drawn(rng, 0.9)[0])))
+    assert not pilot.passes(0.69, 1.0)
+
+
+def test_agreement_is_spearmans_of_the_means() -> None:
+    rng = np.random.default_rng(5)
+    short, long = np.round(rng.normal(size=(30, 3)) * 2), np.round(rng.normal(size=(30, 2)) * 2)  # with ties
+    expected = stats.spearmanr(short.mean(1), long.mean(1)).statistic
+    assert pilot.agreement(short, long) == pytest.approx(expected)
+
+
+def test_scores_without_any_spread_are_not_reliable() -> None:
+    assert pilot.reliability(np.full((40, 3), 5.0)) == 0
+    assert pilot.agreement(np.full((40, 3), 5.0), np.full((40, 2), 5.0)) == 0
+
+
+def test_copies_within_a_class_are_one_network(tmp_path: Path) -> None:
+    rows = [("a", 0, r, r + 0.5, 9.0) for r in range(3)]
+    rows += [("b", 0, r, r + 0.5, 9.0) for r in range(3)] + [("c", 1, r, r + 1.5, 9.0) for r in range(3)]
+    names = ["Op0", "class", "repetition", "val-error@6", "val-error@5"]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "short.csv", index=False)
+    name, found = pilot.read(tmp_path / "short.csv", "val-error")
+    assert name == "val-error@6"
+    assert found.to_numpy().tolist() == [[0.5, 1.5, 2.5], [1.5, 2.5, 3.5]]
