@@ -140,6 +140,17 @@ def draw(h: Hyperparameter, rng: Generator, prior: bool = True) -> float | int:
     return round(value) if isinstance(h, Integer) else float(value)
 
 
+def at_share(h: Hyperparameter, u: float) -> float | int:
+    """The coordinate below which a share u of the prior's mass lies: uniform in [0, 1] means drawn as by `draw`."""
+    if not isinstance(h, Float | Integer):
+        return drawn_before(h, u)
+    half = 0.5 if isinstance(h, Integer) else 0.0
+    low, high = h.low - half, h.high + half
+    value = low * (high / low) ** u if h.log else low + (high - low) * u
+    value = min(max(value, h.low), h.high)
+    return round(value) if isinstance(h, Integer) else float(value)
+
+
 def belongs(h: Hyperparameter, x: object) -> bool:
     """Whether `x` is a coordinate of `h`."""
     if isinstance(h, Float):

@@ -90,6 +90,10 @@ class Bracketed(Method):
     def bracket_after(self, opened: int) -> int:
         """How many rungs above the first the next bracket has, when so many brackets have been opened."""
 
+    def bracket(self, s: int) -> Bracket:
+        """A new bracket with s rungs above its first."""
+        return Bracket(self._levels[-s - 1 :], sizes(len(self._levels), s, self._eta))
+
     def _next(self) -> tuple[Proposal, Bracket]:
         for bracket in self._brackets:
             proposal = bracket.next(self.draw)
@@ -97,9 +101,8 @@ class Bracketed(Method):
                 return proposal, bracket
         owners = {id(bracket) for bracket in self._owners.values()}
         self._brackets = [bracket for bracket in self._brackets if id(bracket) in owners]  # the others have ended
-        s = self.bracket_after(self._opened)
+        bracket = self.bracket(self.bracket_after(self._opened))
         self._opened += 1
-        bracket = Bracket(self._levels[-s - 1 :], sizes(len(self._levels), s, self._eta))
         self._brackets.append(bracket)
         proposal = bracket.next(self.draw)
         assert proposal is not None

@@ -45,6 +45,12 @@ def sizes(brackets: int, bracket: int, eta: int) -> list[int]:
     return [n // eta**i for i in range(bracket + 1)]
 
 
+def sizes_of_authors(brackets: int, bracket: int, eta: int) -> list[int]:
+    """The same by the formula of the code of BOHB's and DEHB's authors: n = floor((s_max + 1) / (s + 1)) η^s."""
+    n = brackets // (bracket + 1) * eta**bracket
+    return [n // eta**i for i in range(bracket + 1)]
+
+
 def best(ranks: Sequence[tuple[float, float]], n: int) -> list[int]:
     """The positions of the n smallest ranks, the best first; of equal ones the earlier."""
     return sorted(range(len(ranks)), key=ranks.__getitem__)[:n]

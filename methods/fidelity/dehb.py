@@ -1,0 +1,222 @@
+"""DEHB: Hyperband's brackets filled by differential evolution (Awad, Mallik and Hutter, IJCAI 2021)."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
+from nasbench.benchmarks.spaces.hyperparameters import at_share
+from nasbench.methods.base import METHODS, Observation, Problem, Proposal, Rank
+from nasbench.methods.fidelity.hyperband import Bracket, Hyperband
+from nasbench.methods.fidelity.rungs import best, sizes_of_authors
+
+Vector: TypeAlias = NDArray[np.float64]
+"""A point of the unit cube, one coordinate per hyper-parameter."""
+
+_FACTOR = 0.5
+"""F, by which a difference of two vectors is multiplied (the paper's)."""
+_CROSSOVER = 0.5
+"""CR, the probability that a coordinate comes from the mutant (the paper's)."""
+_COMBINED = 3
+"""Number of vectors that a mutation combines."""
+
+
+@dataclass
+class Member:
+    """One member of a population, and what is known of it at the population's level."""
+
+    vector: Vector
+    configuration: Configuration = None
+    """What the vector was decoded to; None before it is evaluated."""
+    rank: Rank = (math.inf, math.inf)
+    is_ok: bool = False
+    """Whether it has been evaluated, and neither failed nor was refused."""
+    trial: int | None = None
+    """The training that may go on from here; None where there is none."""
+
+
+@dataclass
+class Population:
+    """The members at one level. It lives as long as the run, whatever brackets come and go."""
+
+    members: list[Member]
+    _turn: int = 0
+    going_up: deque[Member] = field(default_factory=deque)
+    """Members of the next lower population that are to be trained up to this level."""
+
+    def next_slot(self) -> int:
+        """The slot of the next parent: all in turn."""
+        slot = self._turn
+        self._turn = (slot + 1) % len(self.members)
+        return slot
+
+    def ranked(self) -> list[Member]:
+        """All members, the best first; those that were never evaluated last."""
+        return [self.members[i] for i in best([member.rank for member in self.members], len(self.members))]
+
+
+class _Child(NamedTuple):
+    """A member that is being evaluated, and the slot of its parent, which it may replace."""
+
+    member: Member
+    slot: int
+
+
+class Generations(Bracket):
+    """A bracket whose rungs have fixed sizes, and all of whose trainings evolution chooses."""
+
+    def __init__(self, levels: list[int], sizes: list[int], breed: Callable[[int, int, int], Proposal]) -> None:
+        super().__init__(levels, sizes)
+        self._breed = breed
+
+    def next(self, draw: Callable[[], Configuration]) -> Proposal | None:
+        if not self._to_begin:
+            return None
+        self._to_begin -= 1
+        below = self._levels[max(self._rung - 1, 0)]
+        return self._breed(self._levels[self._rung], below, self._sizes[self._rung])
+
+    def _promote(self) -> None:
+        self._rung += 1
+        self._to_begin = self._open = self._sizes[self._rung]
+
+
+@METHODS.register("dehb")
+class DEHB(Hyperband):
+    """Hyperband's brackets with a population at each level, which differential evolution improves.
+
+    In the first round of brackets the best of a population go up to the next level, as in Hyperband, and their training
+    goes on. From then on every training is a new one: a mutant of the best of the next lower population (rand/1,
+    F = 0.5), crossed with the next parent of its own level (CR = 0.5), which it replaces if it is no worse. Brackets
+    have the sizes of the authors' code. Members are compared as in Hyperband: by violation, then by objective.
+    Categories, levels and conditions live in the unit cube: docs/multi-fidelity.md says how. Options: as for
+    `hyperband`.
+    """
+
+    needs = (AsFlat,)
+    seconds = 1e-4
+
+    def __init__(self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0) -> None:
+        super().__init__(problem, rng, eta=eta, lowest=lowest)
+        self._flat = problem.flat
+        self._children: dict[int, _Child] = {}
+        """By trial, of what is pending."""
+        self._bred: _Child
+        count = len(self._levels)
+        schedule = [sizes_of_authors(count, s, eta) for s in range(count)]
+        largest = [max(sizes[k - count] for sizes in schedule if len(sizes) >= count - k) for k in range(count)]
+        dimensions = len(self._flat.hyperparameters)
+        self._populations = {
+            level: Population([Member(vector) for vector in rng.random((size, dimensions))])
+            for level, size in zip(self._levels, largest, strict=True)
+        }
+
+    def ask(self) -> Proposal:
+        proposal = super().ask()
+        self._children[self._asked - 1 if proposal.continues is None else proposal.continues] = self._bred
+        return proposal
+
+    def tell(self, observation: Observation) -> None:
+        super().tell(observation)
+        child, slot = self._children.pop(observation.trial)
+        if observation.evaluation.status == "failed":
+            return
+        child.rank = observation.rank(self._problem.constraints)
+        child.is_ok, child.trial = observation.evaluation.status == "ok", observation.trial
+        members = self._populations[observation.level].members
+        if child.rank <= members[slot].rank:
+            members[slot] = child
+
+    def bracket(self, s: int) -> Bracket:
+        rungs = sizes_of_authors(len(self._levels), s, self._eta)
+        breed = partial(self._breed, self._opened < len(self._levels))
+        return Generations(self._levels[-s - 1 :], rungs, breed)
+
+    def _breed(self, in_first_round: bool, level: int, below: int, n: int) -> Proposal:
+        """What is evaluated next at a level.
+
+        Args:
+            below: the rung below in the bracket; the same level at the bracket's first rung.
+            n: size of the rung.
+        """
+        population = self._populations[level]
+        slot = population.next_slot()
+        going_up = self._next_up(level, below, n) if in_first_round and below < level else None
+        if going_up is not None:
+            self._bred = _Child(Member(going_up.vector, going_up.configuration), slot)
+            trial, going_up.trial = going_up.trial, None  # it can be continued once
+            return Proposal(going_up.configuration, level, trial)
+        vector = self._evolved(population.members[slot].vector, below, n)
+        member = Member(vector, decoded(vector, self._flat))
+        self._bred = _Child(member, slot)
+        return Proposal(member.configuration, level)
+
+    def _next_up(self, level: int, below: int, n: int) -> Member | None:
+        """The member of the next lower population that goes up now; None where none has been evaluated.
+
+        The best n that are not at this level already are listed once, and taken one by one.
+        """
+        population = self._populations[level]
+        if not population.going_up:
+            here = {member.vector.tobytes() for member in population.members}
+            lower = [member for member in self._populations[below].ranked() if member.is_ok]
+            new = [member for member in lower if member.vector.tobytes() not in here]
+            population.going_up.extend(new[:n] or lower[:1])
+        return population.going_up.popleft() if population.going_up else None
+
+    def _evolved(self, parent: Vector, below: int, n: int) -> Vector:
+        """A child of a parent and of a mutant of the best n of the population below."""
+        pool = [member.vector for member in self._populations[below].ranked()[:n]]
+        if len(pool) < _COMBINED:
+            everybody = [member.vector for level in self._levels for member in self._populations[level].members]
+            pool += [mutant(parent, everybody, self._rng) for _ in range(_COMBINED + 1 - len(pool))]
+        return crossed(parent, mutant(parent, pool, self._rng), self._rng)
+
+
+def mutant(parent: Vector, pool: Sequence[Vector], rng: Generator) -> Vector:
+    """x1 + F (x2 - x3) of three random vectors of a pool, none of them the parent; random ones fill up a small pool.
+
+    It may lie outside the unit cube. That is rand/1 of Storn and Price (1997).
+    """
+    is_parent = [np.array_equal(vector, parent) for vector in pool]
+    without = is_parent.index(True) if True in is_parent else None
+    others = [vector for i, vector in enumerate(pool) if i != without]
+    others += [rng.random(len(parent)) for _ in range(_COMBINED - len(others))]
+    one, two, three = (others[i] for i in rng.choice(len(others), _COMBINED, replace=False))
+    found: Vector = one + _FACTOR * (two - three)
+    return found
+
+
+def crossed(parent: Vector, mutant: Vector, rng: Generator) -> Vector:
+    """The parent with each coordinate taken from the mutant with probability CR, and at least one.
+
+    What then lies outside [0, 1] is drawn anew.
+    """
+    taken = rng.random(len(parent)) < _CROSSOVER
+    if not taken.any():
+        taken[rng.integers(len(parent))] = True
+    child = np.where(taken, mutant, parent)
+    outside = (child < 0) | (child > 1)
+    child[outside] = rng.random(int(outside.sum()))
+    return child
+
+
+def decoded(vector: Vector, flat: Flat) -> Configuration:
+    """The configuration at a point of the unit cube: each coordinate is a share of the prior's mass.
+
+    Coordinates of hyper-parameters that their parents do not call for are left out; the vector keeps them.
+    """
+    coordinates: list[Coordinate] = []
+    for h, condition, share in zip(flat.hyperparameters, flat.conditions, vector.tolist(), strict=True):
+        is_present = condition is None or condition.holds(coordinates)
+        coordinates.append(at_share(h, share) if is_present else None)
+    return flat.at(coordinates)
