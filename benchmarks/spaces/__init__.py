@@ -8,9 +8,10 @@ from nasbench.benchmarks.spaces.grid import GridSpace
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.parameters import ParameterSpace
 from nasbench.benchmarks.spaces.sequence import Walk
-from nasbench.benchmarks.spaces.views import AsFlat, AsGraph, AsScalars, AsSequence, AsSupernet, AsTokens
+from nasbench.benchmarks.spaces.views import AsBlocks, AsFlat, AsGraph, AsScalars, AsSequence, AsSupernet, AsTokens
 
 __all__ = [
+    "AsBlocks",
     "AsFlat",
     "AsGraph",
     "AsScalars",

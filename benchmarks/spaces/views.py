@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from nasbench.benchmarks.spaces.base import Configuration
 
 if TYPE_CHECKING:
+    from nasbench.benchmarks.spaces.blocks import Blocks
     from nasbench.benchmarks.spaces.cells.searchable import Searchable
     from nasbench.benchmarks.spaces.flat import Flat
     from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
@@ -56,6 +57,14 @@ class AsSupernet(Protocol):
 
     def as_supernet(self) -> Searchable:
         """The images to train the large network on, and the way from a network of cells to its configuration."""
+
+
+@runtime_checkable
+class AsBlocks(Protocol):
+    """A space of networks that repeat one cell, which grows block by block (POPNAS)."""
+
+    def as_blocks(self) -> Blocks:
+        """What a cell may be made of, and the way from its blocks to the configuration."""
 
 
 @runtime_checkable

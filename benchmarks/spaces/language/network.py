@@ -98,6 +98,26 @@ class Zero(nn.Module):
         return torch.zeros_like(x)
 
 
+class SamePool(nn.Module):
+    """The largest or the mean value of 2 x 2 pixels, from each pixel on; the images end in pixels that count as none.
+
+    With stride 1 an image keeps its size, with stride 2 it is halved, rounded up (Keras's padding "same").
+    """
+
+    def __init__(self, stride: int, largest: bool) -> None:
+        super().__init__()
+        self._stride, self._largest = stride, largest
+
+    def forward(self, x: Tensor) -> Tensor:
+        missing = [(-(-side // self._stride) - 1) * self._stride + 2 - side for side in x.shape[:1:-1]]
+        ends = (0, missing[0], 0, missing[1])
+        if self._largest:
+            return nn.functional.max_pool2d(nn.functional.pad(x, ends, value=-torch.inf), 2, self._stride)
+        there = nn.functional.pad(torch.ones_like(x[:1, :1]), ends)
+        sums, counts = (nn.functional.avg_pool2d(part, 2, self._stride) for part in (nn.functional.pad(x, ends), there))
+        return sums / counts
+
+
 class SqueezeExcitation(nn.Module):
     """Weighs each channel by a small network of all channels' means (Hu et al., CVPR 2018)."""
 

@@ -97,12 +97,17 @@ class WrittenSpace(ProgramSpace):
         write: the function of the language that describes the space.
         frame: what the networks are made for.
         misfit: why a configuration cannot be trained, empty if it can; by default every configuration can.
+        program: the class of the space that methods search.
     """
 
     def __init__(
-        self, write: Callable[[], Part], frame: Frame, misfit: Callable[[Configuration], str] | None = None
+        self,
+        write: Callable[[], Part],
+        frame: Frame,
+        misfit: Callable[[Configuration], str] | None = None,
+        program: type[Program] = Program,
     ) -> None:
-        super().__init__(Program(write), frame)
+        super().__init__(program(write), frame)
         self._misfit = misfit
         # A program of its own: methods walk the other one in their thread while networks are built in others.
         self._builder, self._lock = Program(write), threading.Lock()

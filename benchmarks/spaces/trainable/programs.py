@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.blocks import Blocks, Cell
+from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
 from nasbench.benchmarks.spaces.published.nasbench101 import MOST_EDGES, is_valid, nasbench101
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.popnas import LOOKBACKS, OPERATORS, cells_of, names, popnas
 from nasbench.benchmarks.spaces.published.resnet import resnet18
 from nasbench.benchmarks.spaces.published.vit import vit
 from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, WrittenSpace
+
+_MOST_BLOCKS = 5  # of a cell of POPNAS
 
 
 @SPACES.register("genetic")
@@ -42,6 +47,27 @@ def _mobilenetv2(frame: Frame) -> WrittenSpace:
 @SPACES.register("vit")
 def _vit(frame: Frame) -> WrittenSpace:
     return WrittenSpace(lambda: vit(filters=frame.filters, classes=frame.classes), frame)
+
+
+class BlockProgram(Program):
+    """Networks that repeat one cell, which can grow block by block."""
+
+    def as_blocks(self) -> Blocks:
+        """The view for POPNAS."""
+        return Blocks(_MOST_BLOCKS, LOOKBACKS, OPERATORS, cells_of(), self._of)
+
+    def _of(self, cell: Cell) -> Configuration:
+        values: dict[str, int | str] = {"blocks": len(cell)}
+        for number, ((first, operator), (second, other)) in enumerate(cell, 1):
+            chosen = (first, OPERATORS[operator], second, OPERATORS[other])
+            values |= dict(zip(names(number), chosen, strict=True))
+        return self.from_values(values)
+
+
+@SPACES.register("popnas")
+def _popnas(frame: Frame) -> WrittenSpace:
+    write = lambda: popnas(_MOST_BLOCKS, filters=frame.filters, classes=frame.classes)  # noqa: E731
+    return WrittenSpace(write, frame, program=BlockProgram)
 
 
 @SPACES.register("resnet18")
