@@ -13,7 +13,7 @@ from nasbench.results.display.numbers import count, fixed, interval, listed, num
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
-from nasbench.results.parts.standing import called, leading, sharing
+from nasbench.results.parts.standing import beaten_by, called, leading, sharing
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Pair, expected_ranks
 
@@ -57,12 +57,14 @@ def answers(subject: Subject) -> list[Answer]:
 
 def _who(comparison: Comparison) -> str:
     overall = comparison.overall
-    leader, better, level = leading(overall)
+    leader, better, level, worse = leading(overall)
     name = called(comparison, overall, leader.method)
     rank = f"expected rank {fixed(leader.here.value)} of {len(overall.ranks)}"
     shared = sharing(overall)
     if len(shared) > 1:
         return f"Nobody: {listed([called(comparison, overall, m) for m in shared])} share the lowest {rank}."
+    if worse:
+        return f"Nobody: {name} has the lowest {rank}, but {beaten_by(comparison, overall, worse)}, one against one."
     if level:
         others = _some([called(comparison, overall, p.b) for p in level])
         return f"Nobody for certain: {name} has the lowest {rank}, but is not told apart from {others}."

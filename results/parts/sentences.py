@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_value
-from nasbench.results.parts.standing import called, leading, sharing
+from nasbench.results.parts.standing import beaten_by, called, leading, sharing
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.verdicts import Pair, Verdicts
@@ -61,7 +61,7 @@ def hindrance(comparison: Comparison) -> str | None:
 def _here(comparison: Comparison) -> str:
     """Who is better than whom on the listed benchmarks, and by how much."""
     overall = comparison.overall
-    leader, better, level = leading(overall)
+    leader, better, level, worse = leading(overall)
     count_ = len(overall.ranks)
     where, name = _where(comparison, overall), called(comparison, overall, leader.method)
     rank = f"expected rank {fixed(leader.here.value)} of {count_}, 95 % {interval(leader.here.interval(1.0, count_))}"
@@ -70,14 +70,19 @@ def _here(comparison: Comparison) -> str:
     if len(shared) > 1:
         names = listed([called(comparison, overall, m) for m in shared])
         return f"{where}, no first can be named: {names} share the lowest {rank} {basis}."
-    if not better:
+    if not better and not worse:
         return (
             f"{where}, no first can be named: {name} has the lowest {rank}, but is told apart from "
             f"{'none of the others' if count_ > 2 else 'the other no more than by chance'}{_too_weak(overall)} {basis}."
         )
-    if level:
-        rest = f"it is not told apart from {listed([called(comparison, overall, p.b) for p in level], 'or')}"
-        start = f"no method is better than all others. {name} has the lowest {rank}; {rest}. It is better than the rest"
+    if level or worse:
+        rest = [f"{beaten_by(comparison, overall, worse)}, one against one"] if worse else []
+        level_names = [called(comparison, overall, p.b) for p in level]
+        rest += [f"it is not told apart from {listed(level_names, 'or')}"] if level else []
+        start = f"no method is better than all others. {name} has the lowest {rank}; {'; '.join(rest)}"
+        if not better:
+            return f"{where}, {start} {basis}."
+        start += ". It is better than the rest"
     else:
         start = f"{name} is first ({rank}). It is better than {'each other method' if count_ > 2 else 'the other'}"
     return f"{where}, {start}: its run is the better one with probability {_beaten(comparison, better)} {basis}."
@@ -149,19 +154,23 @@ def _under(comparison: Comparison, name: str, own: Verdicts) -> str:
         return f"{where}: no setting has runs of every method."
     if not own.ranks[0].here.known:
         return f"{where}: too few seeds for a verdict."
-    leader, better, level = leading(own)
+    leader, better, level, worse = leading(own)
     rank, name = f"{fixed(leader.here.value)} of {len(own.ranks)}", called(comparison, own, leader.method)
     if len(shared := sharing(own)) > 1:
         names = listed([called(comparison, own, m) for m in shared])
         return f"{where}: {names} share the lowest expected rank, {rank}."
-    if not level:
+    if not level and not worse:
         return f"{where}: {name} is first, expected rank {rank}, and better than each other method."
     told = (
         f"better than {listed([called(comparison, own, p.b) for p in better])}"
         if better
+        else "better than no other"
+        if worse
         else "told apart from no other"
     )
-    rest = f", not told apart from {listed([called(comparison, own, p.b) for p in level], 'or')}" if better else ""
+    is_said = level and (better or worse)
+    rest = f", not told apart from {listed([called(comparison, own, p.b) for p in level], 'or')}" if is_said else ""
+    rest += f"; {beaten_by(comparison, own, worse)}, one against one" if worse else ""
     return f"{where}: no first; the lowest expected rank, {rank}, has {name}, {told}{rest}."
 
 

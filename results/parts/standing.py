@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -12,12 +14,30 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.verdicts import Pair, Rank, Verdicts
 
 
-def leading(verdicts: Verdicts) -> tuple[Rank, list[Pair], list[Pair]]:
-    """The lowest expected rank, whom it is told to be better than (clearest first), and from whom it is not."""
+class Lead(NamedTuple):
+    """The method with the lowest expected rank, and its pairs with the others."""
+
+    leader: Rank
+    better: list[Pair]
+    """With those that it is told to be better than, the clearest first."""
+    level: list[Pair]
+    """With those that it is not told apart from."""
+    worse: list[Pair]
+    """With those that are told to be better than it: a rank is over all others, and a single one may contradict it."""
+
+
+def leading(verdicts: Verdicts) -> Lead:
+    """Who leads, and against whom that is told."""
     leader = verdicts.ranks[0]
     pairs = [pair for r in verdicts.ranks[1:] if (pair := verdicts.pair(leader.method, r.method)) is not None]
-    better = sorted((p for p in pairs if p.verdict == 1), key=lambda pair: -pair.here.value)
-    return leader, better, [p for p in pairs if p.verdict != 1]
+    better, level, worse = ([p for p in pairs if p.verdict == verdict] for verdict in (1, 0, -1))
+    return Lead(leader, sorted(better, key=lambda pair: -pair.here.value), level, worse)
+
+
+def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> str:
+    """Who beats the leader, as the end of a clause."""
+    names = [called(comparison, verdicts, p.b) for p in worse]
+    return f"{listed(names)} beat{'s' if len(names) == 1 else ''} it"
 
 
 def sharing(verdicts: Verdicts) -> list[int]:
@@ -46,8 +66,9 @@ def table(comparison: Comparison) -> Table:
     bold[:, 1] = list(data["is_first"])
     note = (
         "first: the method that is told to be better than each other one, in bold; `none` where there is no such "
-        "method, with the lowest expected rank. tied with: those that are not told apart from it, which is not the "
-        "same as equal. margin: the probability that its run is better than one of the method that is next by expected "
+        "method, with the lowest expected rank, and whoever is told to be better than that one. tied with: those that "
+        "are not told apart from it, which is not the same as equal. margin: the probability that its run is better "
+        "than one of the method that is next by expected "
         "rank, with the 95 % interval for the listed benchmarks (seeds are chance). families: benchmark families in "
         "which this probability is above one half. Verdicts are those of every pair (Holm), at the end of the budget; "
         "under single constraints they are stricter than for all together, for there are more of them."
@@ -59,12 +80,13 @@ def _row(comparison: Comparison, own: Verdicts) -> tuple[list[str], dict[str, ob
     """What people read, and the same in full precision."""
     if len(own.ranks) < 2:
         return ["-"] * 4, {"is_first": False}
-    leader, better, level = leading(own)
+    leader, better, level, worse = leading(own)
     shared = sharing(own)
     name = called(comparison, own, leader.method)
-    is_first = bool(better) and not level and len(shared) == 1
+    is_first = bool(better) and not level and not worse and len(shared) == 1
     leaders = name if len(shared) == 1 else listed([called(comparison, own, m) for m in shared])
     first = name if is_first else f"none: {leaders} lead{'s' if len(shared) == 1 else ''}"
+    first += f", but {beaten_by(comparison, own, worse)}" if worse and len(shared) == 1 else ""
     ties = [called(comparison, own, p.b) for p in level if p.b not in shared]
     next_ = own.pair(leader.method, own.ranks[1].method)
     assert next_ is not None  # ranks are of methods that share settings

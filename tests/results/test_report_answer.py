@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store
+from nasbench.results.parts import sentences
 from nasbench.results.parts.answer import over_budget
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.questions import answers
@@ -97,3 +98,37 @@ def test_perhaps_it_is_the_seeds(filled: Fill) -> None:
     comparison = compared(filled, values)
     found = {own.question: own.text for own in answers(Subject(comparison, []))}
     assert found["Is it the seeds?"].startswith("Perhaps: the two halves of the seeds alone")
+
+
+# Against each other b wins three benchmarks of five from a; but where it loses, it loses to all.
+CONTRADICTING: Values = {
+    method: {("f", f"bench{i}", "none"): [place + s / 100 for s in range(20)] for i, place in enumerate(places)}
+    for method, places in {"a": [2, 2, 2, 1, 1], "b": [1, 1, 1, 3, 3], "c": [3, 3, 3, 2, 2]}.items()
+}
+
+
+def test_a_pair_that_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:
+    """a has the lowest expected rank, but b is told to be better than it."""
+    comparison = compared(filled, CONTRADICTING)
+    pair = comparison.overall.pair(0, 1)
+    assert pair is not None
+    assert (comparison.overall.ranks[0].method, pair.verdict) == (0, -1)
+    (row,) = table(comparison).shown.to_dict("records")
+    assert (row["first"], row["tied with"]) == ("none: a leads, but b beats it", "-")
+    who = answers(Subject(comparison, []))[0].text
+    assert who == "Nobody: a has the lowest expected rank 1.60 of 3, but b beats it, one against one."
+    said = sentences.answer(comparison)[0]
+    assert "no method is better than all others. a has the lowest expected rank 1.60 of 3" in said
+    assert "b beats it, one against one. It is better than the rest: its run is the better one with probability" in said
+    assert "not told apart" not in said
+
+
+def test_a_constraint_under_which_a_pair_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:
+    values = {
+        m: {(f, b, c): own for (f, b, _), own in places.items() for c in ("none", "x@0.5")}
+        for m, places in CONTRADICTING.items()
+    }
+    said = [one for one in sentences.answer(compared(filled, values)) if one.startswith("Under x@0.5")]
+    assert said == [
+        "Under x@0.5: no first; the lowest expected rank, 1.60 of 3, has a, better than c; b beats it, one against one."
+    ]
