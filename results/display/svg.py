@@ -155,7 +155,9 @@ def _axes(panel: Panel) -> list[str]:
     ylabel = panel.ylabel + (" (log)" if panel.log else "")
     middle = (TOP + floor) / 2
     parts.append(f'<text class="title" x="{LEFT}" y="13">{html.escape(title)}</text>')
-    parts.append(f'<text x="{(LEFT + WIDTH) // 2}" y="{HEIGHT - 6}" text-anchor="middle">{panel.xlabel}</text>')
+    parts.append(
+        f'<text x="{(LEFT + WIDTH) // 2}" y="{HEIGHT - 6}" text-anchor="middle">{html.escape(panel.xlabel)}</text>'
+    )
     turned = f'transform="translate(11,{middle:g}) rotate(-90)" text-anchor="middle"'
     parts.append(f"<text {turned}>{html.escape(ylabel)}</text>")
     return parts
@@ -192,7 +194,7 @@ def _dots(panel: Panel, series: Series, number: int) -> str:
     if not known:
         return ""
     x, y = _x(panel, panel.x[known]), _y(panel, series.y[known])
-    return f'<path class="dots" d="{_moves(x, y)}"/>'
+    return f'<path class="dots" d="{_through(x, y)}"/>'
 
 
 def _path(panel: Panel, values: Array) -> str:
@@ -221,7 +223,12 @@ def _moves(x: Array, y: Array) -> str:
     level = np.zeros(len(x), bool)
     if len(x) > 2:
         level[1:-1] = (y[1:-1] == y[:-2]) & (y[1:-1] == y[2:]) & ((x[1:-1] > x[:-2]) == (x[2:] > x[1:-1]))
-    kept_x, kept_y = x[~level].astype(int).tolist(), y[~level].astype(int).tolist()
+    return _through(x[~level], y[~level])
+
+
+def _through(x: Array, y: Array) -> str:
+    """A path through all of some points."""
+    kept_x, kept_y = x.astype(int).tolist(), y.astype(int).tolist()
     path = [f"M{kept_x[0]},{kept_y[0]}"]
     before = (kept_x[0], kept_y[0])
     for here in zip(kept_x[1:], kept_y[1:], strict=True):

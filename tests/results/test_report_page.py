@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -203,6 +204,15 @@ def test_a_drawn_line_is_the_numbers(compared: Store) -> None:
         tolerance = high * np.log(high / low) / 2000 if log else (high - low) / 2000
         assert np.abs(values - ends).max() < tolerance
         assert len(at) == 36
+
+
+def test_a_level_line_has_all_its_markers_and_an_axis_any_name() -> None:
+    series = Series(0, np.ones(41))
+    panel = Panel("t", "size < 1 & more", "y", np.arange(41.0), (series,), (0.0, 2.0))
+    root = ElementTree.fromstring(svg.document([panel], ["a"], looks(("a",))))
+    assert "size < 1 & more" in [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    (dots,) = (path for path in root.iter("{http://www.w3.org/2000/svg}path") if path.get("class") == "dots")
+    assert len(re.findall("[Mhl]", str(dots.get("d")))) == 5
 
 
 def test_a_page_of_189_settings_and_9_methods_has_room_for_its_charts() -> None:
