@@ -319,6 +319,12 @@ def test_a_selection_is_compared_alone_and_said_to_be_one(compared: Store, tmp_p
     assert "by hand" not in written(compared, tmp_path)
 
 
+def test_a_name_without_options_is_the_method_with_its_defaults_or_else_all_of_that_name() -> None:
+    known = {"c-tpe", "c-tpe:knowledge=9", "evolution:population=10", "evolution:population=20", "evolution-x"}
+    assert Selection._meant(("c-tpe",), "method", known) == {"c-tpe"}
+    assert Selection._meant(("evolution",), "method", known) == {"evolution:population=10", "evolution:population=20"}
+
+
 def test_what_cannot_be_selected_is_refused_with_what_can(compared: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no runs of the benchmark 'b3' \(did you mean b\d\?\); allowed: b1; b2"):
         written(compared, tmp_path, selection=Selection(benches=("b3",)))
