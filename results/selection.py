@@ -26,7 +26,7 @@ class Selection:
     """Names that runs must have; an empty field allows all."""
 
     methods: tuple[str, ...] = ()
-    """With options, or without them: then the one with its default options, or where that has no runs all of that name."""
+    """With options, or without them: then the one with its defaults, or, where that has no runs, all of that name."""
     without: tuple[str, ...] = ()
     """Methods to leave out, written in the same way."""
     benches: tuple[str, ...] = ()
