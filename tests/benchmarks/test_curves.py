@@ -10,17 +10,25 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from nasbench.benchmarks import UsageError, open_benchmark
+from nasbench.benchmarks import Benchmark, UsageError, open_benchmark
+from nasbench.benchmarks.images import ImageBenchmark
+from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.training import training
 
 EPOCHS = 3
 NAME = f"digits/nasbench201/table@{EPOCHS}"
 
 
+def curves_of(plain: Benchmark) -> TrainingCurves:
+    """The same benchmark, as a table records it."""
+    assert isinstance(plain, ImageBenchmark)
+    return TrainingCurves(plain)
+
+
 def trained() -> tuple[dict[str, float], dict[str, float]]:
     """The values of one training by both, by metric."""
     plain = open_benchmark(NAME)
-    recorded = plain.with_curves()
+    recorded = curves_of(plain)
     rng = np.random.default_rng(3)
     cell = next(c for c in iter(lambda: plain.space.sample(rng), None) if not plain.networks.infeasible(c))  # type: ignore[attr-defined]
     found = []
@@ -53,7 +61,7 @@ def test_a_curve_holds_what_the_plain_benchmark_sees_after_each_epoch() -> None:
 
 
 def test_the_objective_is_that_of_the_last_epoch_and_test_metrics_are_held_out() -> None:
-    recorded = open_benchmark(NAME).with_curves()
+    recorded = curves_of(open_benchmark(NAME))
     assert recorded.objective.name == f"val-error@{EPOCHS}"
     assert all(m.held_out == m.name.startswith("test-") for m in recorded.metrics)
     assert recorded.checksum != open_benchmark(NAME).checksum
@@ -63,7 +71,7 @@ def test_a_training_that_diverges_is_a_failed_evaluation(monkeypatch: pytest.Mon
     def diverges(*arguments: object, **options: object) -> None:
         raise training.TrainingFailed("the loss is nan in epoch 1")
 
-    recorded = open_benchmark(NAME).with_curves()
+    recorded = curves_of(open_benchmark(NAME))
     monkeypatch.setattr(training, "train", diverges)
     evaluation = recorded.evaluate(next(iter(open_benchmark(NAME).space)), 0)  # type: ignore[call-overload]
     assert evaluation.status == "infeasible"  # the first cell is dead: it is not trained at all
