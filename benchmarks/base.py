@@ -194,10 +194,6 @@ class Benchmark(Blockwise, ABC):
         """The value of a cheap metric, without an evaluation; NaN for what is infeasible before training."""
         raise UsageError(f"{self.name} does not know {self.metrics[column].name} before training")
 
-    def with_curves(self) -> Benchmark:
-        """This benchmark as a table records it: where it can, with learning curves; by default as it is."""
-        return self
-
     def canonical(self, configuration: Configuration) -> Configuration:
         """The configuration whose evaluations are this one's too, equal in distribution; by default itself."""
         return configuration

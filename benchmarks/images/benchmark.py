@@ -176,11 +176,6 @@ class ImageBenchmark(Benchmark):
             "peak_memory": trained.memory,
         }
 
-    def with_curves(self) -> Benchmark:
-        from nasbench.benchmarks.images.curves import TrainingCurves
-
-        return TrainingCurves(self)
-
     def canonical(self, configuration: Configuration) -> Configuration:
         return self.networks.canonical(configuration)
 

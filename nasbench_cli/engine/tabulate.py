@@ -18,6 +18,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
@@ -143,7 +144,9 @@ def _evaluate_missing(
 
 @cache
 def _opened(name: str) -> Benchmark:
-    return open_benchmark(name).with_curves()
+    """A benchmark as its table records it."""
+    found = open_benchmark(name)
+    return TrainingCurves(found) if isinstance(found, ImageBenchmark) else found
 
 
 def _grid(benchmark: Benchmark) -> Flat:

@@ -132,7 +132,7 @@ def test_networks_of_one_class_compute_the_same() -> None:
 
 
 def test_a_benchmark_names_the_first_of_a_class() -> None:
-    found = open_benchmark("digits/nasbench201/table").with_curves()
+    found = open_benchmark("digits/nasbench201/table")
     space = found.space
     assert isinstance(space.table_kind, str)
     skip = {f"Op{k}": "none" for k in range(6)} | {"Op0": "skip_connect", "Op4": "skip_connect"}

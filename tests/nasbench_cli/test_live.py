@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import signal
@@ -168,71 +167,6 @@ def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Pri
         found = rows(tmp_path / name)
         objectives.append(sorted(zip(found["configuration"], found["objective"].fillna(-1), strict=True)))
     assert objectives[0] == objectives[1] == objectives[2]
-
-
-def first_two(asked: list[object], nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> str:
-    """Evaluates two configurations twice: fewer than a table may have."""
-    with monkeypatch.context() as patched:
-        patched.setattr("nasbench.cli.engine.tabulate._FEWEST", 10**6)
-        return nasbench(*asked, "--sample", 2, "--repetitions", 2).out
-
-
-def test_a_table_is_made_continued_and_imported(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "made" / "digits"
-    asked = ["tabulate", "digits/nasbench201", "--epochs", 1, "--out", out]
-    assert "4 evaluations, 0 (cached), 4 to run" in first_two(asked, nasbench, monkeypatch)
-    done = nasbench(*asked, "--sample", 174, "--jobs", 2)
-    assert "174 evaluations, 2 (cached), 172 to run" in done.out
-    assert f"nasbench import table {out}.csv --spec {out}.toml" in done.out
-    journal = out.with_suffix(".jsonl").read_text().splitlines()
-    known = {(r["configuration"], r["ask"]): r for r in map(json.loads, journal[1:])}
-    table = pd.read_csv(out.with_suffix(".csv"))
-    assert len(known) == 176
-    assert len(table) == 174 - sum(r["status"] != "ok" for (_, ask), r in known.items() if ask == 0)
-    first = json.loads(journal[1])
-    values = json.loads(first["configuration"])
-    row = table.loc[(table[list(values)] == pd.Series(values)).all(axis=1)].iloc[0]
-    assert row["val-error@1"] == first["metrics"][0]
-    assert row["evaluation_time"] == first["cost"]
-    with out.with_suffix(".jsonl").open("a") as file:
-        file.write('{"ask": 0, "configura')  # killed in mid-write
-    again = nasbench(*asked, "--sample", 174)
-    assert "174 evaluations, 174 (cached), 0 to run" in again.out
-    assert pd.read_csv(out.with_suffix(".csv")).equals(table)
-    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
-    imported = subprocess.run(
-        [sys.executable, "-m", "nasbench", "import", "table", f"{out}.csv", "--spec", f"{out}.toml"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert imported.returncode == 0, imported.stderr
-    assert "digits-nasbench201-1: " in imported.stdout
-    assert f"{len(table)} of 15,625 configurations" in imported.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["digits"], "is no grid"),
-        (["nb201-cifar10"], "is a table already"),
-        (["digits/nasbench201", "--sample", "20000"], "sample must lie in [174, 15,625]"),
-        (["digits/nasbench201", "--sample", "3"], "sample must lie in [174, 15,625]"),
-        (["digits/resnet18"], "nothing to choose"),
-        (["digits/genetic"], "has 524,288 configurations"),
-        (["digits/nasbench201", "--sample", "some"], "must be a number of configurations, or all"),
-        (["digits/nasbench201", "--epochs", "0"], "--epochs"),
-    ],
-)
-def test_tables_that_cannot_be_made_are_one_sentence(
-    arguments: list[str], sentence: str, nasbench: Callable[..., Printed], tmp_path: Path
-) -> None:
-    done = nasbench("tabulate", *arguments, "--out", tmp_path / "x")
-    assert done.code == 2
-    assert sentence in done.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_data_dir_stands_in_for_the_data_folder(

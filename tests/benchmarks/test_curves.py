@@ -1,0 +1,88 @@
+"""Image benchmarks as a table records them: against the plain benchmark, which chooses an epoch."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from nasbench.benchmarks import Benchmark, UsageError, open_benchmark
+from nasbench.benchmarks.images import ImageBenchmark
+from nasbench.benchmarks.images.curves import TrainingCurves
+from nasbench.benchmarks.training import training
+
+EPOCHS = 3
+NAME = f"digits/nasbench201/table@{EPOCHS}"
+
+
+def curves_of(plain: Benchmark) -> TrainingCurves:
+    """The same benchmark, as a table records it."""
+    assert isinstance(plain, ImageBenchmark)
+    return TrainingCurves(plain)
+
+
+def trained() -> tuple[dict[str, float], dict[str, float]]:
+    """The values of one training by both, by metric."""
+    plain = open_benchmark(NAME)
+    recorded = curves_of(plain)
+    rng = np.random.default_rng(3)
+    cell = next(c for c in iter(lambda: plain.space.sample(rng), None) if not plain.networks.infeasible(c))  # type: ignore[attr-defined]
+    found = []
+    for benchmark in (plain, recorded):
+        benchmark.make_ready()
+        evaluation = benchmark.evaluate(cell, 7)
+        assert evaluation.status == "ok"
+        found.append(dict(zip([m.name for m in benchmark.metrics], evaluation.metrics, strict=True)))
+    return found[0], found[1]
+
+
+def test_a_curve_holds_what_the_plain_benchmark_sees_after_each_epoch() -> None:
+    plain, curve = trained()
+    points = [(curve[f"val-error@{e}"], curve[f"val-loss@{e}"], e) for e in range(1, EPOCHS + 1)]
+    error, _, best = min(points)
+    assert error == plain[f"val-error@{EPOCHS}"]
+    assert curve[f"test-error@{best}"] == plain[f"test-error@{EPOCHS}"]
+    if best == EPOCHS:
+        assert curve[f"val-auc@{EPOCHS}"] == pytest.approx(plain["val-auc"], abs=1e-6)
+        assert curve[f"test-auc@{EPOCHS}"] == pytest.approx(plain["test-auc"], abs=1e-6)
+    assert (curve["parameters"], curve["flops"]) == (plain["parameters"], plain["flops"])
+    assert curve["peak_memory"] == pytest.approx(plain["peak_memory"], abs=1e-3)
+    assert len({curve[f"val-error@{e}"] for e in range(1, EPOCHS + 1)}) > 1
+    for split in ("val", "test"):
+        images = curve[f"{split}-error@{EPOCHS}"] * 359 / 100
+        assert images == pytest.approx(round(images))  # wrong images are counted exactly
+    assert all(0 < curve[f"{split}-loss@{e}"] < 5 for split in ("train", "val", "test") for e in range(1, EPOCHS + 1))
+    assert curve["train_time"] > curve["evaluation_time"] > 0
+    assert "latency" not in curve
+
+
+def test_the_objective_is_that_of_the_last_epoch_and_test_metrics_are_held_out() -> None:
+    recorded = curves_of(open_benchmark(NAME))
+    assert recorded.objective.name == f"val-error@{EPOCHS}"
+    assert all(m.held_out == m.name.startswith("test-") for m in recorded.metrics)
+    assert recorded.checksum != open_benchmark(NAME).checksum
+
+
+def test_a_training_that_diverges_is_a_failed_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverges(*arguments: object, **options: object) -> None:
+        raise training.TrainingFailed("the loss is nan in epoch 1")
+
+    recorded = curves_of(open_benchmark(NAME))
+    monkeypatch.setattr(training, "train", diverges)
+    evaluation = recorded.evaluate(next(iter(open_benchmark(NAME).space)), 0)  # type: ignore[call-overload]
+    assert evaluation.status == "infeasible"  # the first cell is dead: it is not trained at all
+    rng = np.random.default_rng(3)
+    evaluation = recorded.evaluate(recorded.space.sample(rng), 0)
+    assert (evaluation.status, evaluation.reason) == ("failed", "the loss is nan in epoch 1")
+    assert all(map(math.isnan, evaluation.metrics))
+
+
+def test_the_recipe_of_tables_is_the_one_that_was_piloted() -> None:
+    name = "digits/nasbench201/table"
+    assert "6 epochs, batches of 64, 4 channels in the first stage" in open_benchmark(name).procedure
+    with pytest.raises(UsageError, match="write it without"):
+        open_benchmark(f"{name}@6")
