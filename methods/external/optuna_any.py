@@ -57,7 +57,7 @@ class Optuna(OptunaMethod):
     defaults. cmaes, qmc and random know of no constraints; cmaes searches spaces of numbers only.
     """
 
-    seconds = 0.01
+    seconds = 5e-3
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class SCBO(Method):
     """
 
     needs = (AsFlat,)
-    seconds = 0.4
+    seconds = 0.06
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10) -> None:
         if not 2 <= initial <= 100_000:
