@@ -11,8 +11,8 @@ HEAD = """# Licences
 
 nasbench itself is under the MIT licence. This table says what packages say of themselves, for what
 `make setup` installs (the core, and the extras dev, peers and live), in the versions of `constraints.txt`. Other extras
-(`gp`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each benchmark:
-`nasbench show NAME`.
+(`gp`, `optuna`, `smac`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each
+benchmark: `nasbench show NAME`.
 
 None is under a strong copyleft licence; those under the MPL (changes of their own files must be published) are used
 unchanged. `python tests/test_licences.py` writes the table anew.

@@ -29,13 +29,15 @@ class _Sampler:
     """Arguments that it always gets."""
     modules: tuple[str, ...] = ()
     """What must be installed beside Optuna."""
+    extra: str = "optuna"
+    """The extras that install it all."""
     constrained: bool = False
     """Whether it uses constraints."""
 
 
 SAMPLERS = {
     "tpe": _Sampler("TPESampler", constrained=True),
-    "gp": _Sampler("GPSampler", {"deterministic_objective": False}, ("torch",), constrained=True),
+    "gp": _Sampler("GPSampler", {"deterministic_objective": False}, ("torch",), "optuna,live", constrained=True),
     "cmaes": _Sampler("CmaEsSampler", {"warn_independent_sampling": False}, ("cmaes",)),
     "qmc": _Sampler("QMCSampler", {"scramble": True, "warn_independent_sampling": False}),
     "nsga2": _Sampler("NSGAIISampler", constrained=True),
@@ -55,7 +57,7 @@ class Optuna(OptunaMethod):
     defaults. cmaes, qmc and random know of no constraints; cmaes searches spaces of numbers only.
     """
 
-    seconds = 0.01
+    seconds = 5e-3
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class Optuna(OptunaMethod):
         if sampler not in SAMPLERS:
             raise unknown("sampler of optuna", sampler, SAMPLERS)
         self._kind = SAMPLERS[sampler]
-        require(f"optuna:sampler={sampler}", "optuna", "optuna", *self._kind.modules)
+        require(f"optuna:sampler={sampler}", self._kind.extra, "optuna", *self._kind.modules)
         super().__init__(problem, rng)
         self._arguments = dict(self._kind.always) | asked_arguments(
             f"Optuna's {sampler}", constructor(self._kind.name), initial, population, multivariate

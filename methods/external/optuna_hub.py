@@ -34,7 +34,7 @@ class OptunaHub(OptunaMethod):
     refused, because a run could not be repeated.
     """
 
-    seconds = 0.02
+    seconds = 5e-3
 
     def __init__(
         self,

@@ -73,8 +73,9 @@ class OptunaMethod(Method):
             import optuna
 
             optuna.logging.set_verbosity(optuna.logging.ERROR)
-            warnings.filterwarnings("ignore", module="optuna")  # that this or that is experimental, in every process
-            self._study = optuna.create_study(sampler=self.sampler(self._seed))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it is experimental, or that an argument will go
+                self._study = optuna.create_study(sampler=self.sampler(self._seed))
         return self._study
 
 
@@ -86,7 +87,7 @@ class OptunaTPE(OptunaMethod):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-tpe", "peers", "optuna")
-        check_initial(initial)
+        _check_initial(initial)
         super().__init__(problem, rng)
         self._initial = initial
 
@@ -125,7 +126,7 @@ class OptunaGP(OptunaMethod):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-gp", "peers,gp", "optuna", "torch")
-        check_initial(initial)
+        _check_initial(initial)
         super().__init__(problem, rng)
         self._initial = initial
 
@@ -135,7 +136,7 @@ class OptunaGP(OptunaMethod):
         return optuna.samplers.GPSampler(n_startup_trials=self._initial, seed=seed, deterministic_objective=False)
 
 
-def check_initial(initial: int) -> None:
+def _check_initial(initial: int) -> None:
     if initial < 1:
         raise UsageError(f"initial must be at least 1, not {initial}")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LEAVES = 4096
 """Leaves of a tree at most. SMAC's own 2^20 make scikit-learn reserve memory for two million nodes per tree, which is
-most of an ask; there are never more leaves than observations, so the trees are the same."""
+most of an ask. A tree has no more leaves than observations, so with fewer of them the trees are the same."""
 _TRIALS = 1_000_000
 """More than any run asks for: SMAC cuts its initial design to a quarter of this, and counts nothing else by it."""
 

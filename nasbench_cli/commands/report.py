@@ -61,7 +61,8 @@ from nasbench.results.store.trajectory import SCORES
     "optional",
     multiple=True,
     metavar="PART",
-    help="Add importance (of hyper-parameters), or pareto:METRIC,METRIC (two metrics at once). Repeatable.",
+    help="Add importance (of hyper-parameters), pareto:METRIC,METRIC (two metrics at once), or thinking (rank against "
+    "methods' own time). Repeatable.",
 )
 @click.option("--paper", type=click.Path(path_type=Path), metavar="DIR", help="Write figures and tables for a paper.")
 @click.option(

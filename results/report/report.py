@@ -34,6 +34,7 @@ from nasbench.results.parts import (
     searches,
     settings,
     targets,
+    thinking,
 )
 from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
@@ -74,7 +75,7 @@ _PARTS: tuple[MakePart, ...] = (
 )
 """Every part, in the order of the page; the first is the answer."""
 
-_OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part}
+_OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part, "thinking": thinking.part}
 """Parts that are made where they are asked for, by name; they stand before the settings."""
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
@@ -119,7 +120,7 @@ def write(
         score: what an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`.
         selection: of which methods, benchmarks, families and constraints.
         labels: what to call methods: name with options → label; by default what suites say.
-        optional: parts to add: `importance`, `pareto:METRIC,METRIC`.
+        optional: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
         paper: a folder for what a paper needs: figures, tables, captions.
         figure_width: of its figures, in inches.
         ioh: a folder for the runs in the format of IOHprofiler.

@@ -2,17 +2,30 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
-from nasbench.methods import METHODS, Method, Observation, Problem
-from nasbench.methods.external import requirements
+from nasbench.cli.checks import METHOD_CHECKS
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+from nasbench.methods.external import optuna_any, requirements
+from nasbench.methods.external.optuna_hub import package_digest
+from nasbench.methods.external.smac_forest import penalised
 from tests.benchmarks.test_parameters import SPACE
 
-LIBRARIES = {"cnsga2": "optuna", "optuna-tpe": "optuna", "rf-cei": "sklearn", "optuna-gp": "torch", "ax-nei": "ax"}
+LIBRARIES = {
+    "cnsga2": "optuna",
+    "optuna-tpe": "optuna",
+    "optuna": "optuna",
+    "rf-cei": "sklearn",
+    "optuna-gp": "torch",
+    "ax-nei": "ax",
+    "smac": "smac",
+}
+NUMBERS = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8)))])
 GRID = GridSpace(
     [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]
 )
@@ -21,9 +34,10 @@ PROBLEM = Problem(GRID, Metric("loss", ""), (BOUND,))
 
 
 def built(name: str, problem: Problem = PROBLEM, seed: int = 0) -> Method:
-    if importlib.util.find_spec(LIBRARIES[name]) is None:
-        pytest.skip(f"{LIBRARIES[name]} is not installed (make test EXTRAS=dev,peers,gp installs it)")
-    return METHODS.get(name)(problem, np.random.default_rng(seed))
+    library = LIBRARIES[name.partition(":")[0]]
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed (make test EXTRAS=dev,peers,live,gp,optuna,smac installs it)")
+    return MethodSpec.parse(name).build(problem, np.random.default_rng(seed))
 
 
 def told(method: Method, configuration: tuple[int, ...]) -> bool:
@@ -51,7 +65,10 @@ def searched(method: Method, n: int) -> list[tuple[int, ...]]:
     return asked
 
 
-EVALUATIONS = [("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 12)]
+EVALUATIONS = [
+    ("cnsga2", 80), ("optuna-tpe", 60), ("rf-cei", 30), ("optuna-gp", 25), ("ax-nei", 12), ("smac", 20),
+    ("optuna", 60), ("optuna:population=8,sampler=nsga3", 80),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "n"), EVALUATIONS)
@@ -59,12 +76,12 @@ def test_peers_know_constraints_pending_and_failed_evaluations_and_repeat(name: 
     asked = searched(built(name), n)
     assert asked[:12] == searched(built(name), 12)
     assert asked[:12] != searched(built(name, seed=1), 12)
-    if name != "ax-nei":  # too dear for more than a few suggestions here
+    if name not in ("ax-nei", "smac"):  # too dear for more than a few suggestions here
         share = np.mean([a <= 3 for a, _, _ in asked[n // 2 :]])
         assert share > 0.5  # chance: 4 of 8
 
 
-@pytest.mark.parametrize("name", ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp"])
+@pytest.mark.parametrize("name", ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp", "optuna:sampler=qmc", "smac"])
 def test_peers_search_floats_and_conditions(name: str) -> None:
     method = built(name, Problem(SPACE, Metric("loss", "")))
     for i in range(14):
@@ -103,9 +120,208 @@ def test_ax_proposes_members_of_spaces_with_conditions() -> None:
 
 def test_a_peer_that_is_not_installed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        UsageError, match=r"ax-nei needs ax: `make setup EXTRAS=gp` in .*, `pip install 'nasbench\[gp\]'`"
-    ):
+    with pytest.raises(UsageError, match=r"ax-nei needs ax: `make setup EXTRAS=gp` .*pip install 'nasbench\[gp\]'`"):
         METHODS.get("ax-nei")(PROBLEM, np.random.default_rng(0))
     with pytest.raises(UsageError, match=r"cnsga2 needs optuna: `make setup EXTRAS=peers` in a clone"):
         METHODS.get("cnsga2")(PROBLEM, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", sorted(optuna_any.SAMPLERS))
+def test_every_sampler_of_optuna_s_differs_by_seed_and_repeats_itself(name: str) -> None:
+    pytest.importorskip("optuna")
+    for module in optuna_any.SAMPLERS[name].modules:
+        pytest.importorskip(module)
+    problem = Problem(NUMBERS, Metric("loss", ""), (BOUND,))
+
+    def asked(seed: int) -> list[tuple[int, ...]]:
+        method = MethodSpec.parse(f"optuna:sampler={name}").build(problem, np.random.default_rng(seed))
+        found = []
+        for _ in range(12):
+            a, b = configuration = method.ask()
+            found.append(configuration)
+            method.tell(Observation(configuration, Evaluation((float(a + b), float(a)), 1.0), BOUND.holds(a)))
+        return found
+
+    assert asked(0) == asked(0) != asked(1)
+
+
+def test_cma_es_minimises_where_its_numbers_are() -> None:
+    pytest.importorskip("cmaes")
+    method = built("optuna:sampler=cmaes", Problem(NUMBERS, Metric("loss", "")))
+    sums = []
+    for _ in range(60):
+        a, b = configuration = method.ask()
+        sums.append(a + b)
+        method.tell(Observation(configuration, Evaluation((float(a + b),), 1.0), True))
+    assert np.mean(sums[40:]) < 3.5  # at random: 7
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("sampler=grid", "unknown sampler of optuna 'grid'.*allowed: cmaes, gp, nsga2, nsga3, qmc, random, tpe"),
+        ("sampler=qmc,initial=5", "Optuna's qmc has no option initial"),
+        ("population=5", "Optuna's tpe has no option population"),
+        ("initial=-1", "initial must be at least 1"),
+        ("sampler=nsga2,population=1", "population must be at least 2"),
+        ("sampler=nsga2,multivariate=false", "no option multivariate"),
+    ],
+)
+def test_options_that_a_sampler_lacks_are_refused(options: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        built(f"optuna:{options}")
+
+
+def test_cma_es_refuses_categories() -> None:
+    pytest.importorskip("cmaes")
+    with pytest.raises(UsageError, match="cmaes searches numbers only, and here c is categorical"):
+        built("optuna:sampler=cmaes")
+
+
+def test_what_is_penalised_costs_more_than_all_that_is_feasible() -> None:
+    def told(objective: float, size: float, status: str = "ok") -> Observation:
+        reason = "" if status == "ok" else "x"
+        evaluation = Evaluation((objective, size), 1.0, status, reason)  # type: ignore[arg-type]
+        return Observation((0, 0, 0), evaluation, status == "ok" and BOUND.holds(size))
+
+    nan = math.nan
+    infeasible = [told(1.0, 6.0), told(1.0, 4.5), told(nan, nan, "failed"), told(nan, 9.0, "infeasible")]
+    assert penalised(infeasible, PROBLEM) == [1.0, 0.5, 2.0, 2.0]  # violations alone, and the worst of them
+    costs = penalised([*infeasible, told(5.0, 1.0), told(-7.0, 3.0)], PROBLEM)
+    assert costs == [6.0, 5.5, 7.0, 7.0, 5.0, -7.0]
+
+
+def test_smac_is_told_again_what_its_penalties_have_become() -> None:
+    pytest.importorskip("smac")
+    method = built("smac")
+    for objective, size in ((1.0, 6.0), (4.0, 2.0), (9.0, 3.0)):
+        configuration = method.ask()
+        method.tell(Observation(configuration, Evaluation((objective, size), 1.0), BOUND.holds(size)))
+    history = method._facade.runhistory  # type: ignore[attr-defined]
+    assert [value.cost for value in history.values()] == [10.0, 4.0, 9.0]  # 1 was the first, then 5
+
+
+def test_smac_learns_where_the_penalty_is() -> None:
+    pytest.importorskip("smac")
+    method = built("smac")
+    asked = []
+    for _ in range(20):
+        a, b, _ = configuration = method.ask()
+        asked.append(a)
+        method.tell(Observation(configuration, Evaluation((float(b), 3.0 * a), 1.0), a <= 1))
+    assert np.mean([a <= 1 for a in asked[10:]]) > 0.5  # chance: 2 of 8
+
+
+def test_smac_goes_on_at_random_when_it_has_proposed_all() -> None:
+    tiny = GridSpace([Ordinal("a", (1, 2, 3)), Ordinal("one", (5,))])
+    method = built("smac", Problem(tiny, Metric("loss", "")))
+    asked = []
+    for _ in range(7):
+        configuration = method.ask()
+        tiny.check(configuration)
+        asked.append(configuration)
+        method.tell(Observation(configuration, Evaluation((float(configuration[0]),), 1.0), True))
+    assert len(set(asked)) == 3
+
+
+TOY = """
+import optuna
+
+from .drawing import draw
+
+
+class Toy(optuna.samplers.RandomSampler):
+    def __init__(self, seed=None, constraints_func=None, search_space=None, n_startup_trials=3):
+        super().__init__(seed)
+        self.constraints_func, self.space, self.startup = constraints_func, search_space, n_startup_trials
+        self.seen = []
+
+    def after_trial(self, study, trial, state, values):
+        self.seen.append(self.constraints_func(trial))
+
+    def sample_independent(self, study, trial, name, distribution):
+        assert self.space[name] == distribution
+        return draw(self._rng.rng, distribution)
+"""
+DRAWING = """
+def draw(rng, distribution):
+    if hasattr(distribution, "choices"):
+        return distribution.choices[0]
+    return int(rng.randint(distribution.low, distribution.high + 1))
+"""
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    """A clone of OptunaHub's registry with one package."""
+    pytest.importorskip("optuna")
+    package = tmp_path / "clone" / "package" / "samplers" / "toy"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from .sampler import Toy\n\n__all__ = ['Toy']\n")
+    (package / "sampler.py").write_text(TOY)
+    (package / "drawing.py").write_text(DRAWING)
+    return tmp_path / "clone"
+
+
+def hub(clone: Path, options: str = "", package: str = "samplers/toy") -> str:
+    digest = package_digest(clone / "package" / package)
+    return f"optunahub:path={clone},package={package},digest={digest}{options}"
+
+
+def test_a_sampler_of_a_clone_keeps_our_promises(registry: Path) -> None:
+    for check in METHOD_CHECKS:
+        check(hub(registry))
+
+
+def test_a_sampler_of_a_clone_gets_seed_space_options_and_constraints(registry: Path) -> None:
+    method = MethodSpec.parse(hub(registry, ",initial=7")).build(PROBLEM, np.random.default_rng(0))
+    a, *_ = configuration = method.ask()
+    told(method, configuration)
+    sampler = method._study.sampler  # type: ignore[attr-defined]
+    assert sampler.startup == 7
+    assert sampler.seen == [[a - 3.0]]
+    assert list(sampler.space) == ["a", "b", "c"]
+
+
+def test_code_that_was_not_named_by_its_digest_does_not_run(registry: Path) -> None:
+    package = registry / "package" / "samplers" / "toy"
+    (package / "__init__.py").write_text("raise SystemExit('it ran')\n")
+    digest = package_digest(package)
+    for options in ("", ",digest=0123456789ab"):
+        with pytest.raises(UsageError, match=f"then write digest={digest} to run this code"):
+            text = f"optunahub:path={registry},package=samplers/toy{options}"
+            MethodSpec.parse(text).build(PROBLEM, np.random.default_rng(0))
+    spec = MethodSpec.parse(hub(registry))
+    (package / "drawing.py").write_text(DRAWING + "\n")
+    with pytest.raises(UsageError, match="has the digest"):
+        spec.build(PROBLEM, np.random.default_rng(0))
+    assert ("digest", digest) in spec.parameters()  # part of a run's identity
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("raise RuntimeError('broken')", "cannot be imported: RuntimeError: broken"),
+        ("import optunahub_is_not_here", "cannot be imported: ModuleNotFoundError"),
+        ("x = 1", "offers no sampler"),
+        (
+            "import optuna\nclass A(optuna.samplers.RandomSampler): pass\nclass B(A): pass",
+            "offers A, B: write",
+        ),
+        ("import optuna\nclass A(optuna.samplers.RandomSampler):\n    def __init__(self): pass", "takes no seed"),
+    ],
+)
+def test_a_package_that_cannot_be_used_is_one_sentence(registry: Path, text: str, sentence: str) -> None:
+    (registry / "package" / "samplers" / "toy" / "__init__.py").write_text(text)
+    with pytest.raises(UsageError, match=sentence):
+        MethodSpec.parse(hub(registry)).build(PROBLEM, np.random.default_rng(0))
+
+
+def test_a_package_outside_the_clone_is_refused(registry: Path) -> None:
+    outside = registry / "elsewhere"
+    outside.mkdir()
+    (outside / "__init__.py").write_text("")
+    for package in ("../elsewhere", "samplers/none", ""):
+        with pytest.raises(UsageError, match=r"there is no|needs path=CLONE"):
+            spec = MethodSpec.parse(f"optunahub:path={registry},package={package}")
+            spec.build(PROBLEM, np.random.default_rng(0))

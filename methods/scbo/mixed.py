@@ -1,0 +1,85 @@
+"""Configurations as rows of numbers: ordered hyper-parameters in [0, 1], categorical ones as indices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces import Categorical, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
+
+Rows = NDArray[np.float64]
+"""Shape (n, d): a configuration per row, a hyper-parameter per column."""
+
+
+class Mixed:
+    """A flat space as rows. A hyper-parameter that a configuration does not have is 0.5, or its first category."""
+
+    def __init__(self, flat: Flat) -> None:
+        self._flat = flat
+        self.categorical = np.array([isinstance(h, Categorical) for h in flat.hyperparameters])
+        """Shape (d,): which columns hold indices of categories."""
+        self.levels = np.array([_levels(h) for h in flat.hyperparameters])
+        """Shape (d,): number of values of each hyper-parameter; 0 for real numbers."""
+
+    def row(self, configuration: Configuration) -> NDArray[np.float64]:
+        """A configuration as a row, shape (d,)."""
+        pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
+        return np.array([_absent(h) if x is None else float(_unit(h, np.asarray(float(x)))) for h, x in pairs])
+
+    def configuration(self, row: NDArray[np.float64]) -> Configuration:
+        """The configuration of a row that `snapped` has made."""
+        found: list[Coordinate] = []
+        for h, condition, u in zip(self._flat.hyperparameters, self._flat.conditions, row, strict=True):
+            value = float(_value(h, np.asarray(u)))
+            present = condition is None or condition.holds(found)
+            found.append(None if not present else value if isinstance(h, Float) else int(value))
+        return self._flat.at(found)
+
+    def snapped(self, rows: Rows) -> Rows:
+        """Rows of configurations that exist: rounded to values, and what is absent set to its stand-in."""
+        values, present = np.empty_like(rows), np.ones(rows.shape, dtype=bool)
+        result = np.empty_like(rows)
+        for i, (h, condition) in enumerate(zip(self._flat.hyperparameters, self._flat.conditions, strict=True)):
+            values[:, i] = _value(h, rows[:, i])
+            if condition is not None:
+                permitted = np.array(condition.permitted)[values[:, condition.parent].astype(int)]
+                present[:, i] = present[:, condition.parent] & permitted
+            result[:, i] = np.where(present[:, i], _unit(h, values[:, i]), _absent(h))
+        return result
+
+
+def _levels(h: Hyperparameter) -> int:
+    if isinstance(h, Float):
+        return 0
+    return h.high - h.low + 1 if isinstance(h, Integer) else len(h.values)
+
+
+def _absent(h: Hyperparameter) -> float:
+    return 0.0 if isinstance(h, Categorical) else 0.5
+
+
+def _ends(h: Float | Integer) -> tuple[float, float]:
+    """The values at 0 and at 1; an integer's range is longer by half a unit at either end."""
+    half = 0.5 if isinstance(h, Integer) else 0.0
+    return h.low - half, h.high + half
+
+
+def _value(h: Hyperparameter, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The coordinates at `u`, of any shape."""
+    if isinstance(h, Categorical):
+        return u
+    if not isinstance(h, Float | Integer):
+        return np.clip(np.floor(u * len(h.values)), 0, len(h.values) - 1)
+    low, high = _ends(h)
+    values = low * (high / low) ** u if h.log else low + (high - low) * u
+    return np.clip(np.rint(values) if isinstance(h, Integer) else values, h.low, h.high)
+
+
+def _unit(h: Hyperparameter, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse of `_value`: an integer or ordinal value is the middle of its part of [0, 1]."""
+    if isinstance(h, Categorical):
+        return values
+    if not isinstance(h, Float | Integer):
+        return (values + 0.5) / len(h.values)
+    low, high = _ends(h)
+    return np.log(values / low) / np.log(high / low) if h.log else (values - low) / (high - low)

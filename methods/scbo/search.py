@@ -1,0 +1,167 @@
+"""Scalable constrained Bayesian optimisation (Eriksson and Poloczek, AISTATS 2021; arXiv 2002.08526)."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.spaces import AsFlat, Configuration
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.hyperparameters import has_many
+from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.scbo.mixed import Mixed, Rows
+from nasbench.methods.scbo.trust_region import TrustRegion, candidates
+
+if TYPE_CHECKING:
+    from nasbench.methods.scbo.gaussian_process import GaussianProcess
+
+_TRIES = 50
+
+
+@METHODS.register("scbo")
+class SCBO(Method):
+    """A trust region with constrained Thompson sampling: one Gaussian process per objective and constraint.
+
+    Each ask draws all functions from their posteriors, at 2^`power` candidates inside the region: the best candidate
+    that is feasible in the draw is proposed, or the one that violates least. Objectives go through a Gaussian copula,
+    constraints through sgn(y) ln(1 + |y|) of their relative excess. `initial` random configurations begin each region.
+    A failed evaluation counts with the worst excess known, and pending ones are left out: the draws differ anyway.
+    """
+
+    needs = (AsFlat,)
+    seconds = 0.06
+
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10) -> None:
+        if not 2 <= initial <= 100_000:
+            raise UsageError(f"initial must lie in [2, 100000], not {initial}")
+        if not 4 <= power <= 13:
+            raise UsageError(f"power must lie in [4, 13], not {power}")
+        self._problem, self._rng = problem, rng
+        self._initial, self._power = initial, power
+        flat = problem.flat
+        self._mixed = Mixed(flat)
+        self._d = max(1, sum(map(has_many, flat.hyperparameters)))
+        self._pending: dict[Configuration, deque[tuple[int, bool]]] = {}
+        """Of each pending ask its region's number, and whether it was proposed inside the box."""
+        self._seen: set[bytes] = set()
+        self._number = -1
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begins a region: what was learnt in the last one is dropped, as the paper does."""
+        from nasbench.methods.scbo.gaussian_process import GaussianProcess
+
+        self._number += 1
+        self._region, self._asked = TrustRegion(self._d), 0
+        self._told: list[Observation] = []
+        functions = 1 + len(self._problem.constraints)
+        self._processes = [GaussianProcess(self._mixed.categorical) for _ in range(functions)]
+
+    def ask(self) -> Configuration:
+        if self._region.over:
+            self._begin()
+        proposed: NDArray[np.float64] | None = None
+        if self._asked >= self._initial and sum(o.evaluation.status == "ok" for o in self._told) >= 2:
+            proposed = self._proposal()
+            if proposed is None:  # all there is inside the box was asked for
+                self._begin()
+        configuration = self._fresh() if proposed is None else self._mixed.configuration(proposed)
+        self._asked += 1
+        self._pending.setdefault(configuration, deque()).append((self._number, proposed is not None))
+        self._seen.add(_key(self._mixed.row(configuration)))
+        return configuration
+
+    def tell(self, observation: Observation) -> None:
+        number, inside = self._pending[observation.configuration].popleft()
+        if number != self._number:
+            return  # of a region that is over
+        self._told.append(observation)
+        self._region.told(observation.rank(self._problem.constraints), inside)
+
+    def _fresh(self) -> Configuration:
+        """A random configuration, one that was not asked for yet if that is easily found."""
+        for _ in range(_TRIES):
+            configuration = self._problem.space.sample(self._rng)
+            if _key(self._mixed.row(configuration)) not in self._seen:
+                break
+        return configuration
+
+    def _proposal(self) -> NDArray[np.float64] | None:
+        """The row to evaluate, shape (d,); None where everything inside the box was asked for."""
+        rows = np.array([self._mixed.row(o.configuration) for o in self._told])
+        ok = np.array([o.evaluation.status == "ok" for o in self._told])
+        objective = self._processes[0]
+        objective.fit(rows[ok], copula(np.array([o.objective for o in self._told])[ok]))
+        points = candidates(self._mixed, self._centre(rows), self._region.length, self._power, self._rng)
+        points = points[[_key(point) not in self._seen for point in points]]
+        if not len(points):
+            return None
+        draws = [objective.sample(points, self._rng.standard_normal(len(points)))]
+        draws += [
+            self._excess(process, bound, rows, points)
+            for process, bound in zip(self._processes[1:], self._problem.constraints, strict=True)
+        ]
+        chosen: NDArray[np.float64] = points[thompson(draws[0], np.array(draws[1:]))]
+        return chosen
+
+    def _centre(self, rows: Rows) -> NDArray[np.float64]:
+        """The best row told: by the posterior mean among feasible ones (observed values are noisy), else by rank."""
+        feasible = np.flatnonzero([o.feasible for o in self._told])
+        if len(feasible):
+            centre: NDArray[np.float64] = rows[feasible[np.argmin(self._processes[0].mean(rows[feasible]))]]
+            return centre
+        ranks = [o.rank(self._problem.constraints) for o in self._told]
+        best: NDArray[np.float64] = rows[min(range(len(ranks)), key=ranks.__getitem__)]
+        return best
+
+    def _excess(self, process: GaussianProcess, bound: Bound, rows: Rows, points: Rows) -> NDArray[np.float64]:
+        """A draw of a constraint's transformed excess at points, shape (n,): satisfied where <= 0."""
+        values = np.array([bilog(excess(bound, o.evaluation.metrics[bound.column])) for o in self._told])
+        worst = np.nanmax(values)  # at least two evaluations were ok
+        values = np.where([o.evaluation.status == "failed" for o in self._told], worst, values)
+        known = ~np.isnan(values)
+        middle, spread = float(values[known].mean()), float(values[known].std()) or 1.0
+        process.fit(rows[known], (values[known] - middle) / spread)
+        return middle + spread * process.sample(points, self._rng.standard_normal(len(points)))
+
+
+def _key(row: NDArray[np.float64]) -> bytes:
+    """What is equal for rows of one configuration: their last digits depend on how many are computed together."""
+    return row.round(9).tobytes()
+
+
+def thompson(objective: NDArray[np.float64], excesses: NDArray[np.float64]) -> int:
+    """The candidate that one joint draw chooses.
+
+    The lowest objective among candidates without a positive excess, or, where there is none, the least sum of positive
+    excesses (the paper's section 3). Shapes (n,) and (constraints, n).
+    """
+    violation = np.maximum(excesses, 0.0).sum(axis=0) if len(excesses) else np.zeros(len(objective))
+    if (violation > 0).all():
+        return int(np.argmin(violation))
+    return int(np.argmin(np.where(violation > 0, math.inf, objective)))
+
+
+def copula(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Normal scores: the quantile of (rank - 1/2) / n, equal for ties; shape (n,)."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    found: NDArray[np.float64] = ndtri((rankdata(values) - 0.5) / len(values))
+    return found
+
+
+def bilog(value: float) -> float:
+    """sgn(y) ln(1 + |y|): magnifies the neighbourhood of 0."""
+    return math.copysign(math.log1p(abs(value)), value)
+
+
+def excess(bound: Bound, value: float) -> float:
+    """How far a value exceeds a bound, as a share of |limit| (absolute where that is 0); negative inside."""
+    return -bound.slack(value) / (abs(bound.limit) or 1.0)

@@ -1,0 +1,87 @@
+"""The trust region of SCBO: a box around a centre that grows with successes and shrinks with failures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.methods.base import Rank
+from nasbench.methods.scbo.mixed import Mixed, Rows
+
+FIRST, LONGEST, SHORTEST = 0.8, 1.6, 2.0**-7
+"""Lengths of a side: the first, the longest, and the one below which the search begins anew."""
+_GAIN = 1e-3
+"""A success is better than the best by this share of it."""
+
+
+@dataclass
+class TrustRegion:
+    """The side's length, and how many proposals in a row were successes or failures."""
+
+    d: int
+    """Number of hyper-parameters that can vary."""
+    length: float = FIRST
+    """Side of the box, as a share of each hyper-parameter's range."""
+    best: Rank | None = None
+    """The best rank (violation, objective) that was told in this region; None before the first."""
+    successes: int = 0
+    failures: int = 0
+
+    def told(self, rank: Rank, counts: bool) -> None:
+        """Learns a rank; `counts` says whether it was proposed inside the box, not drawn at random at the beginning."""
+        if counts and self.best is not None:
+            success = _better(rank, self.best)
+            self.successes = self.successes + 1 if success else 0
+            self.failures = 0 if success else self.failures + 1
+            if self.successes == max(3, math.ceil(self.d / 10)):
+                self.length, self.successes = min(2 * self.length, LONGEST), 0
+            elif self.failures == max(4, self.d):
+                self.length, self.failures = self.length / 2, 0
+        if self.best is None or rank < self.best:
+            self.best = rank
+
+    @property
+    def over(self) -> bool:
+        """Whether the box has shrunk so far that the search begins anew elsewhere."""
+        return self.length < SHORTEST
+
+
+def _better(rank: Rank, best: Rank) -> bool:
+    """Whether a rank is a success: less violation, or, feasible as the best is, an objective below it by a margin."""
+    if rank[0] > 0 or best[0] > 0:
+        return rank[0] < best[0]
+    return rank[1] < best[1] - _GAIN * abs(best[1])
+
+
+def candidates(mixed: Mixed, centre: NDArray[np.float64], length: float, power: int, rng: Generator) -> Rows:
+    """2^power different rows at most inside the box of this length around a centre, shape (d,).
+
+    Each ordered column takes a scrambled Sobol point with probability min(1, 20/d), within the box, and not closer than
+    its next values. Of the categorical ones up to a share length/0.8 (at least one) take another value. At least one
+    column is redrawn.
+    """
+    from scipy.stats import qmc
+
+    n, categorical, levels = 2**power, mixed.categorical, mixed.levels
+    rows = np.tile(centre, (n, 1))
+    ordered = np.flatnonzero(~categorical)
+    chance = min(1.0, 20 / len(centre))
+    if len(ordered):
+        half = np.maximum(length / 2, np.where(levels[ordered] > 0, 1 / np.maximum(levels[ordered], 1), 0.0))
+        low, high = np.maximum(centre[ordered] - half, 0.0), np.minimum(centre[ordered] + half, 1.0)
+        points = low + (high - low) * qmc.Sobol(len(ordered), scramble=True, seed=rng).random_base2(power)
+        redrawn = rng.random(points.shape) < chance
+        redrawn[np.arange(n), rng.integers(len(ordered), size=n)] = True
+        rows[:, ordered] = np.where(redrawn, points, rows[:, ordered])
+    several = np.flatnonzero(categorical & (levels > 1))
+    if len(several):
+        radius = max(1, math.ceil(len(several) * min(1.0, length / FIRST)))
+        changes = rng.integers(0 if len(ordered) else 1, radius + 1, size=n)
+        order = rng.random((n, len(several))).argsort(axis=1).argsort(axis=1)
+        steps = rng.integers(1, levels[several], size=(n, len(several)))
+        rows[:, several] = (rows[:, several] + np.where(order < changes[:, None], steps, 0)) % levels[several]
+    return np.unique(mixed.snapped(rows), axis=0)

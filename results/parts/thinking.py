@@ -1,0 +1,75 @@
+"""What a second of thought buys: expected ranks beside the methods' own time per suggestion. An optional part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.numbers import fixed
+from nasbench.results.display.table import Table
+from nasbench.results.errors import StoreError
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.store.fragment import Torn
+
+
+def part(subject: Subject, options: Sequence[str]) -> Part:
+    """Raises StoreError where options are given, or no run has both a rank and a measured time."""
+    if options:
+        raise StoreError("the part thinking takes no options: --part thinking")
+    comparison, times = subject.comparison, seconds(subject)
+    ranks = {subject.curves.methods[rank.method]: rank.here.value for rank in comparison.overall.ranks}
+    called = dict(zip(subject.curves.methods, comparison.methods, strict=True))
+    names = sorted((name for name in ranks if name in times), key=lambda name: (times[name], ranks[name]))
+    if not names:
+        raise StoreError("no run here has both a rank and a measured time of thinking")
+    front = undominated([(times[name], ranks[name]) for name in names])
+    data = pd.DataFrame(
+        {"method": names, "seconds": [times[n] for n in names], "rank": [ranks[n] for n in names], "front": front}
+    )
+    shown = pd.DataFrame(
+        {
+            "method": [called[name] for name in names],
+            "ms a suggestion": [_shown(1000 * times[name]) for name in names],
+            "rank": [fixed(ranks[name]) for name in names],
+            "front": ["yes" if on else "" for on in front],
+        }
+    )
+    title = "What thinking buys"
+    note = (
+        "rank: the expected rank at the end of the budget, over all settings, as in the table of ranks (1 is best). "
+        "ms a suggestion: seconds on the wall that a method's own ask and tell took, per evaluation; mean of a run, "
+        "median over runs, so that loading a library once does not count. It depends on the machine, and on what else "
+        "ran there. front: no other method has both a lower or equal rank and a lower or equal time."
+    )
+    bold = np.zeros(shown.shape, bool)
+    bold[:, 0] = front
+    marks = "Bold methods are on the front."
+    return Part("thinking", title, [Table("thinking", title, note, data, shown, bold, marks, place="terminal")])
+
+
+def _shown(ms: float) -> str:
+    return f"{ms:.3g}" if ms < 999.5 else f"{ms:,.0f}"
+
+
+def seconds(subject: Subject) -> dict[str, float]:
+    """Method → seconds of thinking per evaluation: the mean of each run, and the median of these over runs."""
+    means: dict[str, list[float]] = {}
+    for _, fragment in subject.fragments:
+        try:
+            table = fragment.table(["seed", "thinking"])
+        except Torn:  # the store has said so when the curves were read
+            continue
+        own = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()
+        means.setdefault(fragment.cell.method, []).extend(own.dropna())
+    return {method: median(values) for method, values in means.items() if values}
+
+
+def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """For each point whether no other one is as low in both coordinates, and lower in one."""
+    return [
+        not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
+        for point in points
+    ]

@@ -1,0 +1,233 @@
+"""SCBO: its process against other implementations, its trust region against the paper's rules."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal, norm
+
+from nasbench.benchmarks import Bound, Evaluation, Metric
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
+from nasbench.methods import METHODS, Observation, Problem
+from nasbench.methods.scbo.gaussian_process import GaussianProcess, _apart, _negative_likelihood
+from nasbench.methods.scbo.mixed import Mixed
+from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, thompson
+from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
+from tests.benchmarks.test_parameters import SPACE
+
+KINDS = np.array([False, True, False, True])
+GRID = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))])
+BOUND = Bound(Metric("size", ""), 1, 2.0, upper=True)
+PROBLEM = Problem(GRID, Metric("loss", ""), (BOUND,))
+
+
+def mixed_rows(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(KINDS, rng.integers(3, size=(n, 4)), rng.random((n, 4)))
+
+
+def test_the_likelihood_is_that_of_the_normal_distribution_and_its_gradient_that_of_differences() -> None:
+    rows = mixed_rows(12)
+    targets = np.random.default_rng(1).standard_normal(12)
+    process = GaussianProcess(KINDS)
+    at = np.log([0.3, 0.7, 0.9, 0.2, 1.4, 0.05])
+    process.parameters = at
+    apart = _apart(rows, KINDS)
+    value, gradient = _negative_likelihood(at, apart, KINDS, targets)
+    covariance = process.covariance(rows, rows) + 0.05 * np.eye(12)
+    assert value == pytest.approx(-multivariate_normal(np.zeros(12), covariance).logpdf(targets))
+    numerical = approx_fprime(at, lambda x: _negative_likelihood(x, apart, KINDS, targets)[0], 1e-6)
+    assert gradient == pytest.approx(numerical, rel=1e-3, abs=1e-4)
+
+
+def test_the_posterior_is_that_of_scikit_learn() -> None:
+    gaussian_process = pytest.importorskip("sklearn.gaussian_process")
+    kernels = gaussian_process.kernels
+    rng = np.random.default_rng(0)
+    rows, targets, points = rng.random((15, 2)), rng.standard_normal(15), rng.random((6, 2))
+    ours = GaussianProcess(np.array([False, False]))
+    ours.fit(rows, targets)
+    lengths, scale, noise = np.exp(ours.parameters[:2]), *np.exp(ours.parameters[2:])
+    kernel = kernels.ConstantKernel(scale, "fixed") * kernels.Matern(lengths, "fixed", nu=2.5)
+    theirs = gaussian_process.GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(rows, targets)
+    mean, covariance = theirs.predict(points, return_cov=True)
+    assert ours.mean(points) == pytest.approx(mean, abs=1e-6)
+    assert ours.posterior(points)[1] == pytest.approx(covariance, abs=1e-6)
+
+
+def test_a_fit_raises_the_likelihood_and_stays_within_its_bounds() -> None:
+    rows = mixed_rows(40)
+    targets = np.sin(6 * rows[:, 0]) + (rows[:, 1] == 2)
+    targets = (targets - targets.mean()) / targets.std()
+    process = GaussianProcess(KINDS)
+    before = _negative_likelihood(process.parameters, _apart(rows, KINDS), KINDS, targets)[0]
+    process.fit(rows, targets)
+    assert _negative_likelihood(process.parameters, _apart(rows, KINDS), KINDS, targets)[0] < before - 10
+    assert process.mean(rows) == pytest.approx(targets, abs=0.1)
+    relevant, irrelevant = process.parameters[0], process.parameters[2]
+    assert relevant < irrelevant <= math.log(4) + 1e-9
+
+
+def test_draws_have_the_posterior_s_mean_and_covariance() -> None:
+    rows, points = mixed_rows(10), mixed_rows(3, seed=5)
+    process = GaussianProcess(KINDS)
+    process.fit(rows, np.random.default_rng(2).standard_normal(10))
+    rng = np.random.default_rng(0)
+    draws = np.array([process.sample(points, rng.standard_normal(3)) for _ in range(4000)])
+    mean, covariance = process.posterior(points)
+    assert draws.mean(axis=0) == pytest.approx(mean, abs=0.06)
+    assert np.cov(draws.T) == pytest.approx(covariance, abs=0.08)
+
+
+def test_rows_of_configurations_come_back_and_what_is_absent_has_one_stand_in() -> None:
+    flat, rng = SPACE.as_flat(), np.random.default_rng(0)
+    mixed = Mixed(flat)
+    for _ in range(200):
+        configuration = SPACE.sample(rng)
+        row = mixed.row(configuration)
+        back = mixed.configuration(mixed.snapped(row[None])[0])
+        SPACE.check(back)
+        assert mixed.row(back) == pytest.approx(row)
+        coordinates = list(flat.coordinates(configuration))
+        assert [x is None for x in flat.coordinates(back)] == [x is None for x in coordinates]
+        assert all(row[i] in (0.0, 0.5) for i, x in enumerate(coordinates) if x is None)
+    drawn = np.where(mixed.categorical, 0, rng.random((300, len(mixed.levels))))
+    snapped = mixed.snapped(drawn)
+    assert mixed.snapped(snapped) == pytest.approx(snapped)
+    for row in snapped[:50]:
+        SPACE.check(mixed.configuration(row))
+
+
+def test_the_region_doubles_after_successes_halves_after_failures_and_ends() -> None:
+    region = TrustRegion(6)
+    region.told((0.0, 10.0), counts=False)
+    for objective in (9.0, 8.0, 7.0, 6.0, 5.0, 4.0):
+        region.told((0.0, objective), counts=True)
+    assert region.length == LONGEST  # twice three successes, and no side is longer
+    region = TrustRegion(6, best=(0.0, 1.0))
+    for _ in range(6):
+        assert region.length == FIRST
+        region.told((0.0, 0.9995), counts=True)  # better by less than a thousandth
+    assert region.length == FIRST / 2
+    failures = 6
+    while not region.over:
+        region.told((0.0, 2.0), counts=True)
+        failures += 1
+    assert failures == 7 * 6  # 0.8 / 2^7 is the first below 2^-7
+
+
+def test_success_is_less_violation_until_something_is_feasible() -> None:
+    region = TrustRegion(2, best=(0.5, 1.0))
+    region.told((0.4, 9.0), counts=True)
+    region.told((0.0, 9.0), counts=True)
+    assert region.successes == 2
+    region.told((0.1, 1.0), counts=True)
+    assert (region.successes, region.failures) == (0, 1)
+
+
+@pytest.mark.parametrize(("length", "categories"), [(0.8, 4), (0.4, 2), (0.1, 1)])
+def test_candidates_lie_inside_the_box_and_the_hamming_ball(length: float, categories: int) -> None:
+    space = ParameterSpace(
+        [Float("x", 0.0, 1.0), Ordinal("o", tuple(range(5))), *(Categorical(f"c{i}", (0, 1, 2)) for i in range(4))]
+    )
+    mixed, rng = Mixed(space.as_flat()), np.random.default_rng(0)
+    centre = mixed.row(space.sample(rng))
+    rows = candidates(mixed, centre, length, 10, rng)
+    assert len(np.unique(rows, axis=0)) == len(rows) > 300
+    assert np.abs(rows[:, 0] - centre[0]).max() <= length / 2
+    assert 0.19 < np.abs(rows[:, 1] - centre[1]).max() <= max(length / 2, 0.2) + 1e-9  # one level at least
+    differing = (rows[:, 2:] != centre[2:]).sum(axis=1)
+    assert differing.max() == categories
+    for row in rows[:50]:
+        space.check(mixed.configuration(row))
+
+
+def test_a_grid_s_last_box_is_the_centre_s_neighbours() -> None:
+    space = GridSpace([Categorical(f"c{i}", tuple(range(5))) for i in range(6)])
+    mixed = Mixed(space.as_flat())
+    rows = candidates(mixed, mixed.row((0,) * 6), 0.01, 10, np.random.default_rng(0))
+    assert len(rows) == 24
+    ordered = Mixed(GridSpace([Ordinal(f"o{i}", tuple(range(9))) for i in range(2)]).as_flat())
+    rows = candidates(ordered, ordered.row((4, 4)), 0.01, 10, np.random.default_rng(0))
+    assert len(rows) == 9  # eight, and the centre itself
+
+
+def test_a_draw_chooses_the_best_feasible_else_the_least_violation() -> None:
+    objective = np.array([3.0, 1.0, 2.0])
+    assert thompson(objective, np.empty((0, 3))) == 1
+    assert thompson(objective, np.array([[-1.0, 0.5, 0.0]])) == 2
+    assert thompson(objective, np.array([[0.1, 0.5, 0.2], [0.5, -9.0, 0.2]])) == 2
+
+
+def test_transformations_are_normal_scores_and_the_signed_logarithm() -> None:
+    assert copula(np.array([5.0, -1e9, 7.0, 5.0])) == pytest.approx(norm.ppf([0.5, 0.125, 0.875, 0.5]))
+    assert [bilog(y) for y in (-1.0, 0.0, math.e - 1)] == pytest.approx([-math.log(2), 0.0, 1.0])
+    lower = Bound(Metric("accuracy", "%", minimize=False), 1, 50.0, upper=False)
+    assert excess(lower, 40.0) == pytest.approx(0.2)
+    assert excess(Bound(Metric("size", ""), 1, 0.0, upper=True), 3.0) == 3.0
+
+
+def searched(n: int, seed: int = 0, initial: int = 10) -> tuple[SCBO, list[tuple[int, ...]]]:
+    method = METHODS.get("scbo")(PROBLEM, np.random.default_rng(seed), initial=initial)
+    assert isinstance(method, SCBO)
+    asked = []
+    for _ in range(n):
+        a, b, c = configuration = method.ask()
+        GRID.check(configuration)
+        asked.append(configuration)
+        metrics = (20.0 - a - b + 3.0 * (c != 1), float(a))
+        method.tell(Observation(configuration, Evaluation(metrics, 1.0), BOUND.holds(metrics[1])))
+    return method, asked
+
+
+def test_it_finds_the_feasible_optimum_and_proposes_mostly_what_is_feasible() -> None:
+    best = [(2, 7, 1) in searched(40, seed)[1] for seed in range(4)]
+    assert sum(best) >= 3  # one of 192: chance 0.2 each
+    _, asked = searched(30)
+    assert np.mean([a <= 2 for a, _, _ in asked[10:]]) > 0.6  # chance: 3 of 8
+
+
+def test_it_repeats_nothing_until_everything_was_proposed() -> None:
+    tiny = GridSpace([Ordinal("a", (1, 2, 3)), Categorical("c", (0, 1, 2))])
+    method = METHODS.get("scbo")(Problem(tiny, Metric("loss", "")), np.random.default_rng(0), initial=2)
+    asked = []
+    for _ in range(14):
+        configuration = method.ask()
+        asked.append(configuration)
+        method.tell(Observation(configuration, Evaluation((float(sum(configuration)),), 1.0), True))
+    assert len(set(asked[:9])) == 9
+
+
+def test_failures_count_as_the_worst_excess_and_refusals_by_what_is_known() -> None:
+    method = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0), initial=4, power=5)
+    nan = math.nan
+    for number in range(20):
+        configuration = method.ask()
+        size = float(configuration[0])
+        evaluation = [
+            Evaluation((nan, nan), 0.0, "failed", "x"),
+            Evaluation((nan, size), 0.0, "infeasible", "x"),
+            Evaluation((float(configuration[1]), size), 1.0),
+        ][number % 3]
+        method.tell(Observation(configuration, evaluation, evaluation.status == "ok" and size <= 2))
+
+
+def test_one_dimension_is_searched_and_so_are_conditions() -> None:
+    for space in (ParameterSpace([Float("x", 1e-3, 1.0, log=True)]), SPACE):
+        method = METHODS.get("scbo")(Problem(space, Metric("loss", "")), np.random.default_rng(0), initial=3, power=6)
+        for number in range(8):
+            configuration = method.ask()
+            space.check(configuration)
+            method.tell(Observation(configuration, Evaluation((float(number % 3),), 1.0), True))
+
+
+def test_a_region_that_is_over_drops_its_models_and_begins_at_random() -> None:
+    method, _ = searched(14)
+    method._region.length = 1e-3
+    late = method.ask()
+    assert method._number == 1 and not method._told
+    method.tell(Observation(late, Evaluation((1.0, 1.0), 1.0), True))
+    assert len(method._told) == 1

@@ -1,0 +1,63 @@
+"""The optional part that sets ranks beside the methods' own time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasbench.results import Store, StoreError, Trajectory
+from nasbench.results.curves import load, select
+from nasbench.results.parts.part import Subject
+from nasbench.results.parts.thinking import part, seconds, undominated
+from nasbench.results.report import report
+from nasbench.results.statistics.comparison import Comparison
+from tests.results.conftest import make_cell, make_run
+
+Fill = Callable[..., Store]
+
+
+def thought(seed: int, objective: float, thinking: list[float]) -> Trajectory:
+    run = make_run(seed, [9.0, 9.0, objective])
+    return replace(run, columns=run.columns | {"thinking": np.array(thinking)})
+
+
+@pytest.fixture
+def thoughts(filled: Fill) -> Store:
+    """Good and slow, middling and quick, bad and middling; the first run of `good` loads a library for a minute."""
+    cells = {
+        make_cell(name, constraint=constraint): [
+            thought(s, objective + 0.1 * s, [60.0 if name == "good" and s == 0 else time, time, time])
+            for s in range(5)
+        ]
+        for name, objective, time in (("good", 1.0, 2.0), ("middling", 3.0, 0.001), ("bad", 7.0, 0.5))
+        for constraint in ("none", "x@0.5")
+    }
+    return filled(cells)
+
+
+def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(thoughts: Store) -> None:
+    chosen = select([thoughts])
+    curves = load(chosen)
+    subject = Subject(Comparison(curves, 0, (curves.end,)), chosen)
+    assert seconds(subject) == pytest.approx({"good": 2.0, "middling": 0.001, "bad": 0.5})
+    (table,) = part(subject, []).tables
+    assert list(table.data["method"]) == ["middling", "bad", "good"]
+    assert list(table.data["front"]) == [True, False, True]
+    assert list(table.shown["ms a suggestion"]) == ["1", "500", "2,000"]
+    assert list(table.data["rank"]) == [2.0, 3.0, 1.0]
+    with pytest.raises(StoreError, match="takes no options"):
+        part(subject, ["x"])
+
+
+def test_a_front_holds_equals_and_no_dominated_point() -> None:
+    points = [(1.0, 3.0), (2.0, 3.0), (2.0, 2.0), (2.0, 2.0), (3.0, 1.0), (3.0, 2.5)]
+    assert undominated(points) == [True, False, True, True, True, False]
+
+
+def test_the_report_has_it_on_request(thoughts: Store, tmp_path: Path) -> None:
+    report.write([thoughts], tmp_path / "out", formats=("csv",), optional=["thinking"])
+    assert (tmp_path / "out" / "thinking.csv").read_text().startswith("method,seconds,rank,front\n")
