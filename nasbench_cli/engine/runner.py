@@ -244,7 +244,7 @@ class _Search:
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
-        metrics, _, status, reason = evaluation
+        metrics, status, reason = evaluation.metrics, evaluation.status, evaluation.reason
         feasible = status == "ok"
         for bound in self._bounds:
             feasible = feasible and bound.holds(metrics[bound.column])

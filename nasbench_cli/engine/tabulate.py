@@ -78,7 +78,7 @@ def tabulate(name: str, epochs: int | None, sample: int | None, repetitions: int
         with Progress(len(missing), "evaluations") as progress, closing(_evaluated(name, missing, jobs)) as evaluated:
             for task, evaluation in evaluated:
                 configuration = to_json(task.configuration)
-                record = Record(task.repetition, configuration, *evaluation, started=0.0, finished=evaluation.cost)
+                record = Record(task.repetition, configuration, *evaluation[:4], started=0.0, finished=evaluation.cost)
                 journal.append(record)
                 known[configuration, task.repetition] = record
                 progress.advance(1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +36,8 @@ class Record(NamedTuple):
     """The training that was continued, or begun: the number of its first ask."""
     level: int = 1
     """The level of the fidelity up to which it was trained."""
+    curve: tuple[float, ...] | None = None
+    """The objective at each level up to there; None where that is not known."""
 
 
 class Journal:
@@ -216,9 +217,8 @@ def _is_older(content: bytes) -> bool:
 
 
 def _record(facts: dict[str, object]) -> Record:
-    metrics = facts["metrics"]
-    assert isinstance(metrics, Iterable)
-    return Record(**facts | {"metrics": tuple(metrics)})  # type: ignore[arg-type]
+    lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
+    return Record(**facts | lists)  # type: ignore[arg-type]
 
 
 def _cannot_write(path: Path, error: OSError) -> Interrupted:
