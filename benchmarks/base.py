@@ -34,6 +34,10 @@ class Evaluation(NamedTuple):
     """Whether it succeeded."""
     reason: str = ""
     """Why it failed or was refused, in one line; empty if it is ok, or for a remark on how it ended."""
+    curve: tuple[float, ...] | None = None
+    """The objective at each level of `Benchmark.fidelity` up to the one that was reached, as `evaluate_at` gives it
+    there: the last value is the objective. None unless the status is ok, where levels are trainings of their own, and
+    where it is not known."""
 
 
 class Oracle(NamedTuple):

@@ -99,6 +99,15 @@ class Observation(NamedTuple):
         """The observed objective, to be minimised; NaN unless the evaluation is ok."""
         return self.evaluation.metrics[0]
 
+    @property
+    def curve(self) -> tuple[float, ...] | None:
+        """The objective at each level of the problem's fidelity up to `level`, from the beginning of the training on.
+
+        None where the benchmark does not know it, where levels are trainings of their own, and unless the evaluation is
+        ok.
+        """
+        return self.evaluation.curve
+
     def rank(self, constraints: tuple[Bound, ...]) -> Rank:
         """A key that orders observations by violation (0 if feasible), then by objective; a failed one is worst.
 

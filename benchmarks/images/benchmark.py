@@ -150,7 +150,11 @@ class ImageBenchmark(Benchmark):
             return Evaluation(nothing, perf_counter() - begin, "failed", str(error) or type(error).__name__)
         values |= self._cheap(configuration)
         metrics = tuple(values[metric.name] for metric in self.metrics)
-        return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up)
+        left = (until or self._epochs) - len(
+            trained.curve
+        )  # of a training that was given up: nothing improves any more
+        curve = trained.curve + (trained.val.error,) * left
+        return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up, curve=curve)
 
     def _trained(
         self, configuration: Configuration, seed: int, state: Path | None, until: int | None

@@ -140,7 +140,7 @@ class LCBench(Benchmark):
             raise UsageError(f"{self.name} is trained for 1 to {self._epochs} epochs, not {level}")
         curve = self.curve(configuration, level)
         # The network's time falls here and there by a percent or so: what is paid never does.
-        return Evaluation(tuple(curve[-1].tolist()), float(curve[:, -1].max()))
+        return Evaluation(tuple(curve[-1].tolist()), float(curve[:, -1].max()), curve=tuple(curve[:, 0].tolist()))
 
     def mean_metrics(self, configuration: Configuration) -> tuple[float, ...]:
         return tuple(self.curve(configuration, self._epochs)[-1].tolist())

@@ -105,6 +105,9 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
         return read_array(self._folder, self._facts["epochs"])
 
+    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        return self._watched(super().evaluate(configuration, seed), configuration, seed, len(self.fidelities))
+
     def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
         """The values of the drawn repetition at a level; its cost is the recorded one, or its share of the whole one.
 
@@ -132,7 +135,17 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         if not math.isfinite(metrics[0]):
             known = cost if math.isfinite(cost) else 0.0
             return Evaluation((math.nan,) * len(metrics), known, self._absent, self._absence)
-        return Evaluation(tuple(metrics), cost)
+        place = self.fidelities.index(level) + 1
+        return self._watched(Evaluation(tuple(metrics), cost), configuration, seed, place)
+
+    def _watched(self, evaluation: Evaluation, configuration: Configuration, seed: int, levels: int) -> Evaluation:
+        """An evaluation with the curve of the drawn repetition up to its level, the last of the first so many."""
+        if evaluation.status != "ok" or self.fidelity is None or not self.fidelity.continuable:
+            return evaluation
+        row = self.space.index(configuration)
+        repetition = seed % (self.repetition_counts[row] or self.values.shape[1])
+        before = self.curves[row, repetition, : levels - 1, self.recorded.index(self.objective.name)]
+        return evaluation._replace(curve=(*before.tolist(), evaluation.metrics[0]))
 
     def at(self, epochs: int) -> Benchmark:
         """The table at a lower level of its fidelity; raises UsageError for a level that is not recorded.

@@ -72,6 +72,8 @@ class Trained(NamedTuple):
     """Seconds that earlier, interrupted attempts had spent; this one continued them."""
     given_up: str
     """Why the recipe ended the training early; empty if it did not."""
+    curve: tuple[float, ...]
+    """The validation error of the best epoch so far, in percent, after each epoch."""
 
 
 def device() -> torch.device:
@@ -180,6 +182,7 @@ class _Progress:
         self._first, self._optimistic = math.nan, math.nan
         self._best: tuple[float, float] = (math.inf, math.inf)
         self._best_state: dict[str, Tensor] = {}
+        self._curve: list[float] = []
         self._saved = self._begun
         self.given_up = ""
         self._paused_at = 0
@@ -204,6 +207,7 @@ class _Progress:
         if (error, loss) < self._best:  # of epochs with equal errors the one with the smallest loss
             self._best = error, loss
             self._best_state = {name: value.clone() for name, value in self._network.state_dict().items()}
+        self._curve.append(self._best[0])
         if self._recipe.optimistic:
             tested = error_of(outputs_of(self._network, data.plain("test")), data.labels["test"].cpu())
             self._optimistic = float(np.fmin(self._optimistic, tested))
@@ -222,7 +226,7 @@ class _Progress:
         self._network.load_state_dict(self._best_state)
         val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
         times = self.seconds, self.memory, self._earlier
-        return Trained(self._network, val, test, self._optimistic, *times, self.given_up)
+        return Trained(self._network, val, test, self._optimistic, *times, self.given_up, tuple(self._curve))
 
     def _save(self, path: Path) -> None:
         keep(self._state(), path)
@@ -232,6 +236,7 @@ class _Progress:
         facts: dict[str, Any] = {"epoch": self.epoch, "seconds": self.seconds, "memory": self.memory}
         facts |= {"first": self._first, "optimistic": self._optimistic, "given_up": self.given_up}
         facts |= {"best": self._best, "best_state": self._best_state, "paused_at": self._paused_at}
+        facts |= {"curve": self._curve}
         facts |= {"earlier": self._earlier + perf_counter() - self._begun}
         return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
 
@@ -251,7 +256,7 @@ class _Progress:
             return
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
-        self._best, self._best_state = kept["best"], kept["best_state"]
+        self._best, self._best_state, self._curve = kept["best"], kept["best_state"], kept["curve"]
         # What was spent until an earlier pause is paid; until this one it is not: its record was lost.
         self._earlier = 0.0 if 0 < kept["paused_at"] < self._until else kept["earlier"]
 

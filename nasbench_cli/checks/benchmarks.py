@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import tempfile
+from bisect import bisect_right
 from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, UsageError, open_benchmark
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.cli.checks.base import (
@@ -95,7 +96,7 @@ def _same_seed_same_scores(benchmark: Benchmark) -> None:
 def _evaluations_are_whole(benchmark: Benchmark) -> None:
     benchmark.make_ready()
     for configuration, seed in _evaluated(benchmark):
-        metrics, cost, status, reason = benchmark.evaluate(configuration, seed)
+        metrics, cost, status, reason, _ = benchmark.evaluate(configuration, seed)
         where = f"the evaluation of {benchmark.space.to_json(configuration)}"
         require(len(metrics) == len(benchmark.metrics), f"{where} has {len(metrics)} metrics, not all that it lists")
         require(math.isfinite(cost) and cost >= 0, f"{where} costs {cost} seconds")
@@ -138,6 +139,7 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
             same(end, straight) and parts[-1].status == whole.status,
             f"{where} scores {end} at level {levels[-1]}, but {straight} in one go",
         )
+        _curves_are_of_their_levels(fidelity, dict(zip(looked_at, parts, strict=True)), whole, where)
         if benchmark.live:  # whose seconds are measured anew, and count from where the last part ended
             continue
         again = [benchmark.evaluate_at(configuration, seed, level) for level in looked_at]
@@ -155,6 +157,28 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
                 f"{where} costs {parts[0].cost} seconds up to level {levels[0]}, and {whole.cost} up to the end",
             )
     return str(fidelity)
+
+
+def _curves_are_of_their_levels(
+    fidelity: Fidelity, parts: dict[int, Evaluation], whole: Evaluation, where: str
+) -> None:
+    """Requires that a curve, where there is one, has a value at each level, and that the levels agree on them.
+
+    Args:
+        parts: evaluations by the level at which they end.
+        whole: the evaluation in one go.
+    """
+    for level, part in [*parts.items(), (fidelity.levels[-1], whole)]:
+        if part.curve is None:
+            continue
+        require(fidelity.continuable, f"{where} has a curve, but its levels are trainings of their own")
+        require(part.status == "ok", f"{where} is {part.status} at level {level}, and has a curve")
+        count = bisect_right(fidelity.levels, level)
+        curve = f"the curve of {where} up to level {level}"
+        require(len(part.curve) == count, f"{curve} has {len(part.curve)} values, not {count}")
+        require(part.curve[-1] == part.metrics[0], f"{curve} ends at {part.curve[-1]}, not at {part.metrics[0]}")
+        straight = part.curve if whole.curve is None else whole.curve[:count]
+        require(same(part.curve, straight), f"{curve} is {part.curve}, but {straight} in one go")
 
 
 def _refuses_levels(benchmark: Benchmark) -> None:

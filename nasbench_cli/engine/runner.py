@@ -245,7 +245,7 @@ class _Search:
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
-        metrics, _, status, reason = evaluation
+        metrics, status, reason = evaluation.metrics, evaluation.status, evaluation.reason
         feasible = is_feasible(evaluation, self._bounds)
         level, is_first = pending.level, not metrics[0] >= self._incumbent  # the first incumbent is NaN
         if feasible and (level > self._top or (level == self._top and is_first)):

@@ -170,10 +170,10 @@ class LiveWorkers:
         finished = self._told = max(finished + unpaid, self._told)
         pending = self._pending.pop(ask)
         configuration = self._benchmark.space.to_json(pending.configuration)
+        metrics, cost, status, reason, curve = evaluation
         feasible = is_feasible(evaluation, self._bounds)
-        self._journal.append(
-            Record(ask, configuration, *evaluation, pending.started, finished, pending.trial, pending.level, feasible)
-        )
+        times, part = (pending.started, finished), (pending.trial, pending.level)
+        self._journal.append(Record(ask, configuration, metrics, cost, status, reason, *times, *part, feasible, curve))
         if evaluation.status != "ok" or pending.level >= self._benchmark.continuable_below:  # the training has ended
             self._state(pending).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
@@ -199,7 +199,8 @@ class LiveWorkers:
                 f"its journal holds {record.configuration} as ask {record.ask}, but the method now asks otherwise"
             )
         self._told = record.finished
-        evaluation = Evaluation(record.metrics, record.cost, record.status, record.reason)  # type: ignore[arg-type]
+        metrics, cost, status, reason = record.metrics, record.cost, record.status, record.reason
+        evaluation = Evaluation(metrics, cost, status, reason, record.curve)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
 
     def _state(self, pending: Pending) -> Path:
@@ -311,7 +312,8 @@ def attempt(
         elif not math.isfinite(metrics[0]):
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
-            return Evaluation(metrics, cost, reason=answer.reason and one_line(answer.reason))
+            curve = None if answer.curve is None else tuple(map(float, answer.curve))
+            return Evaluation(metrics, cost, reason=answer.reason and one_line(answer.reason), curve=curve)
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:

@@ -39,8 +39,9 @@ class Curves(Benchmark):
         return self.evaluate_at(configuration, seed, _EPOCHS)
 
     def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        error, seconds = self._values[self.space.index(configuration), level - 1].tolist()
-        return Evaluation((error, seconds), seconds)
+        values = self._values[self.space.index(configuration), :level]
+        error, seconds = values[-1].tolist()
+        return Evaluation((error, seconds), seconds, curve=tuple(values[:, 0].tolist()))
 
 
 def main(sizes: Sizes) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -39,6 +38,8 @@ class Record(NamedTuple):
     """The level of the fidelity up to which it was trained."""
     feasible: bool | None = None
     """Whether it was done and satisfied the constraints; None in journals of before this was noted."""
+    curve: tuple[float, ...] | None = None
+    """The objective at each level up to there; None where that is not known."""
 
 
 class Journal:
@@ -224,9 +225,8 @@ def _is_older(content: bytes) -> bool:
 
 
 def _record(facts: dict[str, object]) -> Record:
-    metrics = facts["metrics"]
-    assert isinstance(metrics, Iterable)
-    return Record(**facts | {"metrics": tuple(metrics)})  # type: ignore[arg-type]
+    lists = {name: tuple(value) for name, value in facts.items() if isinstance(value, list)}
+    return Record(**facts | lists)  # type: ignore[arg-type]
 
 
 def _cannot_write(path: Path, error: OSError) -> Interrupted:

@@ -79,6 +79,8 @@ def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() ->
     evaluation = task.evaluate(configuration, 5)
     assert evaluation == task.evaluate(configuration, 6)
     assert evaluation.metrics == tuple(curve[-1])
+    assert evaluation.curve == tuple(curve[:, 0])
+    assert task.evaluate_at(configuration, 5, 9).curve == pytest.approx(curve[:9, 0])
     assert task.mean_metrics(configuration) == evaluation.metrics
     assert evaluation.cost == curve[:, -1].max()
     short = task.at(12)

@@ -74,6 +74,30 @@ def test_at_the_last_level_it_is_the_evaluation_itself(curves: np.ndarray) -> No
             assert at.cost == whole.cost
 
 
+def test_a_curve_is_the_objective_at_each_level_of_the_drawn_repetition(curves: np.ndarray) -> None:
+    table = open_benchmark("curved")
+    for row in range(60):
+        configuration = table.space.configuration(row)  # type: ignore[attr-defined]
+        for seed in (0, 1):
+            found = [table.evaluate_at(configuration, seed, level) for level in LEVELS]
+            assert table.evaluate(configuration, seed).curve == found[-1].curve
+            for place, evaluation in enumerate(found, 1):
+                if evaluation.status == "ok":
+                    assert evaluation.curve == tuple(e.metrics[0] for e in found[:place])
+                else:
+                    assert evaluation.curve is None
+
+
+def test_trainings_of_their_own_have_no_curve(curves: np.ndarray) -> None:
+    metrics = (Metric("valid-error@27", "%", split="valid", epoch=27), Metric("train_time", "s"))
+    space, recorded = GridSpace([Ordinal("a", tuple(range(60)))]), ("valid-error@27", "train_time")
+    facts = (space, metrics, "train_time", "here", "MIT", curves[:, :, -1], curves, recorded, LEVELS)
+    save(Table("separate", "toy", *facts, continuable=False))
+    table = open_table("separate")
+    assert [table.evaluate_at((0,), 0, level).curve for level in LEVELS] == [None] * 4
+    assert table.evaluate((0,), 0).curve is None
+
+
 def test_what_diverges_in_the_end_has_values_before(curves: np.ndarray) -> None:
     table = open_benchmark("curved")
     configuration = table.space.configuration(7)  # type: ignore[attr-defined]

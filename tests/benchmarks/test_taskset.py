@@ -101,6 +101,7 @@ def test_lower_levels_are_earlier_points_of_the_same_training() -> None:
         if math.isfinite(loss):
             assert evaluation.metrics[0] == loss
             assert evaluation.cost == 5
+            assert table.evaluate_at(i, 0, 5).curve == pytest.approx(r["valid"]["loss"][1:6], nan_ok=True)
         else:
             assert evaluation.status == "failed"
             assert evaluation.cost <= 5

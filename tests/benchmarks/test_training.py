@@ -232,6 +232,7 @@ def test_the_epoch_is_the_best_on_the_validation_split(monkeypatch: pytest.Monke
     per_epoch = seen[:10]
     assert found.val.error == min(per_epoch[0::2])
     assert found.optimistic == min(per_epoch[1::2])
+    assert found.curve == tuple(np.minimum.accumulate(per_epoch[0::2]))
 
 
 class _Killed(Exception):
@@ -262,6 +263,7 @@ def test_an_interrupted_training_continues_to_the_same_bits(tmp_path: Path, monk
     assert len(epochs) == 2  # not four: it went on
     assert bits(resumed) == bits(whole)
     assert (resumed.val, resumed.test, resumed.optimistic) == (whole.val, whole.test, whole.optimistic)
+    assert resumed.curve == whole.curve
     assert resumed.earlier > 0
 
 
@@ -278,6 +280,7 @@ def test_a_training_in_parts_has_the_bits_of_one_in_one_go_and_each_part_its_own
     assert middle.earlier == last.earlier == 0.0  # what was paid at the pauses
     assert bits(last) == bits(whole)
     assert (last.val, last.test) == (whole.val, whole.test)
+    assert (len(whole.curve), last.curve, middle.curve) == (5, whole.curve, whole.curve[:3])
     assert first.seconds < middle.seconds < last.seconds
 
 

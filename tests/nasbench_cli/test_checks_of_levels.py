@@ -155,7 +155,39 @@ class Restless(Watched):
     def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
         self.calls.append(level)
         found = super().evaluate_at(configuration, seed, level)
-        return found if level == 27 else found._replace(metrics=(float(len(self.calls)), found.metrics[1]))
+        return found if level == 27 else found._replace(metrics=(float(len(self.calls)), found.metrics[1]), curve=None)
+
+
+class Shorter(Watched):
+    """Its curves lack their last value."""
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        found = super().evaluate_at(configuration, seed, level)
+        return found._replace(curve=(found.curve or ())[:-1])
+
+
+class Ended(Watched):
+    """Its curves end elsewhere than its scores say."""
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        found = super().evaluate_at(configuration, seed, level)
+        return found._replace(curve=(-1.0,) * level)
+
+
+class Bent(Watched):
+    """Its curves change when the training goes on."""
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        found = super().evaluate_at(configuration, seed, level)
+        return found._replace(curve=(*(float(level),) * (level - 1), found.metrics[0]))
+
+
+class Apart(Separate):
+    """Says the curve of trainings that are each one's own."""
+
+    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+        found = super().evaluate_at(configuration, seed, level)
+        return found._replace(curve=found.metrics[:1] * level)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +197,10 @@ class Restless(Watched):
         (Dearer, r"seconds at level 27, but 0\.5 in one go"),
         (Cheaper, r"costs 27\.0 seconds up to level 1, and 1\.0 up to the end"),
         (Lenient, "at level 0, which it has not, is no UsageError"),
+        (Shorter, "the curve of .* up to level 1 has 0 values, not 1"),
+        (Ended, r"the curve of .* up to level 1 ends at -1\.0, not at"),
+        (Bent, r"the curve of .* up to level 1 is .*, but .* in one go"),
+        (Apart, "has a curve, but its levels are trainings of their own"),
         (Restless, r"at levels \[1, 14, 27\], then something else"),
     ],
 )

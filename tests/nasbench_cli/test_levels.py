@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from nasbench.benchmarks import Evaluation, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
-from nasbench.methods import MethodSpec
+from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Cell, Setting, Trajectory
 from nasbench.results.store.journal import Journal, drop_failed, peek
 from nasbench.results.store.under_way import Begun
@@ -86,6 +87,30 @@ def test_a_trained_network_leaves_no_state_when_it_has_reached_the_end(tmp_path:
     assert not list(tmp_path.glob("*.state"))
 
 
+class Watcher(Method):
+    """Trains on while the curve falls, and remembers the curves that it is told."""
+
+    needs_fidelity = True
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._space, self._rng = problem.space, rng
+        self._next: Proposal | None = None
+        self.told: list[tuple[float, ...] | None] = []
+        Watcher.last = self
+
+    def ask(self) -> Proposal:
+        return self._next or Proposal(self._space.sample(self._rng), 3)
+
+    def tell(self, observation: Observation) -> None:
+        curve = observation.curve
+        self.told.append(curve)
+        assert curve is not None
+        falls = len(curve) < 27 and curve[-1] < curve[0]
+        self._next = Proposal(observation.configuration, len(curve) * 3, observation.trial) if falls else None
+
+    last: ClassVar[Watcher]
+
+
 class Kept(toys.Watched):
     """Trained now; what it keeps says of which configuration it is, and at which level."""
 
@@ -110,10 +135,10 @@ class Kept(toys.Watched):
         return super().evaluate_at(configuration, seed, level)._replace(cost=float(level - since))
 
 
-def kept(path: Path, benchmark: Kept, workers: int) -> Trajectory:
-    spec = MethodSpec.parse("asha")
+def kept(path: Path, benchmark: Kept, workers: int, spec: MethodSpec | None = None) -> Trajectory:
+    spec = spec or MethodSpec.parse("asha")
     setting = Setting("toy", "loss", "", "", (), None, None, None, highest=27)
-    cell = Cell("asha", (), 1, "toy-kept", "toy", "none", 8, None, workers, False, ("loss", "size"), setting)
+    cell = Cell(spec.name, (), 1, "toy-kept", "toy", "none", 8, None, workers, False, ("loss", "size"), setting)
     journal = Journal(path, "id")
     try:
         return run(cell, 0, spec, benchmark, (), journal)
@@ -136,3 +161,36 @@ def test_after_a_retry_no_training_goes_on_from_the_state_of_another(tmp_path: P
         undisturbed = kept(tmp_path / "undisturbed.jsonl", Kept(), 1)
         for name in SAME:
             assert again.columns[name].tolist() == undisturbed.columns[name].tolist()
+
+
+@pytest.mark.parametrize("records", [0, 1, 5])
+def test_a_killed_search_is_told_the_curves_that_the_journal_holds(tmp_path: Path, records: int) -> None:
+    whole = kept(tmp_path / "whole.jsonl", Kept(), 1, toys.Spec(Watcher))
+    told = Watcher.last.told
+    assert [None if curve is None else len(curve) for curve in told] == whole.columns["level"].tolist()
+    assert [curve[-1] for curve in told if curve] == whole.columns["objective"].tolist()
+    assert len(whole) > 8
+    cut(tmp_path / "whole.jsonl", tmp_path / "run.jsonl", records)
+    again = kept(tmp_path / "run.jsonl", Kept(), 1, toys.Spec(Watcher))
+    assert Watcher.last.told == told
+    for name in SAME:
+        assert again.columns[name].tolist() == whole.columns[name].tolist()
+
+
+def test_live_trainings_of_images_are_told_with_their_curves(whole: tuple[Path, Trajectory]) -> None:
+    path, found = whole
+    journal = Journal(path, "id")
+    curves = {(record.trial, record.level): record.curve for record in journal.records}
+    journal.close()
+    objectives = dict(
+        zip(
+            zip(*(found.columns[n].tolist() for n in ("trial", "level")), strict=True),
+            found.columns["objective"].tolist(),
+            strict=True,
+        )
+    )
+    assert curves.keys() == objectives.keys()
+    for (trial, level), curve in curves.items():
+        assert curve is not None
+        assert len(curve) == level
+        assert all(curve[early - 1] == objectives[trial, early] for early in (1, 2, 4) if early <= level)

@@ -58,8 +58,11 @@ class Watched(Toy):
     def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
         if level not in self.fidelity.levels and self._refuse:
             raise UsageError(f"no level {level}")
-        loss = float(sum(configuration)) + seed % 1000 / 1e4 + (27 - level) * (seed % 13) / 10
-        return Evaluation((loss, float(configuration[0])), level * (1.0 + configuration[1] + seed % 7 / 8))
+        end = float(sum(configuration)) + seed % 1000 / 1e4
+        curve = tuple(end + (27 - early) * (seed % 13) / 10 for early in range(1, level + 1))
+        seconds = level * (1.0 + configuration[1] + seed % 7 / 8)
+        watched = curve if self.fidelity.continuable else None
+        return Evaluation((curve[-1] if curve else end, float(configuration[0])), seconds, curve=watched)
 
 
 class Separate(Watched):

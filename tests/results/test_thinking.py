@@ -30,8 +30,7 @@ def thoughts(filled: Fill) -> Store:
     """Good and slow, middling and quick, bad and middling; the first run of `good` loads a library for a minute."""
     cells = {
         make_cell(name, constraint=constraint): [
-            thought(s, objective + 0.1 * s, [60.0 if name == "good" and s == 0 else time, time, time])
-            for s in range(5)
+            thought(s, objective + 0.1 * s, [60.0 if name == "good" and s == 0 else time, time, time]) for s in range(5)
         ]
         for name, objective, time in (("good", 1.0, 2.0), ("middling", 3.0, 0.001), ("bad", 7.0, 0.5))
         for constraint in ("none", "x@0.5")
