@@ -54,7 +54,7 @@ from nasbench.results.store.trajectory import SCORES
     default="html,csv,latex,svg",
     show_default=True,
     metavar="F,F,…",
-    help="Of html, md, csv, tidy (steps of each run), latex, png, svg, pdf.",
+    help="Of html, md, csv, tidy (steps of each run), latex, longtable (breaks between pages), png, svg, pdf.",
 )
 @click.option(
     "--part",

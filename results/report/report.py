@@ -48,7 +48,7 @@ from nasbench.results.store.under_way import beginning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "png", "svg", "pdf"]
+Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "longtable", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
@@ -157,21 +157,7 @@ def write(
         warnings = [cut.told, *warnings]
     title = wishes.get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
-    tables = [table for part in parts for table in part.tables]
-    contents: dict[str, bytes] = {}
-    for form in sorted({"pdf", "png", "svg"} & set(formats)):
-        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, curves, form)}
-    if "csv" in formats:
-        contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
-    if "latex" in formats:
-        contents |= {f"{table.name}.tex": table.latex().encode() for table in tables if table.name != "settings"}
-    if "md" in formats:
-        contents["report.md"] = text.markdown(title, warnings, parts).encode()
-    if "html" in formats:
-        shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
-        contents["index.html"] = shown.encode()
-    if "tidy" in formats:
-        contents["tidy.csv"] = export.tidy(curves).encode()
+    contents = _contents(formats, subject, parts, title, warnings)
     files = write_all(out, contents)
     if paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
@@ -180,6 +166,30 @@ def write(
     if ioh is not None:
         write_all(ioh, export.ioh(curves))
     return Report(files, text.terminal(curves, warnings, parts, contents))
+
+
+def _contents(
+    formats: Sequence[Format], subject: Subject, parts: Sequence[Part], title: str, warnings: Sequence[str]
+) -> dict[str, bytes]:
+    """The files of a report by name."""
+    tables = [table for part in parts for table in part.tables]
+    contents: dict[str, bytes] = {}
+    for form in sorted({"pdf", "png", "svg"} & set(formats)):
+        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, subject.curves, form)}
+    if "csv" in formats:
+        contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
+    if "latex" in formats:
+        contents |= {f"{table.name}.tex": table.latex().encode() for table in tables if table.name != "settings"}
+    if "longtable" in formats:
+        contents |= {f"{t.name}.long.tex": t.longtable().encode() for t in tables if t.name != "settings"}
+    if "md" in formats:
+        contents["report.md"] = text.markdown(title, warnings, parts).encode()
+    if "html" in formats:
+        shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
+        contents["index.html"] = shown.encode()
+    if "tidy" in formats:
+        contents["tidy.csv"] = export.tidy(subject.curves).encode()
+    return contents
 
 
 def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
