@@ -37,7 +37,8 @@ from nasbench.results.parts import (
 )
 from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
-from nasbench.results.report.files import slug, write_all
+from nasbench.results.report.files import refuse_present, slug, write_all, write_single
+from nasbench.results.report.studies import studies
 from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
@@ -105,6 +106,7 @@ def write(
     paper: Path | None = None,
     figure_width: float = 3.3,
     ioh: Path | None = None,
+    optuna: Path | None = None,
     partial: bool = False,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
@@ -123,14 +125,16 @@ def write(
         paper: a folder for what a paper needs: figures, tables, captions.
         figure_width: of its figures, in inches.
         ioh: a folder for the runs in the format of IOHprofiler.
+        optuna: a new file for the runs as Optuna's studies.
         partial: take runs that are under way too, and compare all where the shortest of them is.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
-    for folder, store in product(filter(None, (out, paper, ioh)), stores):
+    for folder, store in product(filter(None, (out, paper, ioh, optuna)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
+    refuse_present(optuna)
     every = select(stores, protocol, selection, partial)
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
@@ -165,6 +169,8 @@ def write(
         write_all(paper, for_a_paper(subject, figure_width))
     if ioh is not None:
         write_all(ioh, export.ioh(curves))
+    if optuna is not None:
+        write_single(optuna, studies(curves, chosen))
     return Report(files, text.terminal(curves, warnings, parts, contents))
 
 
