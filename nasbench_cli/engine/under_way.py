@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nasbench.cli.layout import span
 from nasbench.cli.engine.progress import UnderWay
+from nasbench.cli.layout import span
 from nasbench.results import Cell, Store, StoreError
 from nasbench.results.store.under_way import Begun, begun
 
