@@ -32,8 +32,10 @@ class MethodSpec:
     @classmethod
     def parse(cls, text: str) -> MethodSpec:
         """Reads `name` or `name:option=value,…`. Raises UsageError with the allowed names, options or types."""
-        name, _, tail = text.strip().partition(":")
+        name, colon, tail = text.strip().partition(":")
         defaults = option_defaults(METHODS.get(name))
+        if colon and not tail.strip(" ,"):
+            raise UsageError(f"no option follows the colon of {text.strip()!r}; write {name}, or {name}:option=value")
         options = {}
         for item in filter(None, tail.split(",")):
             option, equals, value = (part.strip() for part in item.partition("="))

@@ -16,7 +16,9 @@ _LONG_KEY = re.compile(r"\b(?:\w++[ \t]*+\.[ \t]*+){50}")
 
 
 def read(path: Path) -> str:
-    """The text of a small file. Raises OSError, or UsageError if it is too large or no text."""
+    """The text of a small file. Raises OSError, or UsageError if it is too large, no text, or a pipe or device."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # to read a pipe would be to wait for its writer
+        raise UsageError(f"{path} is not a regular file")
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:

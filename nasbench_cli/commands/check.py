@@ -34,7 +34,8 @@ def check(name: str, bench: str | None) -> int:
 def print_checks(name: str, bench: str | None) -> bool:
     """Prints which promises a method or a benchmark keeps; returns whether it keeps all of them.
 
-    Raises UsageError for an unknown name, a method that fits no benchmark here, or missing data.
+    Raises UsageError for an unknown name, an option out of its range, a method that fits no benchmark here, or missing
+    data.
     """
     checks, names = _checks(name, bench)
     broken = 0
@@ -59,6 +60,7 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
     plain = name.partition(":")[0]
     if plain in METHODS.names() or plain in METHODS.broken:
         trial = Trial.of(name, bench)
+        _refuse_options_out_of_range(trial)
         click.echo(f"{name} on {trial.benchmark.name}")
         return METHOD_CHECKS, (name, trial.benchmark.name)
     if bench is not None:
@@ -67,3 +69,13 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
         raise unknown("method or benchmark", name, sorted([*METHODS.names(), *BENCHMARKS.names()]))
     open_benchmark(name).make_ready()
     return BENCHMARK_CHECKS, (name,)
+
+
+def _refuse_options_out_of_range(trial: Trial) -> None:
+    """Raises UsageError if the method's constructor does: every check would say the same."""
+    try:
+        trial.method()
+    except UsageError:
+        raise
+    except (Exception, SystemExit, GeneratorExit):
+        return  # the method's own trouble, which the checks tell

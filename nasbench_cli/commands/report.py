@@ -54,7 +54,7 @@ from nasbench.results.store.trajectory import SCORES
     default="html,csv,latex,svg",
     show_default=True,
     metavar="F,F,…",
-    help="Of html, md, csv, tidy (steps of each run), latex, png, svg, pdf.",
+    help="Of html, md, csv, tidy (steps of each run), latex, longtable (breaks between pages), png, svg, pdf.",
 )
 @click.option(
     "--part",
@@ -74,6 +74,12 @@ from nasbench.results.store.trajectory import SCORES
     help="Of the paper's figures, in in, cm, mm or pt: a column.",
 )
 @click.option("--ioh", type=click.Path(path_type=Path), metavar="DIR", help="Write the runs for IOHanalyzer.")
+@click.option(
+    "--optuna",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write each run as a study of Optuna, for optuna-dashboard: a file of its journal storage.",
+)
 @click.option(
     "--partial", is_flag=True, help="Take runs that are under way in, and compare all where the shortest of them is."
 )
@@ -96,6 +102,7 @@ def report(
     paper: Path | None,
     figure_width: float,
     ioh: Path | None,
+    optuna: Path | None,
     partial: bool,
 ) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
@@ -125,6 +132,7 @@ def report(
             paper=paper,
             figure_width=figure_width,
             ioh=ioh,
+            optuna=optuna,
             partial=partial,
         )
     except StoreError:
@@ -140,6 +148,8 @@ def report(
         click.echo(f"for a paper: {paper / 'paper.md'} says what is there")
     if ioh is not None:
         click.echo(f"for IOHanalyzer: {ioh}")
+    if optuna is not None:
+        click.echo(f"for Optuna: {optuna}; `optuna-dashboard {optuna}` shows it")
 
 
 def _inches(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 PACKAGES = ("booktabs",)
 _NARROW, _WIDEST = 52, 122  # letters of footnote size that fit a column of two, and the width of a page
 _ROWS = 48  # that fit a page
+_SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _INTERVAL = re.compile(rf"(?<![\w.-])({_NUMBER})-({_NUMBER})(?![\w.])")
@@ -37,6 +39,83 @@ def floats(
         text_columns: those that are aligned to the left, and hold words.
         bold: cells to be emphasised, shape of `shown`.
     """
+    table = _prepared(shown, text_columns, bold)
+    parts = [
+        (chosen, table.cells[start : start + _ROWS])
+        for start in range(0, max(1, len(table.cells)), _ROWS)
+        for chosen in _splits(table)
+    ]
+    found = [f"% \\usepackage{{{','.join(PACKAGES)}}}"]
+    for number, (chosen, rows) in enumerate(parts):
+        star = "" if sum(table.widths[i] for i in chosen) <= _NARROW else "*"
+        place = "tbp" if len(parts) == 1 else "p"
+        found += [
+            rf"\begin{{table{star}}}[{place}]",
+            rf"\centering{_SMALL}",
+            _captioned(name, caption, number, len(parts)),
+            rf"\begin{{tabular}}{{{table.alignment(chosen)}}}",
+            r"\toprule",
+            table.head(chosen),
+            r"\midrule",
+            *_lines(chosen, rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\end{{table{star}}}",
+        ]
+        found += [r"\clearpage"] if len(parts) > 2 else []
+    return "\n".join(found) + "\n"
+
+
+def breaking(
+    name: str, caption: str, shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[np.bool_] | None
+) -> str:
+    """The same table as one that breaks between pages (`longtable`), for documents in one column; arguments as above.
+
+    It is split by columns alone.
+    """
+    table = _prepared(shown, text_columns, bold)
+    parts = _splits(table)
+    found = [
+        f"% \\usepackage{{{','.join((*PACKAGES, 'longtable'))}}}",
+        "% for one column: longtable stops with an error where a page has two",
+    ]
+    for number, chosen in enumerate(parts):
+        head = [r"\toprule", table.head(chosen), r"\midrule"]
+        found += [
+            rf"\begingroup{_SMALL}",
+            rf"\begin{{longtable}}{{{table.alignment(chosen)}}}",
+            _captioned(name, caption, number, len(parts)) + r"\\",
+            *head,
+            r"\endfirsthead",
+            *head,
+            r"\endhead",
+            r"\bottomrule",
+            r"\endfoot",
+            *_lines(chosen, table.cells),
+            r"\end{longtable}",
+            r"\endgroup",
+        ]
+    return "\n".join(found) + "\n"
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A table whose cells are LaTeX."""
+
+    columns: list[str]
+    cells: list[list[str]]
+    widths: list[int]
+    """In letters, with the space beside them."""
+    are_words: list[bool]
+
+    def alignment(self, chosen: Sequence[int]) -> str:
+        return "".join("l" if self.are_words[i] else "r" for i in chosen)
+
+    def head(self, chosen: Sequence[int]) -> str:
+        return " & ".join(escape(self.columns[i]) for i in chosen) + r" \\"
+
+
+def _prepared(shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[np.bool_] | None) -> _Prepared:
     columns = [str(column) for column in shown.columns]
     are_words = [column in text_columns for column in columns]
     cells = [
@@ -51,33 +130,17 @@ def floats(
         max([len(column), *(len(value) for value in values)]) + 2
         for column, values in zip(columns, shown.astype(str).to_numpy().T.tolist(), strict=True)
     ]
-    parts = [
-        (chosen, cells[start : start + _ROWS])
-        for start in range(0, max(1, len(cells)), _ROWS)
-        for chosen in _splits(widths, are_words)
-    ]
-    found = [f"% \\usepackage{{{','.join(PACKAGES)}}}"]
-    for number, (chosen, rows) in enumerate(parts):
-        of = f" (part {number + 1} of {len(parts)})" if len(parts) > 1 else ""
-        label = f"tab:{name}" + (f"-{number + 1}" if number else "")
-        star = "" if sum(widths[i] for i in chosen) <= _NARROW else "*"
-        place = "tbp" if len(parts) == 1 else "p"
-        found += [
-            rf"\begin{{table{star}}}[{place}]",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{escape(caption)}{of}}}",
-            rf"\label{{{label}}}",
-            rf"\begin{{tabular}}{{{''.join('l' if are_words[i] else 'r' for i in chosen)}}}",
-            r"\toprule",
-            " & ".join(escape(columns[i]) for i in chosen) + r" \\",
-            r"\midrule",
-            *(" & ".join(row[i] for i in chosen) + r" \\" for row in rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            rf"\end{{table{star}}}",
-        ]
-        found += [r"\clearpage"] if len(parts) > 2 else []
-    return "\n".join(found) + "\n"
+    return _Prepared(columns, cells, widths, are_words)
+
+
+def _captioned(name: str, caption: str, number: int, parts: int) -> str:
+    """Caption and label of a part; those after the first have a number."""
+    of = f" (part {number + 1} of {parts})" if parts > 1 else ""
+    return rf"\caption{{{escape(caption)}{of}}}" + "\n" + rf"\label{{tab:{name}{f'-{number + 1}' if number else ''}}}"
+
+
+def _lines(chosen: Sequence[int], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [" & ".join(row[i] for i in chosen) + r" \\" for row in rows]
 
 
 def escape(text: object) -> str:
@@ -85,8 +148,9 @@ def escape(text: object) -> str:
     return str(text).translate(_ESCAPED)
 
 
-def _splits(widths: Sequence[int], are_words: Sequence[bool]) -> list[list[int]]:
+def _splits(table: _Prepared) -> list[list[int]]:
     """Columns of each part: the leading text columns, and as many others as fit."""
+    widths, are_words = table.widths, table.are_words
     head = [i for i in range(len(widths)) if all(are_words[: i + 1])]
     if sum(widths) <= _WIDEST or not head or len(head) == len(widths):
         return [list(range(len(widths)))]

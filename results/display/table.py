@@ -67,8 +67,15 @@ class Table:
 
     def latex(self) -> str:
         """Floats in booktabs style, with caption and label (`latex.floats`)."""
-        caption = self.title + (f". {self.marks}" if self.marks else "")
-        return latex.floats(self.name, caption, self.shown, _TEXT, self.bold)
+        return latex.floats(self.name, self._caption, self.shown, _TEXT, self.bold)
+
+    def longtable(self) -> str:
+        """The same, as a table that breaks between pages (`latex.breaking`)."""
+        return latex.breaking(self.name, self._caption, self.shown, _TEXT, self.bold)
+
+    @property
+    def _caption(self) -> str:
+        return self.title + (f". {self.marks}" if self.marks else "")
 
     def html(self) -> str:
         """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""

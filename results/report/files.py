@@ -39,6 +39,21 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
     return [out / name for name in contents]
 
 
+def refuse_present(path: Path | None) -> None:
+    """Raises StoreError if there is such a file already: `write_single` would replace it."""
+    if path is not None and path.exists():
+        raise StoreError(f"{path} is there already: choose another name, or delete it")
+
+
+def write_single(path: Path, content: bytes) -> None:
+    """Writes a file that stands alone. Raises Interrupted if it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        disk.write(path, content)
+    except OSError as error:
+        raise Interrupted(f"cannot write {path}: {error.strerror}") from None
+
+
 def slug(text: str) -> str:
     """Text as part of a file's name: long ones end in a hash."""
     plain = re.sub(r"[^\w.+-]", "_", text.replace("<=", "-le-").replace(">=", "-ge-"))

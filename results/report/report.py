@@ -38,7 +38,8 @@ from nasbench.results.parts import (
 )
 from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
-from nasbench.results.report.files import slug, write_all
+from nasbench.results.report.files import refuse_present, slug, write_all, write_single
+from nasbench.results.report.studies import studies
 from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
@@ -49,7 +50,7 @@ from nasbench.results.store.under_way import beginning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "png", "svg", "pdf"]
+Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "longtable", "png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
@@ -106,6 +107,7 @@ def write(
     paper: Path | None = None,
     figure_width: float = 3.3,
     ioh: Path | None = None,
+    optuna: Path | None = None,
     partial: bool = False,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`.
@@ -124,14 +126,16 @@ def write(
         paper: a folder for what a paper needs: figures, tables, captions.
         figure_width: of its figures, in inches.
         ioh: a folder for the runs in the format of IOHprofiler.
+        optuna: a new file for the runs as Optuna's studies.
         partial: take runs that are under way too, and compare all where the shortest of them is.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
-    for folder, store in product(filter(None, (out, paper, ioh)), stores):
+    for folder, store in product(filter(None, (out, paper, ioh, optuna)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
+    refuse_present(optuna)
     every = select(stores, protocol, selection, partial)
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
@@ -158,21 +162,7 @@ def write(
         warnings = [cut.told, *warnings]
     title = wishes.get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
-    tables = [table for part in parts for table in part.tables]
-    contents: dict[str, bytes] = {}
-    for form in sorted({"pdf", "png", "svg"} & set(formats)):
-        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, curves, form)}
-    if "csv" in formats:
-        contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
-    if "latex" in formats:
-        contents |= {f"{table.name}.tex": table.latex().encode() for table in tables if table.name != "settings"}
-    if "md" in formats:
-        contents["report.md"] = text.markdown(title, warnings, parts).encode()
-    if "html" in formats:
-        shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
-        contents["index.html"] = shown.encode()
-    if "tidy" in formats:
-        contents["tidy.csv"] = export.tidy(curves).encode()
+    contents = _contents(formats, subject, parts, title, warnings)
     files = write_all(out, contents)
     if paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
@@ -180,7 +170,33 @@ def write(
         write_all(paper, for_a_paper(subject, figure_width))
     if ioh is not None:
         write_all(ioh, export.ioh(curves))
+    if optuna is not None:
+        write_single(optuna, studies(curves, chosen))
     return Report(files, text.terminal(curves, warnings, parts, contents))
+
+
+def _contents(
+    formats: Sequence[Format], subject: Subject, parts: Sequence[Part], title: str, warnings: Sequence[str]
+) -> dict[str, bytes]:
+    """The files of a report by name."""
+    tables = [table for part in parts for table in part.tables]
+    contents: dict[str, bytes] = {}
+    for form in sorted({"pdf", "png", "svg"} & set(formats)):
+        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, subject.curves, form)}
+    if "csv" in formats:
+        contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
+    if "latex" in formats:
+        contents |= {f"{table.name}.tex": table.latex().encode() for table in tables if table.name != "settings"}
+    if "longtable" in formats:
+        contents |= {f"{t.name}.long.tex": t.longtable().encode() for t in tables if t.name != "settings"}
+    if "md" in formats:
+        contents["report.md"] = text.markdown(title, warnings, parts).encode()
+    if "html" in formats:
+        shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
+        contents["index.html"] = shown.encode()
+    if "tidy" in formats:
+        contents["tidy.csv"] = export.tidy(subject.curves).encode()
+    return contents
 
 
 def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:

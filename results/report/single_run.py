@@ -53,7 +53,7 @@ def _found(
 ) -> list[tuple[Fragment, RunRecord]]:
     fragments = [*store.fragments(), *(run.fragment() for run in under_way(store))]
     if not fragments:
-        raise StoreError(f"{store.folder} holds no run: `nasbench status {store.folder}` says what is missing")
+        raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
     for name, value in (("method", method), ("bench", bench), ("constraint", constraint)):
         allowed = sorted({getattr(f.cell, name) for f in fragments})
         if value is None and len(allowed) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,6 +34,15 @@ def test_what_is_no_small_text_is_refused(content: bytes, said: str, tmp_path: P
             textfile.read(path)
     else:
         assert textfile.read(path) == ""
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path(os.devnull), tmp_path / "pipe"):
+        with pytest.raises(UsageError, match=f"{path} is not a regular file"):
+            textfile.read(path)
+    with pytest.raises(IsADirectoryError):
+        textfile.read(tmp_path)
 
 
 @pytest.mark.parametrize(

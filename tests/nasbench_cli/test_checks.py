@@ -305,12 +305,14 @@ def test_the_command_says_what_is_broken(nasbench: Callable[..., Printed], monke
         (("hpolib-naval", "--bench", "hpolib-slice"), "--bench is for methods"),
         (("random", "--bench", "nowhere"), "unknown benchmark"),
         (("evolution:population=0",), "population must"),
+        (("c-tpe:knowledge=-1",), "knowledge must be at least 0"),
     ],
 )
 def test_bad_input_is_one_sentence(nasbench: Callable[..., Printed], arguments: tuple[str, ...], sentence: str) -> None:
     done = nasbench("check", *arguments)
     assert done.code == 2, done.out
     assert sentence in done.err
+    assert "BROKEN" not in done.out
 
 
 def test_a_trial_is_refused_where_a_method_does_not_fit() -> None:

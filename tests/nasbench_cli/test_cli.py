@@ -114,6 +114,8 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
         ([], "give a command: list, show, run, status, report"),
         (["run"], "give a --method and a --bench"),
         ([*RUN, "--method", "evolutoin"], "unknown method 'evolutoin' .did you mean evolution"),
+        ([*RUN, "--method", "evolution:"], "no option follows the colon of 'evolution:'; write evolution, or"),
+        ([*RUN, "--method", "evolution: ,"], "no option follows the colon"),
         ([*RUN, "--bench", "nb201-cifar"], "unknown benchmark 'nb201-cifar' .did you mean nb201-cifar10"),
         ([*RUN, "--constrain", "model_siz@0.1"], r"did you mean model_size\?\); allowed: latency, model_size"),
         ([*RUN, "--constrain", "model_size"], "malformed; allowed: METRIC<=VALUE"),

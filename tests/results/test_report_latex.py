@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from nasbench.results import Store
-from nasbench.results.display.latex import floats
+from nasbench.results.display.latex import breaking, floats
 from nasbench.results.report import report
 from tests.results.conftest import make_cell, make_run
 
@@ -87,16 +87,61 @@ def test_a_wide_table_is_split_by_columns_and_a_long_one_by_rows_without_losing_
     assert max(map(len, text.splitlines())) < 160
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_a_long_table_on_request_is_one_that_breaks_between_pages_with_every_row_once() -> None:
+    values = np.arange(100 * 30).reshape(100, 30)
+    shown = pd.DataFrame(
+        {"method": [f"m{i}" for i in range(100)]} | {f"c{j}": values[:, j].astype(str) for j in range(30)}
+    )
+    text = breaking("wide", "50 %", shown, WORDS, np.pad(values == 7, ((0, 0), (1, 0))))
+    assert text.startswith("% \\usepackage{booktabs,longtable}\n")
+    assert sorted(map(int, re.findall(r"(?<= & )(?:\\textbf\{)?(\d+)(?=\}? )", text))) == list(range(3000))
+    assert r"\textbf{7}" in text
+    parts = re.findall(r"\\begin\{longtable\}\{([lr]+)\}(.*?)\\end\{longtable\}", text, flags=re.DOTALL)
+    assert len(parts) > 1
+    for columns, part in parts:
+        pieces = re.split(r"\\midrule\n|\\endfirsthead\n|\\endhead\n|\\endfoot\n", part)
+        caption, _, again, _, foot, body = pieces
+        assert r"\caption{50 \% (part " in caption
+        assert r"\label{tab:wide" in caption
+        assert foot == "\\bottomrule\n"
+        assert again.splitlines()[1] == caption.splitlines()[-1]
+        for row in [again.splitlines()[1], *body.splitlines()]:
+            assert row.count("&") + 1 == len(columns)
+
+
+def test_a_report_has_long_tables_on_request(filled: Fill, tmp_path: Path) -> None:
+    store = filled({make_cell(name): [make_run(s, [9.0, 8.0, 2.0 + s]) for s in range(6)] for name in "ab"})
+    report.write([store], tmp_path / "out", formats=("longtable",))
+    assert (tmp_path / "out" / "ranks.long.tex").read_text().count(r"\begin{longtable}") == 1
+
+
+ENGINES = {
+    "pdflatex": ("pdflatex", "-interaction=nonstopmode", "-halt-on-error"),
+    "tectonic": ("tectonic", "--chatter=minimal"),
+}
+
+
+def compiled(folder: Path, start: str, packages: str, body: str) -> str:
+    """What the TeX engine of this machine has to say against a document; empty if it is content."""
+    command = next((own for name, own in ENGINES.items() if shutil.which(name)), None)
+    if command is None:
+        pytest.skip("no pdflatex or tectonic on PATH")
+    document = f"\\documentclass{start}\n\\usepackage{{{packages}}}\n\\begin{{document}}\n{{}}\n\\end{{document}}"
+    for name, text in (("empty", "x"), ("all", body)):
+        (folder / f"{name}.tex").write_text(document.replace("{}", text))
+        done = subprocess.run([*command, f"{name}.tex"], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode and name == "empty":
+            pytest.skip(f"the TeX on PATH sets no letter in {start}: a class, {packages} or the network is missing")
+    return "" if done.returncode == 0 else (done.stdout + done.stderr)[-2000:]
+
+
 @pytest.mark.parametrize("start", ["{article}", "[twocolumn]{article}", "{IEEEtran}"])
 def test_every_table_compiles(tables: Path, start: str) -> None:
-    name = start.partition("{")[2].rstrip("}")
-    known = subprocess.run(["kpsewhich", f"{name}.cls"], capture_output=True, check=False)
-    if known.returncode:
-        pytest.skip(f"there is no {name}.cls")
     inputs = "\n".join(f"\\input{{{path.name}}}" for path in sorted(tables.glob("*.tex")))
-    document = f"\\documentclass{start}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n{inputs}\n\\end{{document}}"
-    (tables / "all.tex").write_text(document)
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
-    done = subprocess.run(command, cwd=tables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    assert compiled(tables, start, "booktabs", inputs) == ""
+
+
+def test_long_tables_compile_in_one_column(tmp_path: Path) -> None:
+    shown = pd.DataFrame({"method": [f"m_{i}" for i in range(200)], "x": ["1e-5"] * 200})
+    text = breaking("long", "Long & more", shown, WORDS, None)
+    assert compiled(tmp_path, "{article}", "booktabs,longtable", text) == ""

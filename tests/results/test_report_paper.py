@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,8 @@ import pytest
 
 from nasbench.results import Store, StoreError
 from nasbench.results.curves import load, select
-from nasbench.results.report import export, report
-from tests.results.conftest import make_cell, make_run
+from nasbench.results.report import export, report, studies
+from tests.results.conftest import SETTING, make_cell, make_run
 
 Fill = Callable[..., Store]
 
@@ -142,3 +144,67 @@ def test_iohinspector_reads_what_we_write(compared: Store, tmp_path: Path) -> No
         values = curves.padded(curves.incumbent)[run]
         assert steps["raw_y"].to_list() == values[np.array(steps["evaluations"].to_list(), int) - 1].tolist()
         assert steps["evaluations"].to_list()[-1] == 3
+
+
+def test_optuna_reads_every_run_as_a_study_whose_best_trial_is_the_incumbent(compared: Store, tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    file = tmp_path / "new" / "runs.log"
+    report.write([compared], tmp_path / "out", formats=("csv",), optuna=file)
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(file)))
+    names = optuna.get_all_study_names(storage)
+    curves = load(select([compared]))
+    assert len(names) == len(curves.runs)
+    for f in compared.fragments():
+        frame = f.table().to_pandas()
+        for seed, rows in frame.groupby("seed"):
+            (name,) = [n for n in names if n == f"{f.cell.method} on toy, {f.cell.constraint}, seed {seed}"]
+            study = optuna.load_study(study_name=name, storage=storage)
+            done = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.COMPLETE]
+            assert [trial.value for trial in done] == rows["objective"][rows["status"] == "ok"].tolist()
+            assert len(study.trials) == len(rows)
+            assert [trial.params["x"] for trial in study.trials] == [0, 1, 2]
+            assert [trial.duration.total_seconds() for trial in study.trials] == [1.0] * 3
+            assert study.user_attrs == {"objective": "valid-error@1 %", "protocol": "3 evaluations on 1 worker"}
+            if rows["feasible"].any():
+                assert study.best_value == rows["incumbent"].iloc[-1]
+            else:
+                with pytest.raises(ValueError, match="feasible"):
+                    _ = study.best_value
+    with pytest.raises(StoreError, match="is there already"):
+        report.write([compared], tmp_path / "other", formats=("csv",), optuna=file)
+    assert not (tmp_path / "other").exists()
+
+
+def test_failed_evaluations_are_failed_trials_and_those_in_part_are_left_out(filled: Fill) -> None:
+    optuna = pytest.importorskip("optuna")
+    cells = {make_cell("a"): [make_run(0, [5.0, np.nan, 4.0])]}
+    part = make_run(0, [5.0])
+    part.columns["spent"][:] = 0.5
+    cells[make_cell("b", setting=replace(SETTING, highest=2))] = [part]
+    cells[make_cell("c")] = [make_run(0, [5.0, np.nan], failure="broken")]
+    chosen = select([filled(cells)])
+    lines = studies.studies(load(chosen), chosen).decode().splitlines()
+    trials = [json.loads(line) for line in lines if "value" in json.loads(line)]
+    complete, failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL
+    assert [trial["state"] for trial in trials] == [complete, failed, complete, complete]
+    assert trials[1]["user_attrs"] == {"status": "failed", "reason": "boom", "worker": 0}
+
+
+def test_a_study_has_what_a_run_tried(tmp_path: Path) -> None:
+    distributions = pytest.importorskip("optuna").distributions
+    found = studies._distributions(
+        [{"n": 3, "lr": 1, "op": "none", "on": True, "graph": [1]}, {"n": 5, "lr": 0.5, "op": 2, "on": False}]
+    )
+    assert found == {
+        "n": distributions.IntDistribution(3, 5),
+        "lr": distributions.FloatDistribution(0.5, 1.0),
+        "op": distributions.CategoricalDistribution(["none", 2]),
+        "on": distributions.CategoricalDistribution([True, False]),
+    }
+
+
+def test_without_optuna_its_export_says_what_to_install(compared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    curves = load(select([compared]))
+    with pytest.raises(StoreError, match=r"needs Optuna: pip install 'nasbench\[peers\]'"):
+        studies.studies(curves, select([compared]))

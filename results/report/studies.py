@@ -1,0 +1,120 @@
+"""Runs as Optuna's studies, for its dashboard and its visualisations: one study per run, one trial per evaluation."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from nasbench.results.curves import Curves
+from nasbench.results.errors import StoreError
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment, RunRecord, Torn
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.trial import FrozenTrial
+
+
+def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> bytes:
+    """A file of Optuna's journal storage (`JournalFileBackend`, `optuna-dashboard FILE`) with all runs of a report.
+
+    A trial has the configuration, the objective as observed (of whole evaluations; those in part are left out), whether
+    it was feasible as a constraint, so that Optuna's best trial is the run's incumbent, and what else was measured as
+    attributes. A database would hold the same, and takes a hundred times as long to write.
+
+    Raises StoreError without Optuna.
+    """
+    try:
+        from optuna import create_study
+        from optuna.storages import JournalStorage
+        from optuna.storages.journal import BaseJournalBackend
+    except ImportError:
+        raise StoreError("--optuna needs Optuna: pip install 'nasbench[peers]'") from None
+
+    class Lines(BaseJournalBackend):
+        """Keeps in memory what would be the lines of a file."""
+
+        def __init__(self) -> None:
+            self.logs: list[dict[str, Any]] = []
+
+        def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+            return iter(self.logs[log_number_from:])
+
+        def append_logs(self, logs: list[dict[str, Any]]) -> None:
+            self.logs += logs
+
+    lines = Lines()
+    storage = JournalStorage(lines)
+    names = dict(zip(curves.methods, curves.names, strict=True))
+    known = set()
+    for store, f in fragments:
+        cell = f.cell
+        try:
+            table = f.table()
+        except Torn as error:
+            store.set_aside(f.path, str(error))
+            continue
+        start = 0
+        for run in f.runs:
+            rows = table.slice(start, run.rows - bool(run.failure)).to_pylist()
+            start += run.rows
+            if cell.run_id(run.seed) in known:
+                continue  # it lies in two stores
+            known.add(cell.run_id(run.seed))
+            name = f"{names[cell.method]} on {cell.bench}, {cell.constraint}, seed {run.seed}"
+            study = create_study(storage=storage, study_name=name, direction="minimize")
+            study.set_user_attr("objective", f"{cell.setting.objective} {cell.setting.unit}".rstrip())
+            study.set_user_attr("protocol", cell.protocol)
+            study.add_trials(_trials(run, [row for row in rows if row.get("level", 1) >= cell.setting.highest]))
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines.logs).encode()
+
+
+def _trials(run: RunRecord, rows: Sequence[dict[str, Any]]) -> list[FrozenTrial]:
+    from optuna.trial import TrialState, create_trial
+
+    configurations = [json.loads(row["configuration"] or "{}") for row in rows]
+    spaces = _distributions(configurations)
+    begin = datetime.fromisoformat(run.began or "1970-01-01")
+    found = []
+    for row, configuration in zip(rows, configurations, strict=True):
+        done = row["status"] == "ok"
+        named = {name.removeprefix("metric."): row[name] for name in row if name.startswith("metric.")}
+        attributes = {name: value for name, value in named.items() if math.isfinite(value)}
+        words = {name: row[name] for name in ("status", "reason") if not done}
+        own = {name: distribution for name, distribution in spaces.items() if name in configuration}
+        trial = create_trial(
+            state=TrialState.COMPLETE if done else TrialState.FAIL,
+            value=row["objective"] if done else None,
+            params={name: configuration[name] for name in own},
+            distributions=own,
+            user_attrs=attributes | words | {"worker": row["worker"]},
+            system_attrs={"constraints": [0.0 if row["feasible"] else 1.0]},
+        )
+        trial.datetime_start, trial.datetime_complete = (
+            begin.replace(tzinfo=None) + timedelta(seconds=row[end]) for end in ("started", "finished")
+        )
+        found.append(trial)
+    return found
+
+
+def _distributions(configurations: Sequence[dict[str, Any]]) -> dict[str, BaseDistribution]:
+    """The range of each hyper-parameter among what a run tried; one that is no number or word (a graph) has none."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    tried: dict[str, list[Any]] = {}
+    for configuration in configurations:
+        for name, value in configuration.items():
+            tried.setdefault(name, []).append(value)
+    found: dict[str, BaseDistribution] = {}
+    for name, values in tried.items():
+        kinds = {type(value) for value in values}
+        if kinds == {int}:
+            found[name] = IntDistribution(min(values), max(values))
+        elif kinds <= {int, float}:
+            found[name] = FloatDistribution(min(values), max(values))
+        elif kinds <= {int, float, bool, str, type(None)}:
+            found[name] = CategoricalDistribution(list(dict.fromkeys(values)))
+    return found
