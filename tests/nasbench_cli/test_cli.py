@@ -423,7 +423,7 @@ def test_report_takes_several_stores_and_formats(
     refused = nasbench("report", small_store.folder, "--format", "docx")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "unknown format 'docx'" in refused.err
-    assert "allowed: csv, html, latex, md, pdf, png, svg" in refused.err
+    assert "allowed: csv, html, latex, longtable, md, pdf, png, svg, tidy" in refused.err
 
 
 def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Store) -> None:
