@@ -192,7 +192,7 @@ class OneShot(Method):
         self._said = monotonic()
         _LOG.info(
             "epoch %d of %d, %.1f s each: loss %.3f (the weights' half of the images) %.3f (the architecture's), "
-            "%s%s parameters expected, %.1f operations an edge, cosine %.2f of α with its first epoch%s",
+            "%s%s parameters expected, %.1f operations an edge%s%s",
             epoch.epoch + 1,
             stop,
             epoch.seconds,
@@ -201,7 +201,7 @@ class OneShot(Method):
             f"tau {epoch.temperature:.3f}, " if self._settings.sparse else "",
             f"{epoch.parameters:,.0f}",
             epoch.alive,
-            epoch.kept,
+            "" if math.isnan(epoch.kept) else f", cosine {epoch.kept:.2f} of α with its first epoch",
             "".join(
                 f", |s| {abs(own.updates[0].s):,.3g} {when}"
                 for own, when in zip((log[0], epoch), ("at first", "now"), strict=True)
@@ -245,7 +245,8 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
     yield Logged(number, "expected_parameters", epoch.parameters)
     yield Logged(number, "operations_alive", epoch.alive)
     yield Logged(number, "seconds", epoch.seconds)
-    yield Logged(number, "kept_direction", epoch.kept)
+    if not math.isnan(epoch.kept):
+        yield Logged(number, "kept_direction", epoch.kept)
     for step, update in enumerate(epoch.updates, 1):
         for name, value in update._asdict().items():
             yield Logged(number, name, value, step=step)

@@ -63,7 +63,8 @@ class Epoch(NamedTuple):
     updates: list[Update]
     """The directions of zeroth-order estimates, in their order; empty for other methods."""
     kept: float = math.nan
-    """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
+    """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction; NaN
+    where α is not trained."""
 
 
 @dataclass

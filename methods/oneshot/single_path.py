@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -104,6 +105,9 @@ class SinglePath(Search):
         with torch.no_grad():  # once per epoch, for the log
             self._losses[1].append(cross_entropy(self.network(last.images, path), last.labels))
         return []
+
+    def _kept(self) -> float:
+        return math.nan  # α is not trained: it keeps no direction
 
     def evolved(
         self, fits: Callable[[Sequence[Stage]], bool], population: int, generations: int, parents: int, mutation: float

@@ -96,6 +96,14 @@ def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() ->
     assert (task.kind, str(task.fidelity)) == ("surrogate", "epochs 1 to 52")
 
 
+def test_what_is_paid_never_falls_although_the_networks_time_does() -> None:
+    rng, tasks = np.random.default_rng(0), [LCBench(number) for number in TASKS * 3]
+    curves = ((t, c, t.curve(c, EPOCHS)[:, -1]) for t in tasks for c in (SPACE.sample(rng) for _ in range(3)))
+    task, configuration, times = next(found for found in curves if (np.diff(found[2]) < 0).any())
+    costs = [task.evaluate_at(configuration, 0, epochs).cost for epochs in range(1, EPOCHS + 1)]
+    assert costs == np.maximum.accumulate(times).tolist()
+
+
 def test_quantiles_of_time_bound_their_share_of_random_configurations() -> None:
     task = LCBench(146212)
     (bound,) = task.bounds(parse_constraints(["time@0.3"]))

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, Ordinal
+from nasbench.benchmarks.spaces import Categorical, Float, Ordinal
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.listed import ListedChoices, listed
 from nasbench.benchmarks.tabular import open_table
@@ -278,3 +278,11 @@ def test_every_report_says_that_one_split_selects_and_is_reported(
     assert "mine: selected and reported on the same split, the only one of the table" in words
     page = (tmp_path / "out" / "index.html").read_text()
     assert "selected and reported on the same split" in " ".join(page.split())
+
+
+def test_two_categories_are_as_far_apart_as_the_ends_of_a_range() -> None:
+    space = listed(
+        [Categorical("kind", ("a", "b", "c")), Float("rate", 1e-4, 1.0, log=True), Ordinal("width", (8, 64, 128))],
+        np.array([[0, 1e-4, 0], [1, 1e-4, 0], [2, 1e-4, 0], [0, 1.0, 0], [0, 1e-2, 0], [0, 1e-4, 2], [0, 1e-4, 1]]),
+    )
+    assert space.distances([0, 1e-4, 0]) == pytest.approx([0, 1, 1, 1, 0.25, 1, 0.25])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ pytest.importorskip("sklearn")
 
 from nasbench.benchmarks.spaces.cells import dead_stages, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: E402
+from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot.foils import SPOS  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
@@ -118,6 +119,7 @@ def test_asks_go_from_the_best_of_the_shared_weights_and_are_repeatable(cells: s
     errors = [row.value for row in methods[0].log if row.quantity == "path_error"]
     assert len(errors) == 8
     assert errors == sorted(errors)
+    assert "kept_direction" not in {row.quantity for row in methods[0].log}  # nothing has a direction to keep
     assert methods[0].beginning > 0
 
 
@@ -131,6 +133,40 @@ def test_random_draws_come_from_the_space_of_the_search(cells: str, kernels: set
     assert ({stage.depth for network in drawn for stage in network} == {3}) == (cells == "one")
     assert method.log == []
     assert method.beginning == 0
+
+
+def test_paths_are_ranked_on_images_that_no_weight_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    batches, asked = search.data.batches, []
+
+    def noted(size: int, mix: float | None, rng: np.random.Generator, rows: np.ndarray) -> Iterator[LabelledImages]:
+        asked.append(set(rows.tolist()))
+        return batches(size, mix, rng, rows)
+
+    monkeypatch.setattr(search.data, "batches", noted)
+    search._stepped(0)
+    search._held_out()
+    trained_on, _, ranked_on = asked
+    assert not trained_on & ranked_on
+    assert trained_on | ranked_on == set(range(len(search.data.labels["train"])))
+
+
+def test_a_score_is_the_error_and_the_mean_loss_over_all_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two batches of unequal size; the network says class 0, surely of the first image and hardly of the others."""
+    search = SinglePath(digits(), ONE, seed=0)
+    search._begin()
+    first, *_ = search._held_out()
+    sure = torch.zeros(6, 10)
+    sure[0, 0] = 5.0
+    sure[1:, 0] = 0.1
+    labels = torch.tensor([1, 0, 0, 0, 2, 0])
+    parts = [Batch(first.images[:2], labels[:2]), Batch(first.images[2:6], labels[2:])]
+    outputs = iter([sure[:2], sure[2:]])
+    monkeypatch.setattr(Supernet, "forward", lambda *_: next(outputs))
+    error, loss, _ = search.score((1,) * 6, parts)
+    assert error == pytest.approx(100 * 2 / 6)
+    assert loss == pytest.approx(float(torch.nn.functional.cross_entropy(sure, labels)))
 
 
 def test_paths_are_scored_without_the_rounding_of_tensor_cores(monkeypatch: pytest.MonkeyPatch) -> None:
