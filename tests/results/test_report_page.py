@@ -90,7 +90,7 @@ def test_each_of_ten_questions_has_an_answer_and_leads_to_its_evidence(compared:
     assert [number for number, *_ in asked] == [str(i) for i in range(1, 11)]
     said = {question: answer for _, question, answer, _ in asked}
     assert said["Who wins?"] == "c-tpe (expected rank 1.12 of 3): it is better than each of the 2 others."
-    assert said["What failed?"].startswith("Nothing: all 120 runs")
+    assert said["What failed?"].startswith("Nothing: none of the 120 runs")
     assert said["Is it one benchmark?"].startswith(
         "No: whichever of the 2 benchmarks is left out, c-tpe has the lowest"
     )
@@ -213,6 +213,30 @@ def test_a_level_line_has_all_its_markers_and_an_axis_any_name() -> None:
     assert "size < 1 & more" in [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     (dots,) = (path for path in root.iter("{http://www.w3.org/2000/svg}path") if path.get("class") == "dots")
     assert len(re.findall("[Mhl]", str(dots.get("d")))) == 5
+
+
+@pytest.mark.parametrize("formats", [("html",), ("html", "csv")])
+def test_a_table_that_is_folded_says_in_print_where_its_rows_are(
+    formats: tuple[str, ...], filled: Fill, tmp_path: Path
+) -> None:
+    cells = [make_cell(method, bench=f"b{i}") for i in range(21) for method in ("random", "c-tpe")]
+    store = filled({cell: [make_run(s, [9.0, 2.0 + s]) for s in range(2)] for cell in cells})
+    report.write([store], tmp_path / "out", formats=formats)  # type: ignore[arg-type]
+    text = (tmp_path / "out" / "index.html").read_text()
+    folded = re.findall(
+        r"<summary>(\d+) (?:rows|settings: [^<]*)</summary>\s*<div class=\"scroll\">.*?</table></div></details>\s*"
+        r'<p class="note unprinted">(\d+) rows are folded and not printed: open them before you print([^<]*)\.</p>',
+        text,
+        flags=re.DOTALL,
+    )
+    assert len(folded) == text.count('<p class="note unprinted">') > 1
+    assert len(folded) == len(re.findall(r"</table></div></details>", text))
+    for said, rows, where in folded:
+        assert said == rows
+        assert bool(where) == ("csv" in formats)
+        assert not where or (tmp_path / "out" / where.removeprefix(", or see ")).exists()
+    assert ".unprinted { display: none; }" in text
+    assert "details:not([open]) + .unprinted { display: block; }" in text
 
 
 def test_a_page_of_189_settings_and_9_methods_has_room_for_its_charts() -> None:
