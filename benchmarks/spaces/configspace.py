@@ -149,6 +149,8 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     parent = hyperparameters[condition["parent"]]
     if kind not in ("LT", "GT") or parent["type"] != "ordinal":
         return condition
+    if condition["value"] not in parent["sequence"]:
+        raise UsageError(f"{condition['child']} depends on {condition['value']!r}, no value of {condition['parent']}")
     place = parent["sequence"].index(condition["value"])
     kept = parent["sequence"][:place] if kind == "LT" else parent["sequence"][place + 1 :]
     return {**condition, "type": "IN", "values": kept}

@@ -119,10 +119,9 @@ def _prepared(shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[n
     columns = [str(column) for column in shown.columns]
     are_words = [column in text_columns for column in columns]
     cells = [
-        [value if is_word and column != "margin" else _number(value) for value, is_word, column in row]
+        [escape(value) if is_word and column != "margin" else _mixed(_number(value)) for value, is_word, column in row]
         for row in (zip(map(str, own), are_words, columns, strict=True) for own in shown.to_numpy().tolist())
     ]
-    cells = [[escape(value) if "$" not in value else _mixed(value) for value in row] for row in cells]
     if bold is not None:
         pairs = (zip(row, strong, strict=True) for row, strong in zip(cells, bold.tolist(), strict=True))
         cells = [[rf"\textbf{{{value}}}" if is_strong else value for value, is_strong in row] for row in pairs]

@@ -69,6 +69,11 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         if not any(_is_called(metric, name) for metric in known):
             raise StoreError(f"no benchmark here has the metric {name!r}{nearest(name, known)}; {', '.join(known)}")
     curves = subject.curves
+    for metrics_here in {f.cell.metrics for _, f in subject.fragments}:
+        for name in metrics:
+            called = [metric for metric in metrics_here if _is_called(metric, name)]
+            if len(called) > 1:
+                raise StoreError(f"{name} may be {' or '.join(called)} of one benchmark: name one of them")
     numbers = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     points: dict[tuple[int, int, int], Array] = {}
     for _, f in subject.fragments:

@@ -246,6 +246,8 @@ def _score(asked: str) -> Score:
 def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str, Any]) -> tuple[float, ...]:
     """Points of comparison: those asked for, and always the end of the budget."""
     if asked is not None:
+        if min(asked, default=0) < 1:
+            raise StoreError(f"checkpoints are numbers from 1, not {list(asked)}")
         if max(asked) > curves.end:
             raise StoreError(f"checkpoint {max(asked)} lies beyond the {curves.end:g} {curves.unit} of the runs")
         points: Sequence[float] = asked

@@ -131,6 +131,8 @@ EITHER = {
     ],
 }
 BELOW = {"type": "EQ", "child": "b", "parent": "a", "value": "x"}
+GRADES = {"name": "o", "type": "ordinal", "sequence": [1, 2, 4], "default_value": 1}
+ABOVE = {"type": "GT", "child": "c", "parent": "o", "value": 9}
 THREE = [choice("a", "x", "y"), choice("b", 1, 2), choice("c", 3, 4)]
 
 
@@ -148,6 +150,7 @@ def test_alternatives_are_read_where_all_their_parents_are_always_there() -> Non
         (of(THREE, [{**BELOW, "parent": "zz"}]), "no JSON of ConfigSpace: 'zz' is missing"),
         (of(THREE, [{**BELOW, "child": "zz"}]), "no JSON of ConfigSpace: 'zz' is missing"),
         (of(THREE, [{**BELOW, "parent": "b"}]), "run in a circle"),
+        (of([GRADES, choice("c", 1, 2)], [ABOVE]), "c depends on 9, no value of o"),
         (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),
         ('{"hyperparameters": [{"name": "n", "type": "normal_float"}]}', "unknown type of n 'normal_float'"),
     ],

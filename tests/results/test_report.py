@@ -104,6 +104,9 @@ def test_the_baseline_is_asked_for_or_the_suites_or_random(compared: Store, tmp_
 def test_checkpoints_beyond_the_runs_are_refused(compared: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="beyond the 3 evaluations"):
         report.write([compared], tmp_path / "out", checkpoints=(1, 4))
+    for wrong in ((), (0, 2)):
+        with pytest.raises(StoreError, match="checkpoints are numbers from 1"):
+            report.write([compared], tmp_path / "out", checkpoints=wrong)
 
 
 def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_path: Path) -> None:

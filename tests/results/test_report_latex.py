@@ -74,6 +74,11 @@ def test_numbers_are_set_as_a_paper_sets_them(cell: str, set_as: str) -> None:
     assert f"nb201-10 & {set_as} \\\\\n" in floats("t", "c", shown, WORDS, None)
 
 
+def test_a_users_dollars_are_no_formula() -> None:
+    shown = pd.DataFrame({"method": ["costs $5_000 or $6"], "x": ["1"]})
+    assert r"costs \$5\_000 or \$6 & 1 " in floats("t", "c", shown, WORDS, None)
+
+
 def test_a_wide_table_is_split_by_columns_and_a_long_one_by_rows_without_losing_a_cell() -> None:
     values = np.arange(100 * 30).reshape(100, 30)
     shown = pd.DataFrame(

@@ -97,6 +97,15 @@ def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
         fronts(subject_of(store), ["valid-error", "time"])
 
 
+def test_a_name_that_may_be_two_metrics_is_no_axis(filled: Fill) -> None:
+    pytest.importorskip("moocore")
+    cell = make_cell("a", metrics=("error@1", "error@2", "time"))
+    store = filled({cell: [run_of(0, np.ones((2, 3)), np.array([True, True]))]})
+    assert len(fronts(subject_of(store), ["error@2", "time"]).points) == 1
+    with pytest.raises(StoreError, match="error may be error@1 or error@2 of one benchmark"):
+        fronts(subject_of(store), ["error", "time"])
+
+
 def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
     pytest.importorskip("moocore")
     out = tmp_path / "out"
