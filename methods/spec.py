@@ -6,6 +6,7 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from numpy.random import Generator
 
@@ -93,6 +94,7 @@ def misfit(method: type[Method], space: Space, fidelity: Fidelity | None) -> str
     return method.misfit(space)
 
 
+@cache
 def option_defaults(method: type[Method]) -> dict[str, tuple[type, int | float | bool | str]]:
     """The options of a method: name → (type, default), read from its constructor's keyword-only arguments."""
     hints = typing.get_type_hints(method.__init__)

@@ -262,7 +262,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
         columns = {name: table[name].to_numpy() for name in table.column_names if name != "score_feasible"}
         if "score_feasible" in table.column_names:  # stores of the first schema have no scores
             columns["violates"] = pc.fill_null(pc.invert(table["score_feasible"]), False).to_numpy()
-        read.append((f, columns))
+        read.append((f, columns | _incumbents(columns, [run.rows for run in f.runs], f.cell.setting.highest)))
     if not any(f.runs for f, _ in read):
         raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
     order = sorted({(f.cell.setting.family, f.cell.bench, f.cell.constraint) for f, _ in read})
@@ -276,7 +276,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = "mean") -> 
         known = {name: value for name, value in vars(f.cell.setting).items() if value is not None}
         # Runs made by earlier versions of this project know less of the same setting.
         setting = settings.setdefault(number, {"bench": f.cell.bench, "constraint": f.cell.constraint})
-        setting.update(dict.fromkeys(vars(f.cell.setting).keys() - setting.keys()) | known)
+        setting.update({name: None for name in vars(f.cell.setting) if name not in setting} | known)
         end = 0
         for run in f.runs:
             start, end = end, end + run.rows
@@ -320,19 +320,17 @@ class _Run:
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]], own: slice, cell: Cell) -> _Run:
         """Reads the rows `own` of a fragment's columns."""
-        seen: Array = columns["incumbent"][own]
+        observed: Array = columns["observed"][own]
         feasible: NDArray[np.bool_] = columns["feasible"][own]
         finished: Array = columns["finished"][own]
-        highest = cell.setting.highest if "level" in columns else 1
-        level: NDArray[np.int64] = columns["level"][own] if "level" in columns else np.ones(len(seen), np.int64)
-        rows, top = _incumbents(seen, feasible, level)
-        in_parts = bool((level < highest).any())
-        observed = np.where(top == highest, seen, np.nan) if in_parts else seen
-        mean = _scores(columns, own, observed, rows)
+        # None where no mean is known at all, as on live benchmarks.
+        mean: Array | None = columns["mean"][own] if "mean" in columns and columns["scored"][own].any() else None
         held_out = {}
-        if len(seen) and not np.isnan(observed[-1]):
-            held_out = {n: float(columns[f"metric.{n}"][own][rows[-1]]) for n in cell.setting.held_out}
-        spent: Array = np.ceil(columns["spent"][own]) if in_parts else np.arange(1.0, len(seen) + 1)
+        if cell.setting.held_out and len(observed) and not np.isnan(observed[-1]):
+            row = columns["row"][own][-1]
+            held_out = {n: float(columns[f"metric.{n}"][row]) for n in cell.setting.held_out}
+        in_parts = "level" in columns and bool((columns["level"][own] < cell.setting.highest).any())
+        spent: Array = np.ceil(columns["spent"][own]) if in_parts else np.arange(1.0, len(observed) + 1)
         feasibility = _feasibility(feasible, spent, finished)
         if in_parts and cell.evals is not None:  # the last one is not whole where the next part no longer fitted
             last = np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1
@@ -350,27 +348,28 @@ def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> 
     return found | {"first_feasible": float(spent[first]), "first_seconds": float(finished[first])}
 
 
-def _incumbents(
-    seen: Array, feasible: NDArray[np.bool_], level: NDArray[np.int64]
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """The row of the incumbent after each row of a run (0 before the first), and the highest feasible level so far."""
-    top: NDArray[np.int64] = np.maximum.accumulate(np.where(feasible, level, 0))
-    new = np.ones(len(seen), bool)
-    new[1:] = (top[1:] > top[:-1]) | ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))
-    return np.maximum.accumulate(np.where(new, np.arange(len(seen)), 0)), top
+def _incumbents(columns: dict[str, NDArray[Any]], lengths: list[int], highest: int) -> dict[str, NDArray[Any]]:
+    """More columns of a fragment whose runs have so many rows each: what is known of the incumbent after each row.
 
-
-def _scores(columns: dict[str, NDArray[Any]], own: slice, observed: Array, rows: NDArray[np.intp]) -> Array | None:
-    """The score of the incumbents `rows` of a run; None where no mean is known at all.
-
-    NaN where there is no incumbent or it violates a constraint in the mean; what was observed where its own mean is not
-    known.
+    row: where it stands (the run's first row before there is one). observed: its value, NaN before any is trained to
+    the highest level. And where scores are stored, scored: whether the row has one; mean: the incumbent's, NaN where
+    there is none or it violates a constraint in the mean, and what was observed where its own is not known.
     """
-    if "score" not in columns or not np.isfinite(columns["score"][own]).any():
-        return None
-    score: Array = columns["score"][own][rows]
+    seen, feasible = columns["incumbent"], columns["feasible"]
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    level, highest = (columns["level"], highest) if "level" in columns else (np.ones(len(seen), np.int64), 1)
+    before = run * (highest + 1)  # so that the highest level so far begins anew with each run
+    top = np.maximum.accumulate(np.where(feasible, level, 0) + before)
+    new = np.ones(len(seen), bool)
+    new[1:] = (top[1:] > top[:-1]) | (run[1:] > run[:-1]) | ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))
+    row = np.maximum.accumulate(np.where(new, np.arange(len(seen)), 0))
+    observed = np.where(top - before == highest, seen, np.nan)
+    if "score" not in columns:
+        return {"row": row, "observed": observed}
+    score = columns["score"][row]
     found = np.where(np.isnan(score), observed, score)
-    return np.where(np.isnan(columns["incumbent"][own]) | columns["violates"][own][rows], np.nan, found)
+    mean = np.where(np.isnan(seen) | columns["violates"][row], np.nan, found)
+    return {"row": row, "observed": observed, "mean": mean, "scored": np.isfinite(columns["score"])}
 
 
 def _dense(parts: list[_Run]) -> tuple[Array, Array, NDArray[np.bool_], Array]:

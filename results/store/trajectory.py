@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_type_hints
 
@@ -190,8 +190,8 @@ class Cell:
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this cell."""
-        facts = asdict(self)
-        del facts["setting"], facts["metrics"], facts["initial"]  # consequences of the others
+        consequences = {"setting", "metrics", "initial"}  # of the others
+        facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         if not self.train_infeasible:
             del facts["train_infeasible"]  # stores of schema 2 know no such thing, and their ids stay what they are
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

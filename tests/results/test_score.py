@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.results import Store, StoreError
-from nasbench.results.curves import load, select
+from nasbench.results import Setting, Store, StoreError
+from nasbench.results.curves import _incumbents, _Run, load, select
 from nasbench.results.report import report
 from tests.results.conftest import SETTING, make_cell, make_run
 
@@ -93,9 +93,41 @@ def test_one_table_shows_both_with_what_changes(lucky: Store, tmp_path: Path, sc
 
 
 def test_runs_of_the_first_schema_are_compared_by_what_was_observed(filled: Fill, tmp_path: Path) -> None:
-    from nasbench.results.curves import _Run
-
     columns = {"incumbent": np.array([3.0, 2.0]), "feasible": np.array([True, True]), "finished": np.array([1.0, 2.0])}
-    found = _Run.of(columns, slice(0, 2), make_cell())  # no score, no feasibility of it
+    found = _Run.of(columns | _incumbents(columns, [2], 1), slice(0, 2), make_cell())  # no score, no feasibility of it
     assert found.mean is None
     assert found.observed.tolist() == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("highest", [1, 3])
+def test_runs_that_lie_in_one_fragment_do_not_know_of_each_other(highest: int) -> None:
+    rng = np.random.default_rng(0)
+    runs = []
+    for length in (5, 1, 9, 3, 40):
+        feasible = rng.random(length) < 0.4
+        incumbent = np.minimum.accumulate(np.where(feasible, rng.integers(0, 9, length), 99.0))
+        score = np.where(rng.random(length) < 0.2, np.nan, rng.random(length))
+        runs.append(
+            {
+                "incumbent": np.where(incumbent == 99, np.nan, incumbent),
+                "feasible": feasible,
+                "level": rng.integers(1, highest + 1, length),
+                "score": score,
+                "violates": rng.random(length) < 0.2,
+            }
+        )
+    lengths = [len(run["level"]) for run in runs]
+    together = _incumbents({name: np.concatenate([run[name] for run in runs]) for name in runs[0]}, lengths, highest)
+    start = 0
+    for run, length in zip(runs, lengths, strict=True):
+        alone = _incumbents(run, [length], highest)
+        for name, values in alone.items():
+            expected = values + start if name == "row" else values
+            np.testing.assert_array_equal(together[name][start : start + length], expected)
+        start += length
+
+
+def test_the_columns_of_settings_stand_in_one_order(lucky: Store) -> None:
+    """Whatever seed hashes have: the same stores give the same bytes."""
+    curves = load(select([lucky]))
+    assert list(curves.settings) == ["bench", "constraint", *(field.name for field in dataclasses.fields(Setting))]
