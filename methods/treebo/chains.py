@@ -1,0 +1,107 @@
+"""Feed-forward chains of a free space as a list of hyper-parameters: what TreeBO searches where NASBOT searches graphs.
+
+How NASBOT's authors wrote the chains down is not known: this is a reconstruction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from nasbench.benchmarks.spaces.flat import Condition, Coordinate
+from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.networks import (
+    CONVOLUTIONS,
+    DECISIONS,
+    POOLS,
+    RECTIFIERS,
+    SIGMOIDS,
+    image_sizes,
+    network,
+)
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.parameters import ParameterSpace
+
+_DEEPEST = 8  # hidden layers of a perceptron
+_LAYERS = (1, 2, 3, 4)  # of a block of convolutions
+_STRIDE = "stride"
+
+
+class Chains:
+    """The chains of a free space: a flat view whose configurations are networks.
+
+    Perceptrons: the number of hidden layers (2 to 8, within the bounds) decides which layers there are; each has units
+    and an activation. Convolutional networks: the number of blocks decides; a block has one to four layers of one kind
+    and width, and halves the image before it by a pooling or by its first stride, the first block excepted; one fully
+    connected layer follows.
+    """
+
+    def __init__(self, space: NetworkSpace) -> None:
+        self._kind = space.kind
+        low, high = space.bounds.units
+        self._units = max(low, 1), high
+        found, conditions = self._blocks(space) if space.kind == "cnn" else self._hidden(space)
+        flat = ParameterSpace(found, conditions)
+        self.hyperparameters: tuple[Hyperparameter, ...] = flat.hyperparameters
+        self.conditions: tuple[Condition | None, ...] = flat.conditions
+        self._names = [h.name for h in found]
+        self._made: dict[LayerGraph, tuple[Coordinate, ...]] = {}
+
+    def coordinates(self, configuration: LayerGraph) -> Sequence[Coordinate]:
+        """Those that `at` made a network from."""
+        return self._made[configuration]
+
+    def at(self, coordinates: Sequence[Coordinate]) -> LayerGraph:
+        """The chain at these coordinates; it may break a bound of the space."""
+        pairs = zip(self.hyperparameters, coordinates, strict=True)
+        own = {h.name: x if isinstance(h, Integer) else h.values[int(x)] for h, x in pairs if x is not None}  # type: ignore[union-attr]
+        layers = self._convolutions(own) if self._kind == "cnn" else self._activations(own)
+        layers = [("ip", None, None), *layers, (DECISIONS[self._kind], None, None), ("op", None, None)]
+        labels, units, strides = zip(*layers, strict=True)
+        edges = [(i, i + 1) for i in range(len(labels) - 1)]
+        graph = network(self._kind, labels, units, edges, strides)
+        self._made[graph] = tuple(coordinates)
+        return graph
+
+    def _width(self, name: str) -> Integer:
+        return Integer(name, *self._units, log=True)
+
+    def _hidden(self, space: NetworkSpace) -> tuple[list[Hyperparameter], dict[str, tuple[str, Sequence[object]]]]:
+        least, most = (bound - 3 for bound in space.bounds.layers)  # beside ip, the decision and op
+        depths = tuple(range(max(least, 1), max(min(most, _DEEPEST), least, 1) + 1))
+        found: list[Hyperparameter] = [Ordinal("layers", depths)]
+        conditions: dict[str, tuple[str, Sequence[object]]] = {}
+        for i in range(1, depths[-1] + 1):
+            found += [self._width(f"units{i}"), Categorical(f"activation{i}", (*RECTIFIERS, *SIGMOIDS))]
+            if i > depths[0]:
+                for h in found[-2:]:
+                    conditions[h.name] = "layers", [depth for depth in depths if depth >= i]
+        return found, conditions
+
+    def _blocks(self, space: NetworkSpace) -> tuple[list[Hyperparameter], dict[str, tuple[str, Sequence[object]]]]:
+        halvings = max(int(math.log2(max(size or 1 for size in image_sizes(graph)))) for graph in space.pool)
+        counts = tuple(range(1, halvings + 2))
+        found: list[Hyperparameter] = [Ordinal("blocks", counts), self._width("fc")]
+        conditions: dict[str, tuple[str, Sequence[object]]] = {}
+        for b in counts:
+            own = [Ordinal(f"layers{b}", _LAYERS), Categorical(f"kind{b}", CONVOLUTIONS), self._width(f"units{b}")]
+            if b > 1:
+                own.append(Categorical(f"halving{b}", (*POOLS, _STRIDE)))
+                for h in own:
+                    conditions[h.name] = "blocks", [count for count in counts if count >= b]
+            found += own
+        return found, conditions
+
+    def _activations(self, own: dict[str, object]) -> list[tuple[object, object, object]]:
+        return [(own[f"activation{i}"], own[f"units{i}"], None) for i in range(1, int(own["layers"]) + 1)]  # type: ignore[call-overload]
+
+    def _convolutions(self, own: dict[str, object]) -> list[tuple[object, object, object]]:
+        layers: list[tuple[object, object, object]] = []
+        for b in range(1, int(own["blocks"]) + 1):  # type: ignore[call-overload]
+            halving = own.get(f"halving{b}")
+            if halving in POOLS:
+                layers.append((halving, None, None))
+            for layer in range(int(own[f"layers{b}"])):  # type: ignore[call-overload]
+                layers.append((own[f"kind{b}"], own[f"units{b}"], 2 if halving == _STRIDE and not layer else 1))
+        return [*layers, ("fc", own["fc"], None)]

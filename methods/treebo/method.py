@@ -1,0 +1,239 @@
+"""TreeBO (Jenatton et al., 2017) on conditional spaces and, as NASBOT's authors had it, on feed-forward chains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks import Bound
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Space
+from nasbench.benchmarks.spaces.base import ForeignConfiguration
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.flat import Coordinate, Flat
+from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
+
+if TYPE_CHECKING:
+    from nasbench.methods.treebo.process import Points
+    from nasbench.methods.treebo.surrogate import Surrogate
+
+Array = NDArray[np.float64]
+
+_MOST_PATHS = 64  # of which each gets candidates of its own
+_FEWEST = 2  # observations that a process needs
+_NEIGHBOURS, _ROUNDS, _BEST = 20, 2, 5  # of each of the best candidates, how often, and of how many
+_SHORTLIST, _MOST_DRAWS = 16, 200
+
+
+@METHODS.register("treebo")
+class TreeBO(Method):
+    """A Gaussian process per path of a tree of decisions, and a linear model of what paths share; expected improvement.
+
+    Free networks are searched as chains (`chains.py`). Where no choice decides about others there is one path, and the
+    method is Bayesian optimisation with one Gaussian process. Constraints count as in `nasbot`: by the probability that
+    they hold, or exactly where a metric is known without an evaluation; pending evaluations count with their mean.
+    initial: random configurations at first, one per path where there are no more paths; refit: observations after which
+    hyper-parameters are fitted anew; candidates: drawn for each proposal; acquisition: joint, or two-step: the path by
+    the linear model first.
+    """
+
+    seconds = 0.1
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        initial: int = 10,
+        refit: int = 5,
+        candidates: int = 500,
+        acquisition: str = "joint",
+    ) -> None:
+        for name, value in {"initial": initial, "refit": refit, "candidates": candidates}.items():
+            if not 1 <= value <= 100_000:
+                raise UsageError(f"{name} must lie in [1, 100000], not {value}")
+        if acquisition not in ("joint", "two-step"):
+            raise unknown("acquisition", acquisition, ("joint", "two-step"))
+        from nasbench.methods.treebo.tree import Tree
+
+        self._problem, self._rng = problem, rng
+        self._initial, self._refit, self._candidates = initial, refit, candidates
+        self._is_joint = acquisition == "joint"
+        self._flat = _flat(problem)
+        self._tree = Tree(self._flat)
+        self._paths = self._tree.paths(_MOST_PATHS)
+        self._turns: list[Mapping[int, Coordinate]] = []
+        self._asked: list[Configuration] = []
+        self._places: list[Sequence[Coordinate]] = []
+        """Coordinates of what was asked for."""
+        self._known: set[Configuration] = set()
+        self._observed: dict[int, Observation] = {}
+        """By the number of the ask."""
+        self._failed: set[int] = set()
+        self._surrogates: dict[int, Surrogate] = {}
+        """By the metric's column."""
+
+    @classmethod
+    def misfit(cls, space: Space) -> str:
+        fits = isinstance(space, AsFlat | NetworkSpace)
+        return "" if fits else "needs a list of hyper-parameters (as_flat), or free networks (their chains)"
+
+    def ask(self) -> Configuration:
+        found = self._first() if len(self._asked) < self._initial or len(self._observed) < _FEWEST else self._next()
+        self._asked.append(found)
+        self._known.add(found)
+        self._places.append(self._flat.coordinates(found))
+        return found
+
+    def tell(self, observation: Observation) -> None:
+        number = next(
+            i
+            for i, asked in enumerate(self._asked)
+            if i not in self._observed and i not in self._failed and asked == observation.configuration
+        )
+        if observation.evaluation.status == "ok":
+            self._observed[number] = observation
+        else:
+            self._failed.add(number)
+
+    @property
+    def log(self) -> Sequence[Logged]:
+        """How often each path was asked for."""
+        counts = Counter(self._tree.name(self._tree.path(place)) for place in self._places)
+        return [Logged(1, "path", count, choice=name or "the only path") for name, count in sorted(counts.items())]
+
+    def _first(self) -> Configuration:
+        """Any configuration that is allowed and new; of few paths one after the other."""
+        if self._paths is not None and len(self._paths) <= self._initial and not self._turns:
+            self._turns = [self._paths[i] for i in self._rng.permutation(len(self._paths))]
+        path = self._turns.pop() if self._turns else None
+        repeated = refused = None
+        for attempt in range(_MOST_DRAWS):
+            if attempt == _MOST_DRAWS // 2:
+                path = None  # nothing there, it seems
+            drawn = self._made(self._tree.drawn(self._rng, path))
+            if drawn is None:
+                continue
+            if not self._is_allowed(drawn):
+                refused = drawn
+            elif drawn in self._known:
+                repeated = drawn
+            else:
+                return drawn
+        found = refused if repeated is None else repeated
+        if found is not None:
+            return found
+        if not isinstance(self._problem.space, AsFlat):
+            raise UsageError(f"none of {_MOST_DRAWS} chains of layers lies within the bounds of this space: widen them")
+        return self._problem.space.sample(self._rng)
+
+    def _next(self) -> Configuration:
+        observed = sorted(self._observed)
+        waiting = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
+        seen, pending = (self._tree.points([self._places[i] for i in which]) for which in (observed, waiting))
+        bounds = [bound for bound in self._problem.constraints if not self._is_known(bound)]
+        for column in (0, *sorted({bound.column for bound in bounds} - {0})):
+            values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
+            self._surrogates.setdefault(column, self._new_surrogate()).fit(seen, values, pending, self._rng)
+        feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
+
+        def acquisition(points: Points, paths: bool = False) -> Array:
+            return self._acquisition(points, bounds, min(feasible, default=None), paths)
+
+        places = self._drawn(observed)
+        values = acquisition(self._tree.points(places))
+        if not self._is_joint:
+            by_path = acquisition(self._tree.points(places), True)
+            chosen = self._tree.path(places[int(np.argmax(by_path))])
+            kept = [i for i, place in enumerate(places) if self._tree.path(place) == chosen]
+            places, values = [places[i] for i in kept], values[kept]
+        for _ in range(_ROUNDS):
+            best = np.argsort(-values, kind="stable")[:_BEST]
+            near = [
+                self._tree.neighbour(places[i], self._rng, keeps_path=True) for i in best for _ in range(_NEIGHBOURS)
+            ]
+            places = places + near
+            values = np.append(values, acquisition(self._tree.points(near)))
+        return self._chosen(places, values, acquisition)
+
+    def _acquisition(self, points: Points, bounds: Sequence[Bound], best: float | None, paths: bool) -> Array:
+        """Expected improvement times the probability that constraints hold; the latter alone before any did."""
+        from scipy.special import ndtr
+
+        from nasbench.methods.nasbot.acquisition import expected_improvement
+
+        found = np.ones(len(points.leaves))
+        if best is not None:
+            found = expected_improvement(*self._surrogates[0].predict(points, paths), best)
+        for bound in bounds:
+            mean, deviation = self._surrogates[bound.column].predict(points, paths)
+            found = found * ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
+        return found
+
+    def _drawn(self, observed: Sequence[int]) -> list[Sequence[Coordinate]]:
+        """Candidates: on each path, if there are few; and around the best ones, that of each path and that of all."""
+        tree, count = self._tree, self._candidates
+        found: list[Sequence[Coordinate]] = []
+        if self._paths is None:
+            found += [tree.drawn(self._rng) for _ in range(count)]
+        else:
+            found += [tree.drawn(self._rng, path) for path in self._paths for _ in range(-(-count // len(self._paths)))]
+        ranked = sorted(observed, key=lambda i: self._observed[i].rank(self._problem.constraints))
+        leaders = list({tree.path(self._places[i]): i for i in reversed(ranked)}.values())[::-1][:_BEST]
+        for i in leaders:
+            found += [tree.neighbour(self._places[i], self._rng, True) for _ in range(_NEIGHBOURS)]
+        return found + [tree.neighbour(self._places[ranked[0]], self._rng) for _ in range(_NEIGHBOURS)]
+
+    def _chosen(
+        self, places: Sequence[Sequence[Coordinate]], values: Array, acquisition: Callable[[Points], Array]
+    ) -> Configuration:
+        """The best candidate that is allowed and new.
+
+        A program may not ask for all coordinates of a candidate, which then lies elsewhere: the best few are looked at
+        again as the program has them.
+        """
+        order = np.argsort(-values, kind="stable")
+        for begin in range(0, len(order), _SHORTLIST):
+            made = [self._made(places[i]) for i in order[begin : begin + _SHORTLIST]]
+            new = [c for c in dict.fromkeys(made) if c is not None and c not in self._known and self._is_allowed(c)]
+            if new:
+                again = acquisition(self._tree.points([self._flat.coordinates(c) for c in new]))
+                return new[int(np.argmax(again))]
+        return self._first()
+
+    def _made(self, coordinates: Sequence[Coordinate]) -> Configuration | None:
+        """The configuration at these coordinates; None where it is no member of the space."""
+        try:
+            found = self._flat.at(coordinates)
+            self._problem.space.check(found)
+        except (ForeignConfiguration, UsageError):
+            return None
+        return found
+
+    def _is_known(self, bound: Bound) -> bool:
+        """Whether a constraint needs no evaluation."""
+        return bound.metric.cheap and self._problem.known is not None
+
+    def _is_allowed(self, configuration: Configuration) -> bool:
+        """Whether all of those hold."""
+        known = self._problem.known
+        bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
+        return known is None or all(bound.holds(known(bound.column, configuration)) for bound in bounds)
+
+    def _new_surrogate(self) -> Surrogate:
+        from nasbench.methods.treebo.surrogate import Surrogate
+
+        return Surrogate(self._tree.is_category, self._tree.is_bias, self._refit)
+
+
+def _flat(problem: Problem) -> Flat:
+    if isinstance(problem.space, NetworkSpace):
+        from nasbench.methods.treebo.chains import Chains
+
+        return Chains(problem.space)
+    return problem.flat

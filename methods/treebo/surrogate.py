@@ -1,0 +1,80 @@
+"""A metric as a tree-structured process, whose hyper-parameters maximise its likelihood now and then."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from nasbench.methods.treebo.process import Hyperparameters, Points, Process
+
+Array = NDArray[np.float64]
+
+_STARTS, _STEPS = 2, 25  # of L-BFGS, and its iterations
+# Logarithms of: length-scale of numbers, of categories; variance of leaves, biases, weights, noise; values are scaled.
+_CENTRES = np.log([0.5, 1.0, 0.5, 0.5, 0.5, 1e-3])
+_DEVIATIONS = np.array([0.7, 0.7, 1.0, 1.0, 1.0, 2.0])
+_BOUNDS = [tuple(np.log(own)) for own in ((0.05, 10), (0.1, 10), (1e-3, 10), (0.01, 10), (0.01, 10), (1e-6, 1))]
+
+
+class Surrogate:
+    """Of one metric.
+
+    Args:
+        is_category: of each column of `Points.own`.
+        is_bias: of each coefficient.
+        refit: observations after which hyper-parameters are fitted anew.
+    """
+
+    def __init__(self, is_category: NDArray[np.bool_], is_bias: NDArray[np.bool_], refit: int) -> None:
+        self._is_category, self._is_bias, self._refit = is_category, is_bias, refit
+        self._theta, self._fitted = _CENTRES, 0
+
+    def fit(self, seen: Points, values: Array, pending: Points, rng: Generator) -> None:
+        """Conditions on observations; pending ones count as if their mean had been observed."""
+        self._centre, self._scale = float(values.mean()), float(values.std()) or 1.0
+        scaled = (values - self._centre) / self._scale
+        if not self._fitted or len(values) - self._fitted >= self._refit:
+            self._theta, self._fitted = self._best(seen, scaled, rng), len(values)
+        h = self._hyperparameters(self._theta)
+        self._process = Process(seen, scaled, h)
+        if len(pending.leaves):
+            believed = self._process.predict(pending)[0]
+            both = Points(*(np.concatenate(parts) for parts in zip(seen, pending, strict=True)))
+            self._process = Process(both, np.concatenate([scaled, believed]), h)
+
+    def predict(self, points: Points, paths: bool = False) -> tuple[Array, Array]:
+        """Mean and deviation in the metric's unit.
+
+        Args:
+            paths: of the linear model alone (`Process.predict_paths`).
+        """
+        mean, deviation = self._process.predict_paths(points) if paths else self._process.predict(points)
+        return self._centre + self._scale * mean, self._scale * deviation
+
+    def _hyperparameters(self, theta: Array) -> Hyperparameters:
+        number, category, variance, bias, weight, noise = np.exp(theta)
+        lengths = np.where(self._is_category, category, number)
+        return Hyperparameters(lengths, float(variance), np.where(self._is_bias, bias, weight), float(noise))
+
+    def _best(self, seen: Points, values: Array, rng: Generator) -> Array:
+        """Where the likelihood, times a log-normal prior on each, is largest: from where it was, and from anywhere."""
+
+        def loss(theta: Array) -> float:
+            prior = 0.5 * float((((theta - _CENTRES) / _DEVIATIONS) ** 2).sum())
+            try:
+                evidence = Process(seen, values, self._hyperparameters(theta)).evidence
+            except np.linalg.LinAlgError:
+                return math.inf
+            return prior - evidence
+
+        low, high = np.array(_BOUNDS).T
+        starts = [self._theta, *(rng.uniform(low, high) for _ in range(_STARTS - 1))]
+        found = [
+            minimize(loss, start, method="L-BFGS-B", bounds=_BOUNDS, options={"maxiter": _STEPS}) for start in starts
+        ]
+        best: Array = min(found, key=lambda own: own.fun).x
+        return best

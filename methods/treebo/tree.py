@@ -1,0 +1,185 @@
+"""The tree of decisions behind a list of hyper-parameters, some of which are there only where another one permits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces.flat import Condition, Coordinate, Flat
+from nasbench.benchmarks.spaces.hyperparameters import (
+    Categorical,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+    draw,
+    has_many,
+)
+from nasbench.methods.treebo.process import Points
+
+Array = NDArray[np.float64]
+Coordinates = list[Coordinate]
+Path = tuple[Coordinate, ...]
+"""The values of the deciding hyper-parameters, None where one is absent."""
+
+_STEP = 0.15  # of a number's range: the deviation of a step to a neighbour
+_FEW = 4  # values of an ordinal up to which a step leads anywhere
+
+
+class Tree:
+    """Paths, leaves and nodes of a flat view.
+
+    A hyper-parameter *decides* if another one is there on a condition on it. The values of those that decide are a
+    path, and lead to a leaf; its process sees all other hyper-parameters that are there. Nodes are the root, each
+    distinct condition, and each value of a hyper-parameter that decides. A node has a bias, and a weight per column of
+    the hyper-parameters that are there on its condition: leaves share what stands above the point where they part.
+    """
+
+    def __init__(self, flat: Flat) -> None:
+        self._flat = flat
+        hyperparameters, conditions = flat.hyperparameters, flat.conditions
+        self.deciding = sorted({condition.parent for condition in conditions if condition is not None})
+        self._leaves: dict[Path, int] = {}
+        nodes: dict[Condition | None, list[int]] = {None: []}
+        for d, (h, condition) in enumerate(zip(hyperparameters, conditions, strict=True)):
+            nodes.setdefault(condition, [])
+            if d not in self.deciding:
+                nodes[condition].append(d)
+            else:
+                count = _count(h)
+                for value in range(count):
+                    nodes.setdefault(Condition(d, tuple(value == other for other in range(count))), [])
+        self._nodes = nodes
+        self._columns: dict[int, slice] = {}
+        width = 0
+        is_category: list[bool] = []
+        for d, h in enumerate(hyperparameters):
+            if d not in self.deciding:
+                own = len(h.values) if isinstance(h, Categorical) else 1
+                self._columns[d] = slice(width, width + own)
+                is_category += [isinstance(h, Categorical)] * own
+                width += own
+        self.is_category = np.array(is_category, bool)
+        """Of each column that a leaf's process sees whether it says that a category is chosen (else: a number)."""
+        self.is_bias = np.array([bias for own in nodes.values() for bias in self._biases(own)], bool)
+        """Of each coefficient of the linear model whether it is a node's bias (else: a weight)."""
+
+    def paths(self, most: int) -> list[Mapping[int, Coordinate]] | None:
+        """Every path as the values of what decides on it; None if there are more than `most`."""
+        found: list[dict[int, Coordinate]] = [{}]
+        for d in self.deciding:
+            condition, count = self._flat.conditions[d], _count(self._flat.hyperparameters[d])
+            extended = []
+            for path in found:
+                there = condition is None or condition.holds([path.get(i) for i in range(d)])
+                extended += [{**path, d: value} for value in range(count)] if there else [path]
+            found = extended
+            if len(found) > most:
+                return None
+        return list(found)
+
+    def path(self, coordinates: Sequence[Coordinate]) -> Path:
+        """The path of a configuration."""
+        return tuple(coordinates[d] for d in self.deciding)
+
+    def name(self, path: Path) -> str:
+        """A path in words: `layers=3`; empty where nothing decides."""
+        pairs = [(self._flat.hyperparameters[d], x) for d, x in zip(self.deciding, path, strict=True) if x is not None]
+        return " ".join(f"{h.name}={h.values[int(x)]}" for h, x in pairs if isinstance(h, Categorical | Ordinal))
+
+    def points(self, several: Sequence[Sequence[Coordinate]]) -> Points:
+        """Configurations as the process sees them."""
+        own = np.zeros((len(several), len(self.is_category)))
+        shared = np.zeros((len(several), len(self.is_bias)))
+        leaves = np.empty(len(several), np.int64)
+        for i, coordinates in enumerate(several):
+            leaves[i] = self._leaves.setdefault(self.path(coordinates), len(self._leaves))
+            for d, columns in self._columns.items():
+                x = coordinates[d]
+                if x is not None:
+                    own[i, columns] = _features(self._flat.hyperparameters[d], x)
+            at = 0
+            for condition, members in self._nodes.items():
+                if condition is None or condition.holds(coordinates):
+                    shared[i, at] = 1.0
+                    for d in members:
+                        size = self._columns[d].stop - self._columns[d].start
+                        shared[i, at + 1 : at + 1 + size] = own[i, self._columns[d]]
+                        at += size
+                else:
+                    at += sum(self._columns[d].stop - self._columns[d].start for d in members)
+                at += 1
+        return Points(leaves, own, shared)
+
+    def drawn(self, rng: Generator, path: Mapping[int, Coordinate] | None = None) -> Coordinates:
+        """Coordinates drawn by the prior, on a path or on any."""
+        return self._completed([None] * len(self._flat.hyperparameters), rng, path or {})
+
+    def neighbour(self, coordinates: Sequence[Coordinate], rng: Generator, keeps_path: bool = False) -> Coordinates:
+        """One hyper-parameter is a step away, or of another category; what its choices call for is drawn anew."""
+        there = [
+            d
+            for d, (h, x) in enumerate(zip(self._flat.hyperparameters, coordinates, strict=True))
+            if x is not None and has_many(h) and not (keeps_path and d in self.deciding)
+        ]
+        found = list(coordinates)
+        if there:
+            d = there[int(rng.integers(len(there)))]
+            x = found[d]
+            assert x is not None
+            found[d] = _stepped(self._flat.hyperparameters[d], x, rng)
+        return self._completed(found, rng, {})
+
+    def _completed(self, coordinates: Coordinates, rng: Generator, path: Mapping[int, Coordinate]) -> Coordinates:
+        for d, (h, condition) in enumerate(zip(self._flat.hyperparameters, self._flat.conditions, strict=True)):
+            if condition is not None and not condition.holds(coordinates):
+                coordinates[d] = None
+            elif d in path:
+                coordinates[d] = path[d]
+            elif coordinates[d] is None:
+                coordinates[d] = draw(h, rng)
+        return coordinates
+
+    def _biases(self, members: Sequence[int]) -> Iterator[bool]:
+        yield True
+        for d in members:
+            yield from [False] * (self._columns[d].stop - self._columns[d].start)
+
+
+def _count(h: Hyperparameter) -> int:
+    assert isinstance(h, Categorical | Ordinal)  # conditions are on these alone
+    return len(h.values)
+
+
+def _features(h: Hyperparameter, x: float) -> Array | float:
+    """A coordinate as one number in [0, 1] on its own scale, or a 1 at the place of its category."""
+    if isinstance(h, Categorical):
+        return np.eye(len(h.values))[int(x)]
+    if isinstance(h, Ordinal):
+        return x / max(len(h.values) - 1, 1)
+    low, high, own = (math.log(v) if h.log else float(v) for v in (h.low, h.high, x))
+    return (own - low) / (high - low)
+
+
+def _stepped(h: Hyperparameter, x: float, rng: Generator) -> float | int:
+    """Another value, of a number one nearby."""
+    if isinstance(h, Categorical) or (isinstance(h, Ordinal) and len(h.values) <= _FEW):
+        other = int(rng.integers(len(h.values) - 1))
+        return other + (other >= x)
+    if isinstance(h, Ordinal):
+        up = x < len(h.values) - 1 and (x == 0 or rng.random() < 0.5)
+        return int(x) + (1 if up else -1)
+    place = float(np.clip(_features(h, x) + rng.normal(0.0, _STEP), 0.0, 1.0))
+    low, high = (math.log(v) if h.log else float(v) for v in (h.low, h.high))
+    value = low + place * (high - low)
+    value = min(max(math.exp(value) if h.log else value, h.low), h.high)
+    if isinstance(h, Float):
+        return value
+    whole = round(value)
+    if whole != x:
+        return whole
+    return whole + 1 if isinstance(h, Integer) and whole < h.high else whole - 1
