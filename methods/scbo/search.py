@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,9 +123,7 @@ class SCBO(Method):
 
     def _excess(self, process: GaussianProcess, bound: Bound, rows: Rows, points: Rows) -> NDArray[np.float64]:
         """A draw of a constraint's transformed excess at points, shape (n,): satisfied where <= 0."""
-        values = np.array([bilog(excess(bound, o.evaluation.metrics[bound.column])) for o in self._told])
-        worst = np.nanmax(values)  # at least two evaluations were ok
-        values = np.where([o.evaluation.status == "failed" for o in self._told], worst, values)
+        values = excesses(bound, self._told)
         known = ~np.isnan(values)
         middle, spread = float(values[known].mean()), float(values[known].std()) or 1.0
         process.fit(rows[known], (values[known] - middle) / spread)
@@ -134,6 +133,13 @@ class SCBO(Method):
 def _key(row: NDArray[np.float64]) -> bytes:
     """What is equal for rows of one configuration: their last digits depend on how many are computed together."""
     return row.round(9).tobytes()
+
+
+def excesses(bound: Bound, told: Sequence[Observation]) -> NDArray[np.float64]:
+    """The transformed excess of each observation, shape (n,): NaN where unknown, the worst known where it failed."""
+    values = np.array([bilog(excess(bound, o.evaluation.metrics[bound.column])) for o in told])
+    failed = [o.evaluation.status == "failed" for o in told]
+    return np.where(failed, np.nanmax(values), values)
 
 
 def thompson(objective: NDArray[np.float64], excesses: NDArray[np.float64]) -> int:

@@ -142,7 +142,8 @@ def test_every_sampler_of_optuna_s_differs_by_seed_and_repeats_itself(name: str)
             method.tell(Observation(configuration, Evaluation((float(a + b), float(a)), 1.0), BOUND.holds(a)))
         return found
 
-    assert asked(0) == asked(0) != asked(1)
+    assert asked(0) == asked(0)
+    assert asked(0)[2:] != asked(1)[2:]  # the first may be random whatever the sampler is
 
 
 def test_cma_es_minimises_where_its_numbers_are() -> None:

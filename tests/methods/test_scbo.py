@@ -14,7 +14,7 @@ from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, P
 from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.scbo.gaussian_process import GaussianProcess, _apart, _negative_likelihood
 from nasbench.methods.scbo.mixed import Mixed
-from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, thompson
+from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, excesses, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
 from tests.benchmarks.test_parameters import SPACE
 
@@ -97,16 +97,20 @@ def test_rows_of_configurations_come_back_and_what_is_absent_has_one_stand_in() 
     drawn = np.where(mixed.categorical, 0, rng.random((300, len(mixed.levels))))
     snapped = mixed.snapped(drawn)
     assert mixed.snapped(snapped) == pytest.approx(snapped)
-    for row in snapped[:50]:
-        SPACE.check(mixed.configuration(row))
+    for row in snapped:
+        configuration = mixed.configuration(row)
+        SPACE.check(configuration)
+        assert mixed.row(configuration) == pytest.approx(row)
 
 
 def test_the_region_doubles_after_successes_halves_after_failures_and_ends() -> None:
     region = TrustRegion(6)
     region.told((0.0, 10.0), counts=False)
-    for objective in (9.0, 8.0, 7.0, 6.0, 5.0, 4.0):
+    for objective, length in ((9.0, FIRST), (8.0, FIRST), (7.0, LONGEST), (6.0, LONGEST), (5.0, LONGEST)):
         region.told((0.0, objective), counts=True)
-    assert region.length == LONGEST  # twice three successes, and no side is longer
+        assert region.length == length  # three successes double it
+    region.told((0.0, 4.0), counts=True)
+    assert region.length == LONGEST  # no side is longer
     region = TrustRegion(6, best=(0.0, 1.0))
     for _ in range(6):
         assert region.length == FIRST
@@ -202,8 +206,18 @@ def test_it_repeats_nothing_until_everything_was_proposed() -> None:
 
 
 def test_failures_count_as_the_worst_excess_and_refusals_by_what_is_known() -> None:
-    method = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0), initial=4, power=5)
+    nan, status = math.nan, ("ok", "failed", "infeasible", "infeasible")
+    evaluations = [
+        Evaluation((1.0, size), 1.0, s, "" if s == "ok" else "x")  # type: ignore[arg-type]
+        for s, size in zip(status, (1.0, nan, 4.0, nan), strict=True)
+    ]
+    told = [Observation((0, 0, 0), evaluation, False) for evaluation in evaluations]
+    assert excesses(BOUND, told) == pytest.approx([-math.log(1.5), math.log(2), math.log(2), nan], nan_ok=True)
+
+
+def test_searches_go_on_through_failures_and_refusals() -> None:
     nan = math.nan
+    method = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0), initial=4, power=5)
     for number in range(20):
         configuration = method.ask()
         size = float(configuration[0])
@@ -227,7 +241,13 @@ def test_one_dimension_is_searched_and_so_are_conditions() -> None:
 def test_a_region_that_is_over_drops_its_models_and_begins_at_random() -> None:
     method, _ = searched(14)
     method._region.length = 1e-3
+    told = Evaluation((1.0, 1.0), 1.0)
     late = method.ask()
     assert method._number == 1 and not method._told
-    method.tell(Observation(late, Evaluation((1.0, 1.0), 1.0), True))
+    method.tell(Observation(late, told, True))
     assert len(method._told) == 1
+    pending = method.ask()
+    method._region.length = 1e-3
+    method.ask()
+    method.tell(Observation(pending, told, True))  # asked in the region before
+    assert not method._told
