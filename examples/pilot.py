@@ -112,6 +112,12 @@ def main() -> int:
     print(
         f"rank correlation with {longer}, {theirs.shape[1]} seeds: {rho:.2f} ({rho_ends[0]:.2f} to {rho_ends[1]:.2f})"
     )
+    if theirs.shape[1] > 1:  # two noisy rankings of the same truth agree by no more than this (Spearman, 1904)
+        own = float(reliability(theirs))
+        print(
+            f"reliability of {longer} itself {own:.2f}: for noise alone the correlation is at most "
+            f"{np.sqrt(found * own):.2f}"
+        )
     good = passes(ends[0], rho)
     rule = f"{LEAST_RELIABILITY} or more at the lower end, {LEAST_AGREEMENT} or more in rank correlation"
     print(f"rule: {rule}: {'passed, the table may be built' if good else 'failed, do not build the table'}")

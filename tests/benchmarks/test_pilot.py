@@ -78,6 +78,24 @@ def test_scores_without_any_spread_are_not_reliable() -> None:
     assert pilot.agreement(np.full((40, 3), 5.0), np.full((40, 2), 5.0)) == 0
 
 
+@pytest.mark.parametrize(("share", "code"), [(0.95, 0), (0.0, 1)])
+def test_the_command_says_whether_a_table_may_be_built(
+    share: float, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (scores,) = drawn(np.random.default_rng(6), share, seeds=5)
+    paths = []
+    for epochs, columns in ((6, scores[:, :3]), (24, scores[:, 3:])):
+        rows = [(f"cell {i}", i, r, value) for i, own in enumerate(columns) for r, value in enumerate(own)]
+        paths.append(tmp_path / f"{epochs}.csv")
+        pd.DataFrame(rows, columns=["Op0", "class", "repetition", f"val-error@{epochs}"]).to_csv(paths[-1], index=False)
+    monkeypatch.setattr("sys.argv", ["pilot.py", *map(str, paths)])
+    assert pilot.main() == code
+    said = capsys.readouterr().out
+    assert "40 networks x 3 seeds of val-error@6" in said
+    assert "rank correlation with val-error@24, 2 seeds" in said
+    assert ("failed, do not build" in said) == bool(code)
+
+
 def test_copies_within_a_class_are_one_network(tmp_path: Path) -> None:
     rows = [("a", 0, r, r + 0.5, 9.0) for r in range(3)]
     rows += [("b", 0, r, r + 0.5, 9.0) for r in range(3)] + [("c", 1, r, r + 1.5, 9.0) for r in range(3)]
