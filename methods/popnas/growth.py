@@ -202,6 +202,13 @@ class NodeGrowth(StepGrowth):
     def elements(self, member: Member) -> Sequence[Element]:
         return [("operator", option) for group in member for option in group]
 
+    def features(self, members: Sequence[Member], seconds: Mapping[Hashable, float]) -> Array:
+        """Each edge's operation, and how often each occurs: what was seen on one edge tells of the next level's."""
+        chosen = np.array([self._known(member)[0] for member in members])
+        hot = chosen[:, :, None] == np.arange(self._operations)
+        found: Array = np.hstack([hot.reshape(len(chosen), -1), hot.sum(axis=1)]).astype(float)
+        return found
+
     def _filling(self, place: int, options: int) -> int:
         source, target = EDGES[place]
         return self._skip if source == target - 1 else self._none
