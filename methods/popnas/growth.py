@@ -76,9 +76,7 @@ class BlockGrowth(Growth):
         self._space = space.as_blocks()
         self.levels = self._space.most
         self._operators = len(self._space.operators)
-        self._blocks = lru_cache(maxsize=None)(
-            lambda number: blocks_of(number, self._space.lookbacks, self._operators)
-        )
+        self._blocks = lru_cache(maxsize=None)(lambda number: blocks_of(number, self._space.lookbacks, self._operators))
 
     def groups(self, member: Member) -> Sequence[Group]:
         return self._blocks(len(member) + 1) if len(member) < self.levels else ()
@@ -221,5 +219,5 @@ def growth_of(space: Space) -> Growth:
     if space.table_kind == CellGrid.table_kind and isinstance(space, AsFlat):
         operations = space.as_flat().hyperparameters[0]
         if isinstance(operations, Categorical) and {"skip_connect", "none"} <= set(operations.values):
-            return NodeGrowth(operations.values, space)
+            return NodeGrowth([str(value) for value in operations.values], space)
     return StepGrowth(space)

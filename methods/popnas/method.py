@@ -30,12 +30,12 @@ _MOST_LOOKED_AT = 2000  # candidates, to learn which elements there are
 class Popnas(Method):
     """Grows networks level by level, and evaluates of each level those on the front of what is predicted.
 
-    All networks of the first level are evaluated, or `first` of them, and where they are fewer than 30 or `first`, random
-    ones of the next levels. Then predictors of score, seconds and size are
-    fitted on all that was told, each network of the level is extended in every way, and the Pareto front of the
-    predictions is evaluated, at most `children` of them, with at most `exploration` more that bring back what the front
-    neglects. After the last level, extensions of all networks that were evaluated are candidates, again and again. A
-    score is the rank among what was told: by violation of the constraints, then by objective; a failed one is last.
+    All networks of the first level are evaluated, or `first` of them, and where these are fewer than 30 or `first`,
+    random ones of the next levels. Then predictors of score, seconds and size are fitted on all that was told, each
+    network of the level is extended in every way, and the Pareto front of the predictions is evaluated, at most
+    `children` of them, with at most `exploration` more that bring back what the front neglects. After the last level,
+    extensions of all networks that were evaluated are candidates, again and again. A score is the rank among what was
+    told: by violation of the constraints, then by objective; a failed one is last.
     pareto: objectives beside the score: time+size, time, or none, which is PNAS (Liu et al., 2018).
     candidates: networks of which predictions are made; where a level has more, so many are drawn.
     """
@@ -92,7 +92,7 @@ class Popnas(Method):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """Each round's level, candidates and fronts, what was predicted and measured of them, and how well it agrees."""
+        """Each round's level, candidates and fronts, what was predicted and measured of them, and how it agrees."""
         return [row for number, own in enumerate(self._rounds, 1) for row in own.log(number, self._columns.seconds)]
 
     def _next(self) -> Member | None:
