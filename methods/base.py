@@ -39,6 +39,8 @@ class Problem:
     from it after an interruption. None where runs leave nothing behind."""
     fidelity: Fidelity | None = None
     """The levels at which a training may be stopped, and watched; None where every evaluation is a whole one."""
+    metrics: tuple[Metric, ...] = ()
+    """What an evaluation's metrics are, in their order; empty where only the objective is told."""
 
     @property
     def flat(self) -> Flat:
@@ -57,7 +59,8 @@ class Problem:
                 raise UsageError(f"{metric.name} of {benchmark.name} is measured on a test split: no method is told it")
             return benchmark.known(column, configuration)
 
-        return cls(benchmark.space, benchmark.objective, constraints, known, state, benchmark.fidelity)
+        space, objective, metrics = benchmark.space, benchmark.objective, benchmark.metrics
+        return cls(space, objective, constraints, known, state, benchmark.fidelity, metrics)
 
 
 Rank: TypeAlias = tuple[float, float]

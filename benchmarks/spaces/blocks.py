@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from nasbench.benchmarks.spaces.base import Configuration
 
 Half: TypeAlias = tuple[int, int]
-"""(input, operator): -1 is the cell before, -2 the one before that, 0 and more an earlier block; then its number."""
+"""(input, number of the operator): -1 is the cell before, -2 the one before that, from 0 on earlier blocks."""
 Block: TypeAlias = tuple[Half, Half]
 """What is added: two operators, each on an input of its own."""
 Cell: TypeAlias = tuple[Block, ...]

@@ -1,0 +1,108 @@
+"""What is predicted of candidates from all that was told."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasbench.benchmarks.spaces import FiniteSpace
+from nasbench.methods.base import Observation, Problem, Rank
+from nasbench.methods.popnas.growth import Growth, Member
+from nasbench.methods.popnas.predictor import KernelRidge
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where the metrics of a problem stand that a front may need."""
+
+    time: int | None
+    """The training time alone; None where an evaluation's cost is all that is known."""
+    size: int | None
+    """The first metric that is known before training; None where there is none."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Columns:
+        """Finds them by name (`train_time`), and by what is said of them."""
+        names = [metric.name.partition("@")[0] for metric in problem.metrics]
+        cheap = [column for column, metric in enumerate(problem.metrics) if metric.cheap and problem.known is not None]
+        return cls(names.index("train_time") if "train_time" in names else None, cheap[0] if cheap else None)
+
+    def seconds(self, observation: Observation) -> float:
+        """How long the training of a network took; NaN of what was not trained to its end."""
+        if observation.evaluation.status != "ok":
+            return math.nan
+        return observation.evaluation.cost if self.time is None else observation.evaluation.metrics[self.time]
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Predictions of some candidates, all to be minimised, each of shape (candidates,)."""
+
+    members: Sequence[Member]
+    score: Array
+    """Predicted rank among what was told, as a share: by violation, then by objective."""
+    seconds: Array
+    size: Array | None
+    """Exact on a table, predicted elsewhere; None where it is not known before training."""
+    violation: Array
+    """Sum of the violations of constraints that are known before training; exact or predicted as the size is."""
+    objectives: Array
+    """What was told, to say which objective a score means."""
+
+    def told_of(self, place: int) -> tuple[float, float]:
+        """The objective and the seconds that are predicted of a candidate."""
+        share = min(max(float(self.score[place]), 0.0), 1.0)
+        objective = float(np.quantile(self.objectives, share)) if len(self.objectives) else math.nan
+        return objective, float(self.seconds[place])
+
+
+def forecast(
+    problem: Problem, growth: Growth, told: Mapping[Member, Observation], members: Sequence[Member]
+) -> Forecast:
+    """Fits a predictor of each objective on what was told, and asks it of candidates.
+
+    A cheap metric of a table is looked up instead.
+    """
+    columns, observed = Columns.of(problem), list(told.values())
+    seconds = [columns.seconds(observation) for observation in observed]
+    times = {growth.key(m): s for m, s in zip(told, seconds, strict=True) if math.isfinite(s)}
+    x = growth.features([*told, *members], times)
+    known, x = x[: len(told)], x[len(told) :]
+
+    def predicted(targets: Sequence[float]) -> Array:
+        y = np.array(targets, float)
+        there = np.isfinite(y)
+        return KernelRidge(known[there], y[there]).predict(x) if there.any() else np.zeros(len(x))
+
+    def cheap(column: int) -> Array:
+        assert problem.known is not None  # else no column is cheap
+        if isinstance(problem.space, FiniteSpace):
+            return np.array([problem.known(column, growth.configuration(member)) for member in members])
+        return predicted([observation.evaluation.metrics[column] for observation in observed])
+
+    violation = np.zeros(len(members))
+    for bound in problem.constraints:
+        if bound.metric.cheap and problem.known is not None:
+            violation += [bound.violation(value) for value in cheap(bound.column).tolist()]
+    return Forecast(
+        members,
+        predicted(ranks([observation.rank(problem.constraints) for observation in observed])),
+        predicted(seconds),
+        None if columns.size is None else cheap(columns.size),
+        violation,
+        np.array([o.objective for o in observed if o.evaluation.status == "ok"]),
+    )
+
+
+def ranks(keys: Sequence[Rank]) -> list[float]:
+    """The mean rank of each among all, as a share: in (0, 1), smaller is better; equals share theirs."""
+    order = sorted(keys)
+    return [(bisect_left(order, key) + bisect_right(order, key)) / (2 * len(order)) for key in keys]

@@ -1,0 +1,54 @@
+"""What POPNAS predicts with here: kernel ridge regression on features, of which pairs count too."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+_PENALTIES = np.logspace(-3, 2, 11)
+_CHUNK = 20_000  # candidates at a time
+
+
+class KernelRidge:
+    """Kernel ridge regression with (1 + x · z)^2, whose penalty is chosen by leave-one-out error.
+
+    Features are centred, and scaled by their deviation, so that x · x is 1 on the mean; leave-one-out residuals are
+    those of one fit, divided by 1 - H_ii (Hastie et al., The Elements of Statistical Learning, equation 7.64).
+
+    Args:
+        x: features, shape (observations, features).
+        y: targets, shape (observations,).
+    """
+
+    def __init__(self, x: Array, y: Array) -> None:
+        self._centre = x.mean(axis=0)
+        deviation = x.std(axis=0)
+        self._scale = np.where(deviation > 0, deviation, 1.0) * np.sqrt(max((deviation > 0).sum(), 1))
+        self._known = (x - self._centre) / self._scale
+        self._mean = y.mean()
+        values, vectors = np.linalg.eigh(_kernel(self._known, self._known))
+        values = np.maximum(values, 0.0)
+        turned = vectors.T @ (y - self._mean)
+        best = np.inf
+        for penalty in _PENALTIES:
+            shrunk = values / (values + penalty)
+            leverage = (vectors**2) @ shrunk
+            residuals = (y - self._mean - vectors @ (shrunk * turned)) / np.maximum(1 - leverage, 1e-9)
+            error = float(residuals @ residuals)
+            if error < best:
+                best, self._weights = error, vectors @ (turned / (values + penalty))
+
+    def predict(self, x: Array) -> Array:
+        """Predictions for features of shape (candidates, features)."""
+        parts = [x[begin : begin + _CHUNK] for begin in range(0, len(x), _CHUNK)]
+        kernels = (_kernel((part - self._centre) / self._scale, self._known) for part in parts)
+        return np.concatenate([self._mean + kernel @ self._weights for kernel in kernels] or [np.zeros(0)])
+
+
+def _kernel(x: Array, z: Array) -> Array:
+    found: Array = (1.0 + x @ z.T) ** 2
+    return found

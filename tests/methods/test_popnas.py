@@ -1,0 +1,264 @@
+"""POPNAS: counts of cells, equality, features, fronts, predictors, and searches on tables and programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from nasbench.benchmarks import Evaluation, Metric, UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal, ParameterSpace, Space
+from nasbench.benchmarks.spaces.blocks import Cell
+from nasbench.benchmarks.spaces.hyperparameters import Float
+from nasbench.benchmarks.spaces.network_grids import CellGrid
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.methods.popnas.cells import blocks_of, canonical, time_features
+from nasbench.methods.popnas.fronts import Element, exploration_front, pareto_front, underused
+from nasbench.methods.popnas.growth import NodeGrowth, StepGrowth, growth_of
+from nasbench.methods.popnas.method import Popnas
+from nasbench.methods.popnas.predictor import KernelRidge
+from nasbench.methods.popnas.rounds import spearman
+
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+NB201 = CellGrid([Categorical(f"Op{k}", OPERATIONS) for k in range(6)])
+GRID = GridSpace([Ordinal(name, (0, 1, 2, 3)) for name in "abc"])
+METRICS = (Metric("loss", ""), Metric("train_time", "s"), Metric("model_size", "MB", cheap=True))
+Score = Callable[[Configuration], tuple[float, float, float]]
+
+
+def cells(lookbacks: int, operators: int, blocks: int) -> list[Cell]:
+    """Every cell of so many blocks, each block without its mirror image."""
+    return list(product(*(blocks_of(number, lookbacks, operators) for number in range(1, blocks + 1))))
+
+
+class TestCells:
+    @pytest.mark.parametrize(
+        ("lookbacks", "operators", "blocks", "generated", "distinct"),
+        [
+            (1, 2, 1, 3, 3),
+            (1, 2, 2, 30, 27),
+            (1, 2, 3, 630, 409),
+            (2, 2, 1, 10, 10),
+            (2, 2, 2, 210, 165),
+            (2, 2, 3, 7560, 3840),
+            (1, 4, 2, 360, 315),
+            (2, 8, 1, 136, 136),
+        ],
+    )
+    def test_counts_are_those_of_a_full_expansion(
+        self, lookbacks: int, operators: int, blocks: int, generated: int, distinct: int
+    ) -> None:
+        found = cells(lookbacks, operators, blocks)
+        assert (len(found), len(set(map(canonical, found)))) == (generated, distinct)
+
+    @pytest.mark.parametrize(("operators", "counts"), [(12, [300, 666, 1176, 1830, 2628]), (8, [136, 300, 528])])
+    def test_a_level_adds_as_many_blocks_as_published(self, operators: int, counts: list[int]) -> None:
+        assert [len(blocks_of(number, 2, operators)) for number in range(1, len(counts) + 1)] == counts
+
+    def test_a_cell_is_the_same_mirrored_and_in_another_order(self) -> None:
+        rng = np.random.default_rng(0)
+        halves = lambda number: tuple((int(rng.integers(-2, number)), int(rng.integers(3))) for _ in range(2))  # noqa: E731
+        for _ in range(50):
+            cell: Any = tuple(halves(number) for number in range(4))
+            mirrored = tuple(block[::-1] for block in cell)
+            assert canonical(mirrored) == canonical(cell)
+            for order in permutations(range(4)):
+                place = {old: new for new, old in enumerate(order)}
+                if all(source < 0 or place[source] < place[old] for old in order for source, _ in cell[old]):
+                    moved = tuple(tuple((place.get(s, s), o) for s, o in cell[old]) for old in order)
+                    assert canonical(moved) == canonical(cell)
+
+    def test_a_block_that_is_read_twice_is_not_two_that_are_read_once(self) -> None:
+        block = ((-1, 0), (-1, 0))
+        shared: Cell = (block, block, ((0, 0), (0, 1)))
+        apart: Cell = (block, block, ((0, 0), (1, 1)))
+        assert canonical(shared) != canonical(apart)
+
+    def test_features_are_those_of_the_authors_code(self) -> None:
+        weights = [0.5, 1.0]
+        assert time_features((((-1, 0), (-1, 0)),), weights, 8) == [1, 8, 1.0, 0, 1, 0, 1, 0, 0.5]
+        assert time_features((((-2, 0), (-2, 1)),), weights, 8)[1] == 4
+        chain: Cell = (((-1, 1), (-2, 1)), ((-1, 1), (0, 1)), ((1, 1), (-2, 0)))
+        blocks, built, total, both, share, inputs, depth, together, heaviest = time_features(chain, weights, 8)
+        assert (blocks, built, total, both, inputs, depth, together) == (3, 8, 5.5, 1, 2, 3, 0)
+        assert (share, heaviest) == pytest.approx((3.5 / 5.5, 5.0 / 5.5))
+        assert math.isfinite(sum(time_features(chain, [0.0, 0.0], 8)))
+
+
+class TestFronts:
+    def test_equals_are_taken_once_and_the_fast_end_is_cut(self) -> None:
+        values = np.array([[-0.9, 10], [-0.9, 10], [-0.8, 5], [-0.8, 6], [-0.7, 5], [-0.6, 1]])
+        assert pareto_front(values, 10) == [0, 2, 5]
+        assert pareto_front(values, 2) == [0, 2]
+
+    def test_three_objectives_agree_with_every_pair_compared(self) -> None:
+        values = np.random.default_rng(0).random((200, 3))
+        dominated = [bool((((values <= v).all(axis=1)) & (values < v).any(axis=1)).any()) for v in values]
+        assert sorted(pareto_front(values, 200)) == [i for i, is_so in enumerate(dominated) if not is_so]
+
+    def test_what_may_not_be_taken_dominates_nothing(self) -> None:
+        assert pareto_front(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), 9, lambda i: i != 0) == [1]
+
+    def test_one_objective_takes_the_best(self) -> None:
+        assert pareto_front(np.array([[3.0], [1.0], [2.0]]), 2) == [1, 2]
+
+    def test_a_neglected_operator_is_brought_back_also_in_the_second_place(self) -> None:
+        known: list[Element] = [("operator", i) for i in range(3)] + [("input", i) for i in (-2, -1)]
+        front: list[list[Element]] = [[("operator", 0), ("operator", 1), ("input", -1), ("input", -2)]] * 4
+        neglected = underused(front, known)
+        assert neglected == {("operator", 2)}
+        candidates: list[list[Element]] = [front[0], [*front[0][:1], ("operator", 2), *front[0][2:]]]
+        values = np.array([[0.0, 0.0], [1.0, 1.0]])
+        assert exploration_front(values, lambda i: candidates[i], neglected, 5) == [1]
+        assert exploration_front(values, lambda i: candidates[i], set(), 5) == []
+
+
+class TestPredictor:
+    def test_it_agrees_with_scikit_learn_at_the_same_penalty(self) -> None:
+        ridge = pytest.importorskip("sklearn.kernel_ridge")
+        rng = np.random.default_rng(0)
+        x, z = rng.normal(size=(40, 3)), rng.normal(size=(9, 3))
+        y = x[:, 0] * x[:, 1] + rng.normal(scale=0.3, size=40)
+        ours = KernelRidge(x, y).predict(z)
+        scaled = lambda part: (part - x.mean(0)) / x.std(0)  # noqa: E731
+        theirs = [
+            ridge.KernelRidge(alpha=a, kernel="poly", degree=2, gamma=1 / 3, coef0=1)
+            .fit(scaled(x), y - y.mean())
+            .predict(scaled(z))
+            + y.mean()
+            for a in np.logspace(-3, 2, 11)
+        ]
+        assert min(np.abs(ours - other).max() for other in theirs) < 1e-8
+
+    def test_it_orders_cells_with_one_more_block_of_an_additive_score(self) -> None:
+        space = open_benchmark("digits/popnas@1").space
+        growth, rng = growth_of(space), np.random.default_rng(0)
+        worth = rng.normal(size=12)
+        score = lambda cell: sum(worth[operator] for block in cell for _, operator in block)  # noqa: E731
+        told = [(block,) for block in growth.groups(())]
+        told += [(*told[int(rng.integers(300))], growth.groups(((),))[int(i)]) for i in rng.choice(666, 60)]
+        later = [(*told[-1 - k], growth.groups(((), ()))[int(i)]) for k, i in enumerate(rng.choice(1176, 60))]
+        x = growth.features([*told, *later], {})
+        guessed = KernelRidge(x[: len(told)], np.array([score(c) for c in told])).predict(x[len(told) :])
+        assert spearmanr(guessed, [score(cell) for cell in later])[0] > 0.8
+
+    def test_correlations_are_scipys(self) -> None:
+        x, y = [1.0, 2.0, 2.0, 5.0], [3.0, 1.0, 4.0, 4.0]
+        assert spearman(x, y) == pytest.approx(spearmanr(x, y)[0])
+        assert math.isnan(spearman([1.0, 2.0], [1.0, 2.0])) and math.isnan(spearman([1.0] * 4, y))
+
+
+def searched(
+    spec: str, space: Space, score: Score, evals: int, workers: int = 1, seed: int = 0, bounds: tuple[Any, ...] = ()
+) -> tuple[Popnas, list[Configuration]]:
+    """What is asked for, told in the order of asking."""
+    known = lambda column, configuration: score(configuration)[column]  # noqa: E731
+    problem = Problem(space, METRICS[0], bounds, known, metrics=METRICS)
+    method = MethodSpec.parse(spec).build(problem, np.random.default_rng(seed))
+    assert isinstance(method, Popnas)
+    asked: list[Configuration] = []
+    for told in range(evals):
+        while len(asked) < min(told + workers, evals):
+            asked.append(method.ask())
+            space.check(asked[-1])
+        values = score(asked[told])
+        is_ok = math.isfinite(values[0])
+        feasible = is_ok and all(bound.holds(values[bound.column]) for bound in bounds)
+        method.tell(Observation(asked[told], Evaluation(values, 1.0, "ok" if is_ok else "failed"), feasible))
+    return method, asked
+
+
+def wide(configuration: Configuration) -> tuple[float, float, float]:
+    """More convolutions are better, slower and larger."""
+    count = sum(1.0 for choice in configuration if OPERATIONS[choice].startswith("nor"))
+    large = sum(1.0 for choice in configuration if choice == 3)
+    return 10 - count - large / 2, 1 + count + 3 * large, 1 + count + large
+
+
+class TestGrowth:
+    def test_nodes_of_nas_bench_201_end_in_skip_connections(self) -> None:
+        growth = growth_of(NB201)
+        assert isinstance(growth, NodeGrowth)
+        assert [len(growth.groups(((),) * k)) for k in range(4)] == [5, 25, 125, 0]
+        # Edges in the order 0-1, 0-2, 1-2, 0-3, 1-3, 2-3.
+        names = [OPERATIONS[choice] for choice in growth.configuration(((3,),))]
+        assert names == ["nor_conv_3x3", "none", "skip_connect", "none", "none", "skip_connect"]
+        names = [OPERATIONS[choice] for choice in growth.configuration(((3,), (2, 4)))]
+        assert names == ["nor_conv_3x3", "nor_conv_1x1", "avg_pool_3x3", "none", "none", "skip_connect"]
+        assert growth.idle(((3,),)) == (0, 1)
+        assert growth.key(((3,), (0, 1))) == growth.key(((3,),))
+
+    def test_the_live_space_of_the_same_cells_grows_alike(self) -> None:
+        space = open_benchmark("digits/nasbench201@1").space
+        growth = growth_of(space)
+        assert isinstance(growth, NodeGrowth)
+        assert list(space.values(growth.configuration(((3,),))).values()) == [
+            *("nor_conv_3x3", "none", "skip_connect", "none", "none", "skip_connect")
+        ]
+
+    def test_other_choices_take_their_middle_value_until_they_are_decided(self) -> None:
+        growth = growth_of(GRID)
+        assert isinstance(growth, StepGrowth)
+        assert (growth.levels, growth.configuration(((1,),))) == (3, (1, 2, 2))
+
+    def test_a_real_number_has_no_sequence(self) -> None:
+        problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), METRICS[0])
+        with pytest.raises(UsageError, match="needs a space with as_sequence"):
+            MethodSpec.parse("popnas").build(problem, np.random.default_rng(0))
+
+
+class TestSearch:
+    def test_nothing_is_asked_for_twice_while_there_is_something_new(self) -> None:
+        for space, evals in ((NB201, 150), (GRID, 64)):
+            score: Score = wide if space is NB201 else lambda c: (float(sum(c)), 1.0 + c[0], 1.0)
+            _, asked = searched("popnas:children=20", space, score, evals)
+            assert len(set(asked)) == evals
+
+    def test_same_seed_same_search_with_workers_that_never_wait(self) -> None:
+        one, other = (searched("popnas:children=9", NB201, wide, 90, workers=4)[1] for _ in range(2))
+        assert one == other != searched("popnas:children=9", NB201, wide, 90, workers=4, seed=1)[1]
+        assert len(set(one)) == 90
+
+    def test_without_fronts_the_best_is_found_and_with_them_fast_ones_too(self) -> None:
+        _, plain = searched("popnas:pareto=none,children=10", NB201, wide, 90)
+        _, front = searched("popnas:pareto=time,children=10", NB201, wide, 90)
+        assert min(wide(c)[0] for c in plain) == 10 - 6 - 3
+        assert min(wide(c)[0] for c in front) <= 2
+        assert np.mean([wide(c)[1] for c in front[40:]]) < np.mean([wide(c)[1] for c in plain[40:]])
+
+    def test_bounds_that_are_known_before_training_hold_from_the_second_round(self) -> None:
+        (bound,) = open_benchmark("nb201-cifar10").bounds(parse_constraints(["model_size<=5"]))
+        bounds = (type(bound)(METRICS[2], 2, 5.0, upper=True),)
+        _, asked = searched("popnas:children=10", NB201, wide, 80, bounds=bounds)
+        assert all(wide(c)[2] <= 5 for c in asked[40:])
+
+    def test_it_goes_on_where_everything_fails_and_where_nothing_is_left(self) -> None:
+        searched("popnas", NB201, lambda c: (math.nan, 1.0, 1.0), 60)
+        _, asked = searched("popnas", GRID, lambda c: (1.0, 1.0, 1.0), 70)
+        assert len(set(asked)) == 64
+
+    def test_the_log_holds_each_levels_front_and_correlations(self) -> None:
+        method, asked = searched("popnas:children=12", NB201, wide, 100)
+        log = method.log
+        measured = [entry for entry in log if entry.quantity == "front_objective"]
+        assert [entry.value for entry in measured] == [wide(c)[0] for c in asked]
+        assert {entry.stage for entry in log} == {1, 2, 3}
+        found = {entry.epoch: entry.value for entry in log if entry.quantity == "spearman_seconds"}
+        assert min(found) == 2 and np.mean(list(found.values())) > 0.8
+        assert {entry.choice for entry in measured} <= {"front", "exploration", "between"}
+
+    @pytest.mark.parametrize(
+        ("spec", "words"),
+        [
+            ("popnas:children=0", r"children must lie in \[1, 1000000\], not 0"),
+            ("popnas:pareto=speed", "unknown objectives of a front 'speed'"),
+        ],
+    )
+    def test_options_out_of_range_are_refused(self, spec: str, words: str) -> None:
+        with pytest.raises(UsageError, match=words):
+            MethodSpec.parse(spec).build(Problem(NB201, METRICS[0]), np.random.default_rng(0))
