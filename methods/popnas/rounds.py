@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from scipy.stats import rankdata
-
 from nasbench.methods.base import Logged, Observation
 from nasbench.methods.popnas.growth import Member
 
@@ -59,6 +57,8 @@ class Round:
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's rank correlation; NaN of fewer than three pairs, or where one side is all alike."""
+    from scipy.stats import rankdata  # takes a while
+
     if len(one) < _FEWEST:
         return math.nan
     x, y = (rankdata(values) - (len(values) + 1) / 2 for values in (one, other))
