@@ -33,9 +33,9 @@ reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)
 	$(BIN)/nasbench report runs/quick
 
-# The README's picture, and the tables that a test compares it with, of what `reproduce` computes.
+# The README's picture and first table, and what tests compare them with, of what `reproduce` computes.
 picture: reproduce
-	for file in docs/reproduced/quick/*; do cp "report/$${file##*/}" "$$file"; done
+	$(BIN)/python docs/findings.py quick
 
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
 # What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine.
