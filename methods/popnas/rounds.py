@@ -57,8 +57,6 @@ class Round:
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's rank correlation; NaN of fewer than three pairs, or where one side is all alike."""
-    from scipy.stats import rankdata  # takes a while
-
     if len(one) < _FEWEST:
         return math.nan
     from scipy.stats import rankdata  # which is heavy
