@@ -57,10 +57,10 @@ class Round:
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's rank correlation; NaN of fewer than three pairs, or where one side is all alike."""
-    from scipy.stats import rankdata  # takes a while
-
     if len(one) < _FEWEST:
         return math.nan
+    from scipy.stats import rankdata  # which is heavy
+
     x, y = (rankdata(values) - (len(values) + 1) / 2 for values in (one, other))
     scale = math.sqrt(float(x @ x) * float(y @ y))
     return float(x @ y) / scale if scale else math.nan

@@ -101,6 +101,14 @@ class TestFronts:
         dominated = [bool((((values <= v).all(axis=1)) & (values < v).any(axis=1)).any()) for v in values]
         assert sorted(pareto_front(values, 200)) == [i for i, is_so in enumerate(dominated) if not is_so]
 
+    def test_the_true_front_of_nas_bench_201_has_37_cells(self) -> None:
+        benchmark = open_benchmark("nb201-cifar10")
+        means = [benchmark.mean_metrics(configuration) for configuration in benchmark.space]  # type: ignore[attr-defined]
+        values = np.array([mean[:2] for mean in means if mean is not None])
+        found = values[pareto_front(values, len(values))]
+        assert len(found) == 37
+        assert found[[0, -1]].tolist() == [pytest.approx([8.3933, 2880], rel=1e-3), pytest.approx([17.52, 542], rel=1e-3)]
+
     def test_what_may_not_be_taken_dominates_nothing(self) -> None:
         assert pareto_front(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), 9, lambda i: i != 0) == [1]
 
