@@ -7,6 +7,7 @@ import math
 import tempfile
 import warnings
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
@@ -101,7 +102,7 @@ class Smac(Method):
             space = _space(self._flat, self._seed)
             with tempfile.TemporaryDirectory() as folder:  # it writes down what it was asked for, and reads it no more
                 scenario = Scenario(
-                    space, deterministic=True, n_trials=_TRIALS, seed=self._seed, output_directory=folder
+                    space, deterministic=True, n_trials=_TRIALS, seed=self._seed, output_directory=Path(folder)
                 )
                 design = HyperparameterOptimizationFacade.get_initial_design(scenario, n_configs=self._initial)
                 forest = RandomForest(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
@@ -20,7 +21,7 @@ from nasbench.benchmarks.spaces.graphs.networks import (
     network,
 )
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
-from nasbench.benchmarks.spaces.hyperparameters import Categorical, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.parameters import ParameterSpace
 
 _DEEPEST = 8  # hidden layers of a perceptron
@@ -55,7 +56,10 @@ class Chains:
     def at(self, coordinates: Sequence[Coordinate]) -> LayerGraph:
         """The chain at these coordinates; it may break a bound of the space."""
         pairs = zip(self.hyperparameters, coordinates, strict=True)
-        own = {h.name: x if isinstance(h, Integer) else h.values[int(x)] for h, x in pairs if x is not None}  # type: ignore[union-attr]
+        own: dict[str, Any] = {}
+        for h, x in pairs:
+            if x is not None:
+                own[h.name] = x if isinstance(h, Float | Integer) else h.values[int(x)]
         layers = self._convolutions(own) if self._kind == "cnn" else self._activations(own)
         layers = [("ip", None, None), *layers, (DECISIONS[self._kind], None, None), ("op", None, None)]
         labels, units, strides = zip(*layers, strict=True)
@@ -85,7 +89,11 @@ class Chains:
         found: list[Hyperparameter] = [Ordinal("blocks", counts), self._width("fc")]
         conditions: dict[str, tuple[str, Sequence[object]]] = {}
         for b in counts:
-            own = [Ordinal(f"layers{b}", _LAYERS), Categorical(f"kind{b}", CONVOLUTIONS), self._width(f"units{b}")]
+            own: list[Hyperparameter] = [
+                Ordinal(f"layers{b}", _LAYERS),
+                Categorical(f"kind{b}", CONVOLUTIONS),
+                self._width(f"units{b}"),
+            ]
             if b > 1:
                 own.append(Categorical(f"halving{b}", (*POOLS, _STRIDE)))
                 for h in own:
@@ -93,15 +101,15 @@ class Chains:
             found += own
         return found, conditions
 
-    def _activations(self, own: dict[str, object]) -> list[tuple[object, object, object]]:
-        return [(own[f"activation{i}"], own[f"units{i}"], None) for i in range(1, int(own["layers"]) + 1)]  # type: ignore[call-overload]
+    def _activations(self, own: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return [(own[f"activation{i}"], own[f"units{i}"], None) for i in range(1, int(own["layers"]) + 1)]
 
-    def _convolutions(self, own: dict[str, object]) -> list[tuple[object, object, object]]:
-        layers: list[tuple[object, object, object]] = []
-        for b in range(1, int(own["blocks"]) + 1):  # type: ignore[call-overload]
+    def _convolutions(self, own: dict[str, Any]) -> list[tuple[Any, ...]]:
+        layers: list[tuple[Any, ...]] = []
+        for b in range(1, int(own["blocks"]) + 1):
             halving = own.get(f"halving{b}")
             if halving in POOLS:
                 layers.append((halving, None, None))
-            for layer in range(int(own[f"layers{b}"])):  # type: ignore[call-overload]
+            for layer in range(int(own[f"layers{b}"])):
                 layers.append((own[f"kind{b}"], own[f"units{b}"], 2 if halving == _STRIDE and not layer else 1))
         return [*layers, ("fc", own["fc"], None)]

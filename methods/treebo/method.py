@@ -21,6 +21,7 @@ from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 if TYPE_CHECKING:
     from nasbench.methods.treebo.process import Points
     from nasbench.methods.treebo.surrogate import Surrogate
+    from nasbench.methods.treebo.tree import Path
 
 Array = NDArray[np.float64]
 
@@ -112,7 +113,8 @@ class TreeBO(Method):
         if self._paths is not None and len(self._paths) <= self._initial and not self._turns:
             self._turns = [self._paths[i] for i in self._rng.permutation(len(self._paths))]
         path = self._turns.pop() if self._turns else None
-        repeated = refused = None
+        repeated: Configuration | None = None
+        refused: Configuration | None = None
         for attempt in range(_MOST_DRAWS):
             if attempt == _MOST_DRAWS // 2:
                 path = None  # nothing there, it seems
@@ -154,7 +156,7 @@ class TreeBO(Method):
             places, values = [places[i] for i in kept], values[kept]
         for _ in range(_ROUNDS):
             best = np.argsort(-values, kind="stable")[:_BEST]
-            near = [
+            near: list[Sequence[Coordinate]] = [
                 self._tree.neighbour(places[i], self._rng, keeps_path=True) for i in best for _ in range(_NEIGHBOURS)
             ]
             places = places + near
@@ -184,10 +186,13 @@ class TreeBO(Method):
         else:
             found += [tree.drawn(self._rng, path) for path in self._paths for _ in range(-(-count // len(self._paths)))]
         ranked = sorted(observed, key=lambda i: self._observed[i].rank(self._problem.constraints))
-        leaders = list({tree.path(self._places[i]): i for i in reversed(ranked)}.values())[::-1][:_BEST]
-        for i in leaders:
+        leaders: dict[Path, int] = {}
+        for i in ranked:
+            leaders.setdefault(tree.path(self._places[i]), i)
+        for i in list(leaders.values())[:_BEST]:
             found += [tree.neighbour(self._places[i], self._rng, True) for _ in range(_NEIGHBOURS)]
-        return found + [tree.neighbour(self._places[ranked[0]], self._rng) for _ in range(_NEIGHBOURS)]
+        found += [tree.neighbour(self._places[ranked[0]], self._rng) for _ in range(_NEIGHBOURS)]
+        return found
 
     def _chosen(
         self, places: Sequence[Sequence[Coordinate]], values: Array, acquisition: Callable[[Points], Array]

@@ -30,9 +30,10 @@ class Points(NamedTuple):
     shared: Array
     """z: what the linear model sees, shape (points, coefficients)."""
 
-    def some(self, which: Numbers) -> Points:
-        """Those at these places."""
-        return Points(self.leaves[which], self.own[which], self.shared[which])
+    def joined(self, others: Points) -> Points:
+        """These and then others."""
+        own, shared = np.vstack([self.own, others.own]), np.vstack([self.shared, others.shared])
+        return Points(np.concatenate([self.leaves, others.leaves]), own, shared)
 
 
 class Hyperparameters(NamedTuple):

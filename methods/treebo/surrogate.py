@@ -43,8 +43,7 @@ class Surrogate:
         self._process = Process(seen, scaled, h)
         if len(pending.leaves):
             believed = self._process.predict(pending)[0]
-            both = Points(*(np.concatenate(parts) for parts in zip(seen, pending, strict=True)))
-            self._process = Process(both, np.concatenate([scaled, believed]), h)
+            self._process = Process(seen.joined(pending), np.concatenate([scaled, believed]), h)
 
     def predict(self, points: Points, paths: bool = False) -> tuple[Array, Array]:
         """Mean and deviation in the metric's unit.

@@ -158,7 +158,9 @@ def _count(h: Hyperparameter) -> int:
 def _features(h: Hyperparameter, x: float) -> Array | float:
     """A coordinate as one number in [0, 1] on its own scale, or a 1 at the place of its category."""
     if isinstance(h, Categorical):
-        return np.eye(len(h.values))[int(x)]
+        row = np.zeros(len(h.values))
+        row[int(x)] = 1.0
+        return row
     if isinstance(h, Ordinal):
         return x / max(len(h.values) - 1, 1)
     low, high, own = (math.log(v) if h.log else float(v) for v in (h.low, h.high, x))
