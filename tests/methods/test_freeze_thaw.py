@@ -153,6 +153,11 @@ def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
     feasible = next(i for i, x in enumerate(ended) if x <= 0.5)
     assert all(x <= 0.5 for x in ended[feasible + 1 :])
     assert max(ended[feasible:]) > 0.45  # of the feasible ones the best
+    method = FreezeThaw(
+        Problem(SPACE, Metric("loss", ""), constraints=bound, fidelity=LEVELS), np.random.default_rng(0)
+    )
+    method._best = (0.25, 0.0)
+    assert method._chances([(0.0, 9.0), (0.5, -9.0), (0.25, 9.0)], 1).tolist() == [1.0, 0.0, 1.0]
 
 
 def test_where_nothing_can_be_continued_all_are_trained_to_the_end() -> None:
