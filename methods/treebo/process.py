@@ -115,7 +115,7 @@ class Process:
 
     def _observed(self, seen: Points, values: Array, here: NDArray[np.bool_]) -> _Leaf:
         own = seen.own[here] / self._h.lengths
-        covariance = self._h.variance * matern(own, own)
+        covariance: Array = self._h.variance * matern(own, own)
         covariance.flat[:: len(own) + 1] += self._h.noise
         factor: Array = np.linalg.cholesky(covariance)
         solved = [solve_triangular(factor, part, lower=True) for part in (seen.shared[here], values[here])]

@@ -175,7 +175,9 @@ def test_pieces_of_a_training_have_one_seed_and_add_up_to_the_whole() -> None:
         assert costs[2] == pytest.approx(6 * costs[0])
 
 
-@pytest.mark.parametrize("method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "dehb"])
+@pytest.mark.parametrize(
+    "method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "dehb", "freeze-thaw"]
+)
 @pytest.mark.parametrize("evals", [1, 7, 20])
 def test_the_budget_is_used_and_never_exceeded(method: str, evals: int) -> None:
     for workers in (1, 4):
@@ -261,7 +263,7 @@ def test_a_failed_training_never_goes_on() -> None:
                 raise FloatingPointError("the loss is nan")
             return super().evaluate_at(configuration, seed, level)
 
-    for method in ("hyperband", "asha", "asha:variant=stopping", "bohb", "dehb"):
+    for method in ("hyperband", "asha", "asha:variant=stopping", "bohb", "dehb", "freeze-thaw"):
         found = trajectory(method, Diverging(), evals=20, workers=4)
         failed = found.columns["trial"][found.columns["status"] == "failed"].tolist()
         assert failed
@@ -269,7 +271,8 @@ def test_a_failed_training_never_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "bohb", "c-bohb", "dehb"]
+    "method",
+    ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "bohb", "c-bohb", "dehb", "freeze-thaw"],
 )
 def test_a_search_ends_where_all_fail_or_all_are_equal_or_nothing_is_feasible(method: str) -> None:
     class Broken(toys.Watched):
@@ -346,7 +349,7 @@ def test_a_proposal_that_cannot_be_ends_the_run_with_the_reason(proposal: Propos
 
 
 def test_a_method_that_chooses_levels_does_not_fit_a_benchmark_without_them() -> None:
-    for name in ("successive-halving", "hyperband", "asha", "bohb", "c-bohb", "dehb"):
+    for name in ("successive-halving", "hyperband", "asha", "bohb", "c-bohb", "dehb", "freeze-thaw"):
         why = misfit(METHODS.get(name), toys.Toy.space, None)
         assert why == "chooses how long to train, and that benchmark has one fidelity only"
         assert not misfit(METHODS.get(name), toys.Watched.space, toys.Watched.fidelity)

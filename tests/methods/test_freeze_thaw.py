@@ -1,0 +1,178 @@
+"""Freeze-thaw search: its predictions against scipy, and what goes on against exhaustive choice."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+from scipy.stats import t
+
+from nasbench.benchmarks import Evaluation, Fidelity, Metric
+from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.spaces import Configuration, Float, ParameterSpace
+from nasbench.methods import Observation, Problem
+from nasbench.methods.fidelity.freeze_thaw import FreezeThaw, chance_below, extrapolated, power_law, worth_of_new
+from tests.methods.test_fidelity import trajectory
+from tests.nasbench_cli import toys
+
+Array = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+def law(x: Array, asymptote: float, height: float, exponent: float) -> Array:
+    found: Array = asymptote + height * x**-exponent
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_power_law_fits_as_well_as_scipys(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.arange(rng.integers(1, 10), rng.integers(15, 60), dtype=float)
+    true = rng.uniform(0, 10), rng.uniform(1, 30), rng.uniform(0.3, 2)
+    y = law(x, *true) + rng.normal(0, 0.05, len(x))
+    ours = power_law(x, y)
+    theirs, _ = curve_fit(law, x, y, p0=true, bounds=([-np.inf, 0, 0.1], [np.inf, np.inf, 3]))
+    error, least = (float(((law(x, *found) - y) ** 2).sum()) for found in (ours, theirs))
+    assert error <= least * (1 + 1e-4)
+    assert law(np.array([100.0]), *ours) == pytest.approx(law(np.array([100.0]), *theirs), abs=0.05)
+
+
+def test_a_power_law_without_noise_is_found() -> None:
+    x = np.arange(5.0, 30.0)
+    assert power_law(x, law(x, 3.0, 7.0, 0.8)) == pytest.approx((3.0, 7.0, 0.8), rel=1e-2)
+
+
+def test_a_rising_curve_is_flat_at_its_mean() -> None:
+    x = np.arange(1.0, 9.0)
+    asymptote, height, _ = power_law(x, x)
+    assert (asymptote, height) == (4.5, 0.0)
+
+
+def test_an_end_is_half_the_last_value_and_half_the_power_law_of_the_later_half() -> None:
+    x = np.arange(1, 21)
+    curve = [50.0] * 10 + law(x[10:].astype(float), 3.0, 7.0, 0.8).tolist()
+    expected = 0.5 * (curve[-1] + 3.0 + 7.0 * 100**-0.8)
+    assert extrapolated(x.tolist(), curve, 100) == pytest.approx(expected, abs=1e-3)
+    curve[12] = math.nan
+    assert extrapolated(x.tolist(), curve, 100) == pytest.approx(expected, abs=1e-3)
+    assert extrapolated([1, 2, 3, 4, 5, 6], [9, 8, 7, 6, 5, 4], 100) == 4  # its half has too few points
+
+
+def test_chances_are_students() -> None:
+    errors = [-3.0, -1.0, 0.0, 1.0, 2.0]  # median 0, median absolute deviation 1
+    predicted = np.array([-2.0, 0.0, 5.0])
+    expected = t(4).cdf((1 - predicted) / (1.4826 * math.sqrt(1.2)))
+    assert chance_below(1.0, predicted, errors) == pytest.approx(expected)
+    assert chance_below(1.0, predicted, [7.0, 7.0, 7.0]).tolist() == [0.0, 0.0, 0.0]
+    assert chance_below(1.0, predicted, [0.0, 0.0, 0.0]).tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_worth_of_a_new_one_is_that_of_the_best_choice_of_those_that_go_on(seed: int) -> None:
+    chances = np.random.default_rng(seed).uniform(0, 1, 7) ** 3
+    first, highest = 2, 30
+    choices = itertools.chain.from_iterable(itertools.combinations(chances, k) for k in range(1, 8))
+    best = max(sum(chosen) / (7 * first + len(chosen) * (highest - first)) for chosen in choices)
+    assert worth_of_new(chances, first, highest) == pytest.approx(best)
+
+
+SPACE = ParameterSpace([Float("x", 0.0, 1.0)])
+LEVELS = Fidelity("epochs", "1 epoch", (1, 2, 4, 8))
+EPOCHS = Fidelity("epochs", "1 epoch", tuple(range(1, 53)))
+
+
+def searched(
+    objective: object, n: int, constraints: tuple[Bound, ...] = (), size: object = None
+) -> list[tuple[int, int, float]]:
+    """(trial, level, x) of a search; `objective` and `size` are functions of x and the level."""
+    metrics = (Metric("loss", ""), Metric("size", ""))
+    problem = Problem(SPACE, metrics[0], constraints=constraints, fidelity=LEVELS)
+    method, asked = FreezeThaw(problem, np.random.default_rng(0)), []
+    for number in range(n):
+        configuration, level, continues = method.ask()
+        trial = number if continues is None else continues
+        (x,) = configuration
+        curve = tuple(objective(x, early) for early in LEVELS.levels if early <= level)  # type: ignore[operator]
+        values = (curve[-1], size(x, level) if size else 0.0)  # type: ignore[operator]
+        feasible = all(bound.holds(values[bound.column]) for bound in constraints)
+        evaluation = Evaluation(values, 1.0, curve=curve)
+        method.tell(Observation(configuration, evaluation, feasible, level, trial))
+        asked.append((trial, level, x))
+    return asked
+
+
+def test_trainings_pause_from_an_eighth_of_the_whole_on_or_from_where_the_option_says() -> None:
+    problem = Problem(SPACE, Metric("loss", ""), fidelity=EPOCHS)
+    assert FreezeThaw(problem, np.random.default_rng(0))._levels == [6, 13, 26, 52]
+    assert FreezeThaw(problem, np.random.default_rng(0), lowest=1, eta=3)._levels == [1, 5, 17, 52]
+
+
+def test_all_go_on_until_three_have_ended() -> None:
+    asked = searched(lambda x, level: x, 12)
+    assert [level for _, level, _ in asked] == [1, 2, 4, 8] * 3
+
+
+def test_where_curves_tell_all_only_what_will_be_better_goes_on() -> None:
+    asked = searched(lambda x, level: x + 1 / level, 200)
+    best = min(x for _, level, x in asked[:12] if level == 8)
+    for _, level, x in asked[12:]:
+        if level > 1:
+            assert x < best
+        if level == 8:
+            best = x
+
+
+def test_where_the_first_level_tells_nothing_trainings_go_on_from_it() -> None:
+    asked = searched(lambda x, level: 1.0 if level == 1 else x, 400)
+    counts = [sum(level == one for _, level, _ in asked) for one in (1, 2, 8)]
+    assert counts[1] >= counts[0] - 1  # each begun one goes on once
+    assert counts[2] < counts[1] / 4
+
+
+def test_a_paused_training_is_taken_up_again_when_it_is_the_best_there_is() -> None:
+    asked = [trial for trial, _, _ in searched(lambda x, level: x + 0.3 * math.sin(40 * x * level), 400)]
+    thawed = [trial for before, trial in itertools.pairwise(asked) if trial not in (before, max(asked[: len(asked)]))]
+    first = {trial: asked.index(trial) for trial in asked}
+    assert any(asked[first[trial] + 1] != trial for trial in thawed)
+
+
+def test_of_equal_chances_the_training_with_less_to_pay_goes_on() -> None:
+    problem = Problem(SPACE, Metric("loss", ""), fidelity=LEVELS)
+    method = FreezeThaw(problem, np.random.default_rng(0))
+    for number, level in ((0, 4), (1, 1), (2, 2)):
+        method.tell(Observation((0.5,), Evaluation((1.0,), 1.0), True, level, number))
+    assert [method.ask()[1:] for _ in range(3)] == [(8, 0), (4, 2), (2, 1)]
+
+
+def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
+    bound = (Bound(Metric("size", ""), 1, 0.5, upper=True),)
+    asked = searched(lambda x, level: -x, 300, bound, lambda x, level: x)
+    ended = [x for _, level, x in asked if level == 8]
+    feasible = next(i for i, x in enumerate(ended) if x <= 0.5)
+    assert all(x <= 0.5 for x in ended[feasible + 1 :])
+    assert max(ended[feasible:]) > 0.45  # of the feasible ones the best
+    method = FreezeThaw(
+        Problem(SPACE, Metric("loss", ""), constraints=bound, fidelity=LEVELS), np.random.default_rng(0)
+    )
+    method._best = (0.25, 0.0)
+    assert method._chances([(0.0, 9.0), (0.5, -9.0), (0.25, 9.0)], 1).tolist() == [1.0, 0.0, 1.0]
+
+
+def test_where_nothing_can_be_continued_all_are_trained_to_the_end() -> None:
+    assert set(trajectory("freeze-thaw", toys.Separate(), evals=5).columns["level"]) == {27}
+
+
+def test_freeze_thaw_is_better_than_random_and_survives_without_curves() -> None:
+    class Unseen(toys.Watched):
+        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+            return super().evaluate_at(configuration, seed, level)._replace(curve=None)
+
+    def mean(method: str, benchmark: toys.Watched) -> float:
+        ends = [trajectory(method, benchmark, seed, evals=40).columns["incumbent"][-1] for seed in range(8)]
+        return float(np.mean(ends))
+
+    random = mean("random", toys.Watched())
+    assert mean("freeze-thaw", toys.Watched()) < random
+    assert mean("freeze-thaw", Unseen()) < random
