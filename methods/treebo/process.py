@@ -115,9 +115,9 @@ class Process:
 
     def _observed(self, seen: Points, values: Array, here: NDArray[np.bool_]) -> _Leaf:
         own = seen.own[here] / self._h.lengths
-        covariance: Array = self._h.variance * matern(own, own)
+        covariance = self._h.variance * matern(own, own)
         covariance.flat[:: len(own) + 1] += self._h.noise
-        factor: Array = np.linalg.cholesky(covariance)
+        factor = np.asarray(np.linalg.cholesky(covariance), np.float64)
         solved = [solve_triangular(factor, part, lower=True) for part in (seen.shared[here], values[here])]
         return _Leaf(factor, own, *solved)
 
