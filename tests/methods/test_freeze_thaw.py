@@ -146,6 +146,15 @@ def test_of_equal_chances_the_training_with_less_to_pay_goes_on() -> None:
     assert [method.ask()[1:] for _ in range(3)] == [(8, 0), (4, 2), (2, 1)]
 
 
+def test_a_chance_is_worth_less_the_more_is_to_be_paid_for_it() -> None:
+    problem = Problem(SPACE, Metric("loss", ""), fidelity=LEVELS)
+    method = FreezeThaw(problem, np.random.default_rng(0))
+    method._best, method._errors = (0.0, 0.0), {level: [-1.0, 0.0, 1.0] for level in (1, 2, 4)}
+    for number, level, value in ((0, 4, -0.3), (1, 1, -2.0)):  # chances of 0.56 and 0.82; 4 and 7 levels are left
+        method.tell(Observation((0.5,), Evaluation((value,), 1.0), True, level, number))
+    assert method.ask()[1:] == (8, 0)
+
+
 def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
     bound = (Bound(Metric("size", ""), 1, 0.5, upper=True),)
     asked = searched(lambda x, level: -x, 300, bound, lambda x, level: x)
