@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Bound
 from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.methods.answers import answered
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.nasbot.acquisition import expected_improvement
 
@@ -129,11 +130,7 @@ class Nasbot(_OnGraphs):
         compile_ahead()
 
     def tell(self, observation: Observation) -> None:
-        number = next(
-            i
-            for i, asked in enumerate(self._asked)
-            if i not in self._observed and i not in self._failed and asked == observation.configuration
-        )
+        number = answered(observation, self._asked, self._observed, self._failed)
         if observation.evaluation.status == "ok":
             self._observed[number] = observation
         else:

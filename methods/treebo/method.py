@@ -16,6 +16,7 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.methods.answers import answered
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 
 if TYPE_CHECKING:
@@ -92,11 +93,7 @@ class TreeBO(Method):
         return found
 
     def tell(self, observation: Observation) -> None:
-        number = next(
-            i
-            for i, asked in enumerate(self._asked)
-            if i not in self._observed and i not in self._failed and asked == observation.configuration
-        )
+        number = answered(observation, self._asked, self._observed, self._failed)
         if observation.evaluation.status == "ok":
             self._observed[number] = observation
         else:
