@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -39,8 +39,8 @@ class Problem:
     from it after an interruption. None where runs leave nothing behind."""
     fidelity: Fidelity | None = None
     """The levels at which a training may be stopped, and watched; None where every evaluation is a whole one."""
-    metrics: tuple[Metric, ...] = ()
-    """What an evaluation's metrics are, in their order; empty where only the objective is told."""
+    told: Mapping[int, Metric] = field(default_factory=dict)
+    """The metrics that a method is told, by their place in `Evaluation.metrics`: none that a test split measures."""
 
     @property
     def flat(self) -> Flat:
@@ -59,8 +59,8 @@ class Problem:
                 raise UsageError(f"{metric.name} of {benchmark.name} is measured on a test split: no method is told it")
             return benchmark.known(column, configuration)
 
-        space, objective, metrics = benchmark.space, benchmark.objective, benchmark.metrics
-        return cls(space, objective, constraints, known, state, benchmark.fidelity, metrics)
+        told = {column: metric for column, metric in enumerate(benchmark.metrics) if not metric.held_out}
+        return cls(benchmark.space, benchmark.objective, constraints, known, state, benchmark.fidelity, told)
 
 
 Rank: TypeAlias = tuple[float, float]

@@ -31,9 +31,9 @@ class Columns:
     @classmethod
     def of(cls, problem: Problem) -> Columns:
         """Finds them by name (`train_time`), and by what is said of them."""
-        names = [metric.name.partition("@")[0] for metric in problem.metrics]
-        cheap = [column for column, metric in enumerate(problem.metrics) if metric.cheap and problem.known is not None]
-        return cls(names.index("train_time") if "train_time" in names else None, cheap[0] if cheap else None)
+        times = (column for column, m in problem.told.items() if m.name.partition("@")[0] == "train_time")
+        cheap = (column for column, m in problem.told.items() if m.cheap and problem.known is not None)
+        return cls(next(times, None), next(cheap, None))
 
     def seconds(self, observation: Observation) -> float:
         """How long the training of a network took; NaN of what was not trained to its end."""

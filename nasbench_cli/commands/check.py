@@ -64,7 +64,9 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
         click.echo(f"{name} on {trial.benchmark.name}")
         return METHOD_CHECKS, (name, trial.benchmark.name)
     if bench is not None:
-        raise UsageError(f"--bench is for methods, and {name} is none")
+        if name in BENCHMARKS.names():
+            raise UsageError(f"--bench is for methods, and {name} is a benchmark")
+        METHODS.get(plain)  # says which methods there are
     if not {":", "/", "@"} & set(name) and name not in BENCHMARKS.names() and name not in BENCHMARKS.broken:
         raise unknown("method or benchmark", name, sorted([*METHODS.names(), *BENCHMARKS.names()]))
     open_benchmark(name).make_ready()

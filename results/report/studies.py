@@ -28,7 +28,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
     Raises StoreError without Optuna.
     """
     try:
-        from optuna import create_study
+        from optuna import create_study, logging
         from optuna.storages import JournalStorage
         from optuna.storages.journal import BaseJournalBackend
     except ImportError:
@@ -46,6 +46,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         def append_logs(self, logs: list[dict[str, Any]]) -> None:
             self.logs += logs
 
+    logging.set_verbosity(logging.WARNING)  # it has a line to say for each study
     lines = Lines()
     storage = JournalStorage(lines)
     names = dict(zip(curves.methods, curves.names, strict=True))

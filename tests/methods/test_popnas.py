@@ -167,7 +167,7 @@ def searched(
 ) -> tuple[Popnas, list[Configuration]]:
     """What is asked for, told in the order of asking."""
     known = lambda column, configuration: score(configuration)[column]  # noqa: E731
-    problem = Problem(space, METRICS[0], bounds, known, metrics=METRICS)
+    problem = Problem(space, METRICS[0], bounds, known, told=dict(enumerate(METRICS)))
     method = MethodSpec.parse(spec).build(problem, np.random.default_rng(seed))
     assert isinstance(method, Popnas)
     asked: list[Configuration] = []

@@ -153,10 +153,14 @@ class Swapped(toys.Tested):
 
 def test_a_problem_names_no_test_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither as the objective nor in a constraint; the rest is the space, the levels, and a file of the run's."""
-    known = {"space", "objective", "constraints", "known", "state", "fidelity"}
+    known = {"space", "objective", "constraints", "known", "state", "fidelity", "told"}
     assert {field.name for field in fields(Problem)} == known
     benchmark = toys.Tested()
     assert Problem.of(benchmark).objective.name == "loss"
+    told = Problem.of(benchmark).told
+    assert [metric.name for metric in told.values()] == [m.name for m in benchmark.metrics if not m.held_out]
+    assert all(benchmark.metrics[column] is metric for column, metric in told.items())
+    assert any(metric.held_out for metric in benchmark.metrics)
     for text in ("test-loss<=1", "test-loss>=1", "test-loss@0.1", "test-loss@S"):
         with pytest.raises(UsageError, match="reported and never selected on"):
             benchmark.bounds(parse_constraints([text]))
