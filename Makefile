@@ -33,7 +33,7 @@ reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)
 	$(BIN)/nasbench report runs/quick
 
-# The README's picture and first table, and what tests compare them with, of what `reproduce` computes.
+# The README's picture and first table, and the tables of docs/findings/which-method.md, of what `reproduce` computes.
 picture: reproduce
 	$(BIN)/python docs/findings.py quick
 
