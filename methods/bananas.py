@@ -98,8 +98,7 @@ class Bananas(Method):
 
     def _ranked(self, candidates: Sequence[Configuration]) -> list[int]:
         """Candidates by violation, then objective, each drawn from the ensemble's mean and deviation for it."""
-        known = self._problem.known
-        learnt = [b for b in self._problem.constraints if not (b.metric.cheap and known)]
+        learnt = self._problem.learnt_bounds
         columns = [0, *(bound.column for bound in learnt)]
         words = [self._words(o.configuration) for _, o in self._seen]
         vocabulary = [word for word, _ in Counter(w for own in words for w in own).most_common(_MOST_WORDS)]
@@ -110,12 +109,9 @@ class Bananas(Method):
         guessed = networks.predict(_bits([self._words(c) for c in candidates], vocabulary))
         mean, spread = guessed.mean(0), guessed.std(0)
         sampled = centre + scale * self._rng.normal(mean, spread)
-        violations = np.zeros(len(candidates))
+        violations = np.array([self._problem.known_violation(candidate) for candidate in candidates])
         for k, bound in enumerate(learnt, 1):
             violations += [bound.violation(value) for value in sampled[:, k].tolist()]
-        for bound in self._problem.constraints:
-            if known is not None and bound not in learnt:
-                violations += [bound.violation(known(bound.column, c)) for c in candidates]
         found: list[int] = np.lexsort((sampled[:, 0], violations)).tolist()
         return found
 

@@ -43,6 +43,27 @@ class Problem:
     """The metrics that a method is told, by their place in `Evaluation.metrics`: none that a test split measures."""
 
     @property
+    def known_bounds(self) -> tuple[Bound, ...]:
+        """The constraints on metrics that need no evaluation."""
+        return () if self.known is None else tuple(bound for bound in self.constraints if bound.metric.cheap)
+
+    @property
+    def learnt_bounds(self) -> tuple[Bound, ...]:
+        """The other constraints, whose metrics only an evaluation tells."""
+        known = self.known_bounds
+        return tuple(bound for bound in self.constraints if bound not in known)
+
+    def allows(self, configuration: Configuration) -> bool:
+        """Whether all constraints hold that need no evaluation."""
+        known = self.known
+        return known is None or all(b.holds(known(b.column, configuration)) for b in self.known_bounds)
+
+    def known_violation(self, configuration: Configuration) -> float:
+        """The sum of the violations of the constraints that need no evaluation."""
+        known = self.known
+        return 0.0 if known is None else sum(b.violation(known(b.column, configuration)) for b in self.known_bounds)
+
+    @property
     def flat(self) -> Flat:
         """The flat view of the space, for methods that need `AsFlat`. Raises UsageError if the space has none."""
         if not isinstance(self.space, AsFlat):

@@ -26,6 +26,8 @@ SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2"
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: what is printed would be wrapped otherwise
 os.environ["NASBENCH_DATA"] = tempfile.mkdtemp(prefix="nasbench-tests-")
 os.environ["XDG_DATA_HOME"] = os.environ["NASBENCH_DATA"]
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite started by nohup: commands would inherit a deaf Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("here", deadline=None)  # shared machines are slow now and then
 settings.load_profile("here")

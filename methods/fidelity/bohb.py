@@ -75,10 +75,8 @@ class CBOHB(ModelBased):
     model = CTPE
 
     def draw(self) -> Configuration:
-        known = self._problem.known
-        bounds = [bound for bound in self._problem.constraints if bound.metric.cheap]
         for _ in range(_MOST_DRAWS):
             configuration = super().draw()
-            if known is None or all(bound.holds(known(bound.column, configuration)) for bound in bounds):
+            if self._problem.allows(configuration):
                 break
         return configuration

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Bound
 from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.answers import answered
@@ -57,21 +56,11 @@ class _OnGraphs(Method):
 
         if self._candidates is None:
             begins = self._initial if self._begins_anew else None
-            self._candidates, self._taken = candidates_of(self._problem.space, self._is_allowed, begins), 0
+            self._candidates, self._taken = candidates_of(self._problem.space, self._problem.allows, begins), 0
         for configuration in self._asked[self._taken :]:
             self._candidates.add(configuration)
         self._taken = len(self._asked)
         return self._candidates
-
-    def _is_known(self, bound: Bound) -> bool:
-        """Whether a constraint needs no evaluation."""
-        return bound.metric.cheap and self._problem.known is not None
-
-    def _is_allowed(self, configuration: Configuration) -> bool:
-        """Whether all of those hold."""
-        known = self._problem.known
-        bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
-        return known is None or all(bound.holds(known(bound.column, configuration)) for bound in bounds)
 
     @property
     def log(self) -> Sequence[Logged]:
@@ -167,7 +156,7 @@ class Nasbot(_OnGraphs):
         pending = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
         order = observed + pending
         between = candidates.between()[:, order][:, :, order]
-        bounds = [bound for bound in self._problem.constraints if not self._is_known(bound)]
+        bounds = self._problem.learnt_bounds
         for column in {0, *(bound.column for bound in bounds)}:
             values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
             surrogate = self._surrogates.setdefault(column, self._new_surrogate())

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Bound
 from nasbench.benchmarks.spaces import AsSupernet, Configuration, Space
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
@@ -118,19 +117,12 @@ class OneShot(Method):
         if dead_stages(drawn) or not self._has_size(drawn):
             return None
         configuration = self._space.configuration(drawn)
-        return configuration if all(bound.holds(value(configuration)) for bound, value in self._known()) else None
+        return configuration if self._problem.allows(configuration) else None
 
     def _has_size(self, drawn: Sequence[Stage]) -> bool:
         """Whether the number of parameters lies within the search's bounds; True if it had none."""
         bounds = self._settings.bounds
         return bounds is None or bounds[0] <= self._parameters(drawn) <= bounds[1]
-
-    def _known(self) -> Iterator[tuple[Bound, Callable[[Configuration], float]]]:
-        """The constraints on what is known before training, with what knows it."""
-        known = self._problem.known
-        for bound in self._problem.constraints:
-            if bound.metric.cheap and known is not None:
-                yield bound, partial(known, bound.column)
 
     def _parameters(self, drawn: Sequence[Stage]) -> int:
         """The number of parameters, counted in the way that the bounds are meant."""
@@ -160,14 +152,15 @@ class OneShot(Method):
             self._refuse_outside("parameters", *self._settings.bounds, *map(self._parameters, (smallest, largest)))
         ends = [self._space.configuration(stages) for stages in (smallest, largest)]
         ranges: dict[str, tuple[float, float]] = {}
-        for bound, value in self._known():
+        known = self._problem.known
+        for bound in self._problem.known_bounds:
             name = bound.metric.name
-            if name not in _GROWING:
+            if known is None or name not in _GROWING:
                 continue
             low, high = ranges.get(name, (-math.inf, math.inf))
             lowest, highest = bound.interval
             ranges[name] = max(low, lowest), min(high, highest)
-            self._refuse_outside(name, *ranges[name], *map(value, ends))
+            self._refuse_outside(name, *ranges[name], *(known(bound.column, end) for end in ends))
 
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
         here = self._space.name

@@ -89,9 +89,8 @@ def forecast(
         return predicted([observation.evaluation.metrics[column] for observation in observed])
 
     violation = np.zeros(len(members))
-    for bound in problem.constraints:
-        if bound.metric.cheap and problem.known is not None:
-            violation += [bound.violation(value) for value in cheap(bound.column).tolist()]
+    for bound in problem.known_bounds:
+        violation += [bound.violation(value) for value in cheap(bound.column).tolist()]
     return Forecast(
         members,
         predicted(ranks([observation.rank(problem.constraints) for observation in observed])),

@@ -65,7 +65,6 @@ class Popnas(Method):
         self._children, self._exploration, self._first, self._most = children, exploration, first, candidates
         self._objectives = _PARETO[pareto]
         self._growth, self._columns = growth_of(problem.space), Columns.of(problem)
-        self._cheap = [bound for bound in problem.constraints if bound.metric.cheap and problem.known is not None]
         self._rounds: list[Round] = []
         self._queue: list[Member] = []
         """What is left of the fronts of the last round."""
@@ -120,7 +119,7 @@ class Popnas(Method):
                 found.setdefault(self._growth.key(level[place]), level[place])
             count = count or self._first or len(level)
         members, count = list(found.values()), max(count, 0 if self._first else _FEWEST)
-        if self._cheap:
+        if self._problem.known_bounds:
             violations = [self._violation(member) for member in members]
             members = [members[place] for place in np.argsort(violations, kind="stable").tolist()]
             count = min(count, max(violations.count(0.0), _FEWEST))
@@ -201,8 +200,9 @@ class Popnas(Method):
 
     def _violation(self, member: Member) -> float:
         """The sum of the violations of constraints that are known before training."""
-        known, configuration = self._problem.known, self._growth.configuration(member) if self._cheap else None
-        return sum(b.violation(known(b.column, configuration)) for b in self._cheap) if known is not None else 0.0
+        if not self._problem.known_bounds:
+            return 0.0
+        return self._problem.known_violation(self._growth.configuration(member))
 
     def _is_impossible(self, member: Member) -> bool:
         """Whether it is known before training that there is nothing to train."""

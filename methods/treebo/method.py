@@ -118,7 +118,7 @@ class TreeBO(Method):
             drawn = self._made(self._tree.drawn(self._rng, path))
             if drawn is None:
                 continue
-            if not self._is_allowed(drawn):
+            if not self._problem.allows(drawn):
                 refused = drawn
             elif drawn in self._known:
                 repeated = drawn
@@ -135,7 +135,7 @@ class TreeBO(Method):
         observed = sorted(self._observed)
         waiting = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
         seen, pending = (self._tree.points([self._places[i] for i in which]) for which in (observed, waiting))
-        bounds = [bound for bound in self._problem.constraints if not self._is_known(bound)]
+        bounds = self._problem.learnt_bounds
         for column in (0, *sorted({bound.column for bound in bounds} - {0})):
             values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
             self._surrogates.setdefault(column, self._new_surrogate()).fit(seen, values, pending, self._rng)
@@ -202,7 +202,7 @@ class TreeBO(Method):
         order = np.argsort(-values, kind="stable")
         for begin in range(0, len(order), _SHORTLIST):
             made = [self._made(places[i]) for i in order[begin : begin + _SHORTLIST]]
-            new = [c for c in dict.fromkeys(made) if c is not None and c not in self._known and self._is_allowed(c)]
+            new = [c for c in dict.fromkeys(made) if c is not None and c not in self._known and self._problem.allows(c)]
             if new:
                 again = acquisition(self._tree.points([self._flat.coordinates(c) for c in new]))
                 return new[int(np.argmax(again))]
@@ -216,16 +216,6 @@ class TreeBO(Method):
         except (ForeignConfiguration, UsageError):
             return None
         return found
-
-    def _is_known(self, bound: Bound) -> bool:
-        """Whether a constraint needs no evaluation."""
-        return bound.metric.cheap and self._problem.known is not None
-
-    def _is_allowed(self, configuration: Configuration) -> bool:
-        """Whether all of those hold."""
-        known = self._problem.known
-        bounds = [bound for bound in self._problem.constraints if self._is_known(bound)]
-        return known is None or all(bound.holds(known(bound.column, configuration)) for bound in bounds)
 
     def _new_surrogate(self) -> Surrogate:
         from nasbench.methods.treebo.surrogate import Surrogate

@@ -7,7 +7,6 @@ file. The first line says which benchmark the evaluations are of.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,26 +37,22 @@ class Part:
     """
 
     def __init__(self, path: Path, benchmark: Benchmark) -> None:
-        self._path, self._lock, self._handle = path, disk.Lock(path.with_suffix(".lock")), -1
-        self._signed = False
+        self._path, self._signed = path, False
         try:
-            self._lock.acquire(patience=0)
+            self._file = disk.Appended(path)
         except disk.Held as error:
             raise StoreError(f"{error} is adding to {path}") from None
         except OSError as error:
             raise _cannot_write(path, error) from None
         try:
-            content, header = disk.read(path) if path.exists() else b"", _line(_header(benchmark))
+            content, header = self._file.content(), _line(_header(benchmark))
             if header.startswith(content):  # nothing, or what a crash left of the first line
                 content = b""
             self.rows = rows_in(path, benchmark) if content else []
             """What it held when it was opened."""
-            self._length = content.rfind(b"\n") + 1
-            self._handle = disk.system.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            disk.system.truncate(self._handle, self._length)
-            if not self._length:
-                self._write(header)
-                disk.sync_folder(path.parent)
+            self._file.begin(content.rfind(b"\n") + 1)
+            if not content:
+                self._file.append(header)
         except OSError as error:
             self.close()
             raise _cannot_write(path, error) from None
@@ -72,27 +67,15 @@ class Part:
         facts |= {"metrics": metrics, "cost": cost} if status == "ok" else {"reason": reason}
         try:
             if not self._signed:
-                self._write(_line({"by": provenance()}))
+                self._file.append(_line({"by": provenance()}))
                 self._signed = True
-            self._write(_line(facts))
+            self._file.append(_line(facts))
         except OSError as error:
             raise _cannot_write(self._path, error) from None
 
     def close(self) -> None:
         """Leaves the part on the disk, for a later attempt."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-        self._lock.release()
-
-    def _write(self, line: bytes) -> None:
-        try:
-            disk.write_all(self._handle, line, self._path)
-            disk.system.fsync(self._handle)
-        except OSError:
-            disk.system.truncate(self._handle, self._length)
-            raise
-        self._length += len(line)
+        self._file.close()
 
 
 def rows_in(path: Path, benchmark: Benchmark) -> list[Row]:

@@ -200,6 +200,45 @@ class Lock:
             self.release()
 
 
+class Appended:
+    """A file that grows by whole lines, and only by this process: a line is on the disk, or not there at all."""
+
+    def __init__(self, path: Path) -> None:
+        """Locks it. Raises Held, or OSError; call `begin` next."""
+        self.path, self._handle, self._length = path, -1, 0
+        self._lock = Lock(path.with_suffix(".lock"))
+        self._lock.acquire(patience=0)
+
+    def content(self) -> bytes:
+        """What it holds; nothing where there is no file yet."""
+        return read(self.path) if self.path.exists() else b""
+
+    def begin(self, kept: int) -> None:
+        """Keeps the first `kept` bytes, and drops what follows, as a crash in mid-write may have left it."""
+        self._handle, self._length = system.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), kept
+        system.truncate(self._handle, kept)
+
+    def append(self, line: bytes) -> None:
+        """Returns only when the line is on the disk; if it cannot be put there, it is taken back. Raises OSError."""
+        try:
+            write_all(self._handle, line, self.path)
+            system.fsync(self._handle)
+            if not self._length:
+                sync_folder(self.path.parent)
+        except OSError:
+            with contextlib.suppress(OSError):  # if this fails too, the torn line will be dropped by whoever opens it
+                system.truncate(self._handle, self._length)
+            raise
+        self._length += len(line)
+
+    def close(self) -> None:
+        """Leaves it on the disk, for a later attempt."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        self._lock.release()
+
+
 def _locked(path: Path, patience: float) -> int:
     begin, pause, said = monotonic(), 0.002, False
     while True:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,14 +52,13 @@ class Journal:
 
         Raises StoreError if another process is computing this run, or the journal is not this run's.
         """
-        self._path, self._lock = path, disk.Lock(path.with_suffix(".lock"))
+        self._path = path
         self.damage = ""
         """What was found wrong with the file; empty if nothing."""
         self.records: list[Record] = []
         """What an earlier, interrupted attempt has finished, in that order."""
-        self._handle = -1
         try:
-            self._lock.acquire(patience=0)
+            self._file = disk.Appended(path)
         except disk.Held as error:
             raise StoreError(f"{error} is computing the run of {path.name}") from None
         except OSError as error:
@@ -93,13 +90,11 @@ class Journal:
 
     def close(self) -> None:
         """Leaves the journal on disk, for a later attempt."""
-        if self._handle >= 0:
-            os.close(self._handle)
-        self._lock.release()
+        self._file.close()
 
     def _begin(self, run: str) -> None:
         header = _header(run)
-        content = disk.read(self._path) if self._path.exists() else b""
+        content = self._file.content()
         lines, rest = _good_lines(content)
         if lines and lines[0].facts != header:
             raise StoreError(f"{self._path} is the journal of another run than {run}: {self.advice}")
@@ -107,7 +102,6 @@ class Journal:
             raise StoreError(f"{self._path} is of an older nasbench, and cannot be read: {self.advice}")
         self.records = [_record(line.facts) for line in lines[1:]]
         self._digest = lines[-1].digest if lines else ""
-        self._length = sum(line.length for line in lines)
         if b"\n" in rest:
             damaged = self._path.with_suffix(".damaged")
             disk.write(damaged, rest)
@@ -115,22 +109,14 @@ class Journal:
                 f"{self._path} is damaged after {len(self.records)} evaluations: these are used, and what follows is "
                 f"kept in {damaged}"
             )
-        self._handle = disk.system.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        disk.system.truncate(self._handle, self._length)
+        self._file.begin(len(content) - len(rest))
         if not lines:
             self._write(header)
-            disk.sync_folder(self._path.parent)
 
     def _write(self, facts: dict[str, object]) -> None:
         line, digest = _framed(facts, self._digest)
-        try:
-            disk.write_all(self._handle, line, self._path)
-            disk.system.fsync(self._handle)
-        except OSError:
-            with suppress(OSError):  # if this fails too, the torn line will be dropped by whoever opens it
-                disk.system.truncate(self._handle, self._length)
-            raise
-        self._digest, self._length = digest, self._length + len(line)
+        self._file.append(line)
+        self._digest = digest
 
 
 def peek(path: Path, run: str) -> list[Record] | None:
