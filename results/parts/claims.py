@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -42,7 +43,7 @@ def claims(comparison: Comparison) -> pd.DataFrame:
         meant = np.flatnonzero(
             np.ones_like(constrained) if claim["constrained"] is None else (constrained == claim["constrained"])
         )
-        for ours in _called(comparison, claim["better"]):
+        for ours in _called(comparison, claim["better"], claim.get("foils", ())):
             for theirs in (m for name in claim["worse"] for m in _called(comparison, name)):
                 pair = held(comparison.field, meant, ours, theirs)
                 if pair is not None:
@@ -80,9 +81,10 @@ def _verdict(row: dict[str, Any]) -> str:
     return "not supported" if row["high"] <= EQUIVALENT[1] else "cannot be told"
 
 
-def _called(comparison: Comparison, name: str) -> list[int]:
-    """The methods of a name, whatever their options."""
-    return [i for i, method in enumerate(comparison.curves.methods) if method.partition(":")[0] == name]
+def _called(comparison: Comparison, name: str, foils: Sequence[str] = ()) -> list[int]:
+    """The methods of a name, whatever their options; but for those that make a foil of it, which learns nothing."""
+    methods = [method.partition(":") for method in comparison.curves.methods]
+    return [i for i, (own, _, options) in enumerate(methods) if own == name and not {*foils} & {*options.split(",")}]
 
 
 def _table(found: pd.DataFrame) -> Table:

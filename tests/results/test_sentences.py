@@ -155,3 +155,19 @@ def test_a_claim_about_constraints_is_held_against_constrained_runs_alone(filled
     under = dict(zip(("c-tpe", "tpe"), clear("ab", place=("x", "b", "size@S")).values(), strict=True))
     assert held(filled, {m: values[m] | under[m] for m in values}) == {"tpe": "supported"}
     assert len(cells(under)) == 2
+
+
+def test_a_foil_is_not_the_method_that_it_is_made_of(filled: Fill) -> None:
+    values = dict(zip(("zo-darts++:T=8,estimate=noise", "darts", "zo-darts++:T=8"), clear("abc").values(), strict=True))
+    found = claims(compared(filled, values))
+    assert found[["better", "worse"]].to_numpy().tolist() == [["zo-darts++:T=8", "darts"]]
+
+
+def test_multi_fidelity_methods_have_claims_too(filled: Fill) -> None:
+    values = dict(zip(("bohb", "hyperband", "random"), clear("abc").values(), strict=True))
+    found = claims(compared(filled, values))
+    assert set(zip(found["better"], found["worse"], strict=True)) == {
+        ("hyperband", "random"),
+        ("bohb", "random"),
+        ("bohb", "hyperband"),
+    }
