@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.images import ImageBenchmark
+from nasbench.benchmarks.spaces.trainable.cells import CellSpace
 from nasbench.benchmarks.surrogate import lcbench
 from nasbench.cli import main
 from nasbench.results import Store
@@ -93,6 +94,7 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
     from nasbench.cli.engine.suites import load_suite
 
     monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: None)  # the images may be absent
+    monkeypatch.setattr(CellSpace, "pool", 30)  # size classes are drawn from 900 networks for each data set
     BENCHMARKS.names()
     for task in lcbench.TASKS:  # the surrogate may be absent, too: to plan it takes no answer of it
         monkeypatch.setitem(BENCHMARKS._items, f"lcbench-{task}", partial(lcbench.LCBench, task))
