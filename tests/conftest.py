@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -31,6 +32,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite started by nohu
 
 settings.register_profile("here", deadline=None)  # shared machines are slow now and then
 settings.load_profile("here")
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: a collection of garbage need not look at it (half a million objects)."""
+    gc.freeze()
 
 
 @pytest.fixture
