@@ -22,7 +22,8 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("findings/*.md")))
 KEPT = ("answer.csv", "claims.csv", "comparison.csv", "constraints.csv", "families.csv", "pairs.csv", "score.csv")
-KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "published-searches.csv", "held-out.csv")
+KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "search-directions.csv")
+KEPT += ("published-searches.csv", "held-out.csv")
 KEPT += ("ranks.svg", "ranks-seconds.svg", "matrix.svg", "cd.svg")
 """The files of a report that are kept; every other one can be made again."""
 
