@@ -153,10 +153,10 @@ def record(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def test_a_diverged_training_costs_the_points_up_to_its_divergence(tmp_path: Path) -> None:
-    """Diverged from point 21 on, not at all, from the first on; one that is no number for a while goes on to the end."""
+    """From point 21 on, not at all, from the first on; one that is no number for a while is run to its end."""
     rng, nothing = (
         np.random.default_rng(0),
-        {"diverged": range(21, 51), "whole": (), "at once": range(51), "once": [30]},
+        {"diverged": range(21, 51), "whole": (), "at once": range(51), "once": [30, 31]},
     )
     whole = [record(rng) for _ in nothing]
     for own, points in zip(whole, nothing.values(), strict=True):
