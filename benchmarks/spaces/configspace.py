@@ -7,7 +7,7 @@ written is the flat view, and of a program what it forbids.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -32,9 +32,9 @@ Facts: TypeAlias = Mapping[str, Any]
 def read(text: str) -> Program:
     """The space that a JSON text of ConfigSpace describes (format 0.2 to 0.4), under the same names.
 
-    Categorical (weights become priors), ordinal, integer, float and constant hyper-parameters; conditions of one
-    parent, or of several of which all others are there where one is, and of alternatives between several parents where
-    all of these are always there; forbidden clauses. Raises UsageError that names what else there is.
+    Categorical (weights become priors), ordinal, integer, float and constant hyper-parameters; conditions as the
+    package weighs them: of a parent that is not there only NEQ holds; forbidden clauses. Raises UsageError that names
+    what else there is.
     """
     try:
         facts = json.loads(text)
@@ -93,9 +93,10 @@ def _written(
     """The program: every hyper-parameter is made at once, and asked for where its condition holds."""
     made = {name: _maker(own)() for name, own in hyperparameters.items()}
     parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
-    owners = {name: _owner(name, parents) for name in made}
-    for own in (condition for about in conditions.values() for condition in about):
-        _check_alternatives(own, parents)
+    owners = {name: _owner(name, parents, conditions) for name in made}
+
+    def is_there(name: str, given: Mapping[str, Any]) -> bool:
+        return all(_holds(condition, given) for condition in conditions[name])
 
     def placed(name: str) -> Part:
         own = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
@@ -107,14 +108,26 @@ def _written(
 
         def decided(values: dict[str, Any]) -> Part:
             given = {p: values[f"parent-{p}"] for p in parents[name]}
-            return placed(name) if all(_holds(c, given) for c in conditions[name]) else identity()
+            return placed(name) if is_there(name, given) else identity()
 
         return substitution("given", decided, needed)
+
+    def weighed(name: str, unknown: Sequence[str], given: Mapping[str, Any]) -> Part:
+        """A hyper-parameter that may be there where a parent is not: each of `unknown` is asked for if it is there."""
+        if not unknown:
+            return placed(name) if is_there(name, given) else identity()
+        first, *others = unknown
+        if not is_there(first, given):
+            return weighed(name, others, {**given, first: None})
+        return substitution(
+            "given", lambda values: weighed(name, others, {**given, first: values["parent"]}), {"parent": made[first]}
+        )
 
     for clause in clauses:
         about = {f"h{number}": made[name] for number, name in enumerate(_about(clause))}
         forbid(_test(clause), **about)
-    return siso_sequential([placed(name) for name in made if owners[name] is None] or [identity()])
+    tops = [weighed(name, _ancestors(name, parents), {}) for name in made if owners[name] is None]
+    return siso_sequential(tops or [identity()])
 
 
 def _maker(own: Facts) -> Callable[[], Independent]:
@@ -156,44 +169,48 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     return {**condition, "type": "IN", "values": kept}
 
 
-def _check_alternatives(condition: Facts, parents: Mapping[str, list[str]]) -> None:
-    """Raises UsageError for alternatives of which one may hold where the parent of another is not there."""
-    if condition["type"] == "OR":
-        own = _parents(condition)
-        if len(own) > 1 and any(parents[parent] for parent in own):
-            raise UsageError(f"{condition['child']} depends on {' or '.join(own)}, not all always there: not readable")
-    for part in condition.get("conditions", ()):
-        _check_alternatives(part, parents)
-
-
 def _parents(condition: Facts) -> list[str]:
     if condition["type"] in ("AND", "OR"):
         return list(dict.fromkeys(parent for own in condition["conditions"] for parent in _parents(own)))
     return [condition["parent"]]
 
 
-def _owner(name: str, parents: Mapping[str, list[str]]) -> str | None:
-    """The parent below which a hyper-parameter stands: all its other parents are there where this one is."""
+def _ancestors(name: str, parents: Mapping[str, list[str]]) -> list[str]:
+    """Everything on which it depends whether a hyper-parameter is there, parents before children."""
+    return list(dict.fromkeys(other for p in parents[name] for other in [*_ancestors(p, parents), p]))
+
+
+def _owner(name: str, parents: Mapping[str, list[str]], conditions: Mapping[str, list[Facts]]) -> str | None:
+    """The parent below which a hyper-parameter stands: both it and all other parents are there where that one is.
+
+    None where there is no such parent.
+    """
     own = parents[name]
+    if any(parents[parent] for condition in conditions[name] for parent in _spared(condition)):
+        return None  # it may be there without the parent
 
-    def above(parent: str) -> set[str]:
-        return {parent}.union(*(above(p) for p in parents[parent]))
+    def above(child: str) -> set[str]:
+        owner = _owner(child, parents, conditions)
+        return {child} if owner is None else {child, *(p for parent in parents[child] for p in above(parent))}
 
-    for parent in own:
-        if all(other in above(parent) or not parents[other] for other in own):
-            return parent
-    if own:
-        raise UsageError(
-            f"{name} depends on {', '.join(own)}, of which none is always there with another: not readable"
-        )
-    return None
+    return next((p for p in own if all(other in above(p) or not parents[other] for other in own)), None)
+
+
+def _spared(condition: Facts) -> list[str]:
+    """Parents without which a condition may hold."""
+    own = _parents(condition)
+    if condition["type"] == "NEQ" or (condition["type"] == "OR" and len(own) > 1):
+        return own
+    return [parent for part in condition.get("conditions", ()) for parent in _spared(part)]
 
 
 def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
+    """Whether a condition holds, given its parents' values, None where one is not there."""
     kind = condition["type"]
     if kind in ("AND", "OR"):
         return (all if kind == "AND" else any)(_holds(own, given) for own in condition["conditions"])
-    return _compared(kind, given[condition["parent"]], condition)
+    x = given[condition["parent"]]
+    return kind == "NEQ" if x is None else _compared(kind, x, condition)
 
 
 def _compared(kind: str, x: Any, facts: Facts) -> bool:

@@ -113,13 +113,13 @@ def _setting(parameters: dict[str, float], name: str) -> float:
 def _curves(losses: Array) -> Array:
     """The losses and the cost at each point after the first, which is before training.
 
-    Shape (configurations, 1, points, splits + 1). A loss that is no number is one of a diverged training.
+    Shape (configurations, 1, points, splits + 1). A training whose validation loss is no number from a point on has
+    diverged there, and is run no further.
     """
     after = np.where(np.isfinite(losses), losses, np.nan)[:, :, 1:]
-    trained = np.isfinite(after[:, 0])  # by the validation loss, which is the objective
     points = np.arange(1, after.shape[2] + 1)
-    diverged = np.where(trained.all(axis=1), points[-1], trained.argmin(axis=1) + 1)
-    costs = np.minimum(points, diverged[:, None]).astype(float)
+    last = (points * np.isfinite(after[:, 0])).max(axis=1, keepdims=True)  # with a value of the objective
+    costs = np.minimum(points, last + 1).astype(float)
     found: Array = np.concatenate([after, costs[:, None]], axis=1).transpose(0, 2, 1)[:, None]
     return found
 

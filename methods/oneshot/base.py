@@ -48,7 +48,7 @@ class OneShot(Method):
         self._problem, self._rng, self._settings = problem, rng, settings
         self._space = supernet_of(problem)
         _check_options(settings)
-        _check_images(self._space, settings)
+        self._check_images()
         self._check_bounds()
         self._seed = int(rng.integers(2**62))
         self._epochs: list[Epoch] = []
@@ -142,6 +142,10 @@ class OneShot(Method):
         for step, (_, drawn) in enumerate(zip(range(_POOL), alive, strict=False), 1):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
+    def _check_images(self) -> None:
+        """Raises UsageError for images on which no supernet can be trained."""
+        _check_images(self._space, self._settings)
+
     def _check_bounds(self) -> None:
         """Raises UsageError if no network of this method can lie within all bounds on its size."""
         names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
@@ -183,18 +187,19 @@ class OneShot(Method):
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
         self._said = monotonic()
+        learnt = (
+            f", {epoch.parameters:,.0f} parameters expected, {epoch.alive:.1f} operations an edge, cosine "
+            f"{epoch.kept:.2f} of α with its first epoch"
+        )
         _LOG.info(
-            "epoch %d of %d, %.1f s each: loss %.3f (the weights' half of the images) %.3f (the architecture's), "
-            "%s%s parameters expected, %.1f operations an edge%s%s",
+            "epoch %d of %d, %.1f s each: loss %.3f (the weights' half of the images) %.3f (the other)%s%s%s",
             epoch.epoch + 1,
             stop,
             epoch.seconds,
             epoch.train_loss,
             epoch.val_loss,
-            f"tau {epoch.temperature:.3f}, " if self._settings.sparse else "",
-            f"{epoch.parameters:,.0f}",
-            epoch.alive,
-            "" if math.isnan(epoch.kept) else f", cosine {epoch.kept:.2f} of α with its first epoch",
+            f", tau {epoch.temperature:.3f}" if self._settings.sparse else "",
+            learnt if epoch.probabilities else "",
             "".join(
                 f", |s| {abs(own.updates[0].s):,.3g} {when}"
                 for own, when in zip((log[0], epoch), ("at first", "now"), strict=True)
@@ -235,14 +240,15 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
     yield Logged(number, "temperature", epoch.temperature)
     yield Logged(number, "train_loss", epoch.train_loss)
     yield Logged(number, "val_loss", epoch.val_loss)
-    yield Logged(number, "expected_parameters", epoch.parameters)
-    yield Logged(number, "operations_alive", epoch.alive)
     yield Logged(number, "seconds", epoch.seconds)
-    if not math.isnan(epoch.kept):
-        yield Logged(number, "kept_direction", epoch.kept)
     for step, update in enumerate(epoch.updates, 1):
         for name, value in update._asdict().items():
             yield Logged(number, name, value, step=step)
+    if not epoch.probabilities:
+        return
+    yield Logged(number, "expected_parameters", epoch.parameters)
+    yield Logged(number, "operations_alive", epoch.alive)
+    yield Logged(number, "kept_direction", epoch.kept)
     edges = [f"{source}-{target}" for source, target in EDGES]
     rows = [(stage, edge) for stage in (1, 2, 3) for edge in edges]
     operations, *others = epoch.probabilities

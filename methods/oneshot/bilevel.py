@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,8 @@ class Rule(ABC):
 
     def __init__(self, weights: Weights, loss: Loss, val_loss: Loss) -> None:
         self.weights, self.loss, self.val_loss = weights, loss, val_loss
+        self.losses: list[Tensor] = []
+        """Of training, where each step of the weights began."""
         self.untrained: list[nn.Parameter] = []
         """Weights of the network that are left as they are."""
 
@@ -35,6 +37,12 @@ class Rule(ABC):
         self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
     ) -> list[Tensor]:
         """Steps the weights on `train`, and the architecture; returns what estimates are made of (see `Update`)."""
+
+    def descend(self, logits: Logits, train: LabelledImages, clipped_with: Sequence[Tensor] = ()) -> None:
+        """Steps the weights on `train`, and notes the loss."""
+        loss = self.loss(self.weights.network, logits, train)
+        self.losses.append(loss.detach())
+        self.weights.step(loss, clipped_with)
 
     def end_epoch(self) -> None:  # noqa: B027 (most have nothing to give up)
         """Gives up what does not reach into the next epoch."""
@@ -62,7 +70,7 @@ class Darts(Rule):
         self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
     ) -> list[Tensor]:
         assign(logits, self.gradient(logits, train, val), adam)
-        self.weights.step(self.loss(self.weights.network, logits, train))
+        self.descend(logits, train)
         return []
 
     def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
@@ -99,7 +107,7 @@ class Milenas(Rule):
     def step(
         self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
     ) -> list[Tensor]:
-        self.weights.step(self.loss(self.weights.network, logits, train))
+        self.descend(logits, train)
         assign(logits, self.gradient(logits, train, val), adam)
         return []
 

@@ -40,6 +40,9 @@ class OneShotRandom(OneShot):
     def beginning(self) -> float:
         return 0.0
 
+    def _check_images(self) -> None:
+        """Nothing: no supernet is trained."""
+
     def _search(self) -> None:
         """Nothing."""
 
@@ -92,7 +95,9 @@ class SPOS(OneShot):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """The training, epoch by epoch, and the errors of the paths that evolution has scored, the best first."""
+        """The training of the weights, epoch by epoch; sizes of the paths ranked first; the errors of all, the best
+        first.
+        """
         return [*super().log, *self._errors()]
 
     def _sizes(self) -> Iterator[Logged]:

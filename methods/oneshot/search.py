@@ -49,22 +49,24 @@ class Epoch(NamedTuple):
     temperature: float
     """Temperature of the sparsemax; 1 where nothing is annealed."""
     train_loss: float
-    """Mean loss on the half of the images that the weights are trained on."""
+    """Mean loss of the weights' own steps, on the half of the images that they are trained on."""
     val_loss: float
-    """Mean loss, penalties included, on the half that the architecture is trained on."""
-    parameters: float
-    """Expected number of parameters of a network drawn at the end of the epoch."""
-    alive: float
-    """Mean number of operations per edge with a probability above 0.001."""
+    """Mean loss, without penalties, on the half that the architecture is trained on, at the weights for which its
+    gradient is taken (second-order DARTS: one step ahead). Where no architecture is trained: of the last batch alone,
+    on its path."""
     seconds: float
     """Duration of the epoch in seconds."""
-    probabilities: list[list[list[float]]]
-    """The distributions over operations and, where they are searched, over kernel sizes and depths."""
     updates: list[Update]
     """The directions of zeroth-order estimates, in their order; empty for other methods."""
+    parameters: float = math.nan
+    """Expected number of parameters of a network drawn at the end of the epoch; NaN, as what follows, where no
+    architecture is trained."""
+    alive: float = math.nan
+    """Mean number of operations per edge with a probability above 0.001."""
+    probabilities: Sequence[list[list[float]]] = ()
+    """The distributions over operations and, where they are searched, over kernel sizes and depths."""
     kept: float = math.nan
-    """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction; NaN
-    where α is not trained."""
+    """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
 
 
 @dataclass
@@ -134,7 +136,7 @@ class Search:
         self.logits = Logits(self._drawn(18 if s.flexible else 6, len(self.space.operations)))
         self._adam = self._new_adam()
         self.rule = self._rule()
-        self._losses: tuple[list[Tensor], list[Tensor]] = [], []
+        self._val_losses: list[Tensor] = []
         self._first: Tensor | None = None
         self.expected = ExpectedParameters(space, s.kernels, DEPTH, s.counts_as_paper, self.data.device)
         rows = np.random.default_rng(self.seed).permutation(len(self.data.labels["train"]))
@@ -146,7 +148,7 @@ class Search:
         self._generator.manual_seed(self.seed + epoch + 1)
         self.weights.rate = _RECIPE.rate(epoch, self.settings.epochs)
         self.network.train()
-        self._losses = [], []
+        self.rule.losses, self._val_losses = [], []
         try:
             updates = self._steps(epoch)
         except (MemoryError, RuntimeError) as error:
@@ -156,27 +158,22 @@ class Search:
                 f"kernel sizes and depths could not join in at epoch {epoch} (theta): {error}; "
                 "kernel_mode=shared_mask needs less memory"
             ) from error
-        probabilities = self.logits.probabilities(self._normalise)
-        shares = [part.detach().cpu().tolist() for part in probabilities.present()]
-        train_loss, val_loss = (float(torch.stack(losses).mean()) for losses in self._losses)
-        return Epoch(
-            epoch,
-            self.temperature,
-            train_loss,
-            val_loss,
-            float(self.expected(probabilities).detach()),
-            float((probabilities.operations > 1e-3).double().sum(1).mean()),
-            perf_counter() - begin,
-            shares,
-            updates,
-            self._kept(),
-        )
+        train_loss, val_loss = (float(torch.stack(own).mean()) for own in (self.rule.losses, self._val_losses))
+        seconds = perf_counter() - begin
+        return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **self._architecture())
 
-    def _kept(self) -> float:
+    def _architecture(self) -> dict[str, Any]:
+        """What an epoch's record says of the architecture."""
+        probabilities = self.logits.probabilities(self._normalise)
         now = self.logits.operations.detach().cpu().flatten().double()
         if self._first is None:
             self._first = now
-        return float(torch.nn.functional.cosine_similarity(now, self._first, dim=0))
+        return {
+            "parameters": float(self.expected(probabilities).detach()),
+            "alive": float((probabilities.operations > 1e-3).double().sum(1).mean()),
+            "probabilities": [part.detach().cpu().tolist() for part in probabilities.present()],
+            "kept": float(torch.nn.functional.cosine_similarity(now, self._first, dim=0)),
+        }
 
     def _steps(self, epoch: int) -> list[Update]:
         if self.settings.flexible and epoch == self.settings.theta:
@@ -226,15 +223,13 @@ class Search:
         return found if self.settings.sparse else found._replace(alive=found.everything())
 
     def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
-        loss = cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
-        self._losses[0].append(loss.detach())
-        return loss
+        return cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
         probabilities = self._probabilities(logits)
         loss = cross_entropy(network(batch.images, probabilities), batch.labels)
-        self._losses[1].append(loss.detach())
+        self._val_losses.append(loss.detach())
         return loss + self.penalty(probabilities)
 
     def penalty(self, probabilities: Probabilities) -> Tensor:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -100,14 +99,14 @@ class SinglePath(Search):
             path = self.paths.probabilities(self.paths.drawn(rng), self.data.device)
             loss = cross_entropy(self.network(train.images, path), train.labels)
             self.weights.step(loss, used_only=True)
-            self._losses[0].append(loss.detach())
+            self.rule.losses.append(loss.detach())
             last = val
         with torch.no_grad():  # once per epoch, for the log
-            self._losses[1].append(cross_entropy(self.network(last.images, path), last.labels))
+            self._val_losses.append(cross_entropy(self.network(last.images, path), last.labels))
         return []
 
-    def _kept(self) -> float:
-        return math.nan  # α is not trained: it keeps no direction
+    def _architecture(self) -> dict[str, Any]:
+        return {}  # none is trained
 
     def evolved(
         self, fits: Callable[[Sequence[Stage]], bool], population: int, generations: int, parents: int, mutation: float

@@ -114,7 +114,7 @@ class ZerothOrder(Rule):
 
     def train(self, logits: Logits, batch: LabelledImages) -> None:
         """One step of all copies on the same batch."""
-        self.weights.step(self.loss(self.weights.network, logits, batch), self._clipped_with(logits))
+        self.descend(logits, batch, self._clipped_with(logits))
         for moved, beside in self._aside:
             beside.rate = self.weights.rate
             beside.step(self.loss(beside.network, moved, batch))

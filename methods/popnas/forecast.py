@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -77,10 +78,14 @@ def forecast(
     x = growth.features([*told, *members], times)
     known, x = x[: len(told)], x[len(told) :]
 
+    @cache
+    def regression(there: bytes) -> KernelRidge:  # which most targets share
+        return KernelRidge(known[np.frombuffer(there, bool)])
+
     def predicted(targets: Sequence[float]) -> Array:
         y = np.array(targets, float)
         there = np.isfinite(y)
-        return KernelRidge(known[there], y[there]).predict(x) if there.any() else np.zeros(len(x))
+        return regression(there.tobytes()).predict(y[there], x) if there.any() else np.zeros(len(x))
 
     def cheap(column: int) -> Array:
         assert problem.known is not None  # else no column is cheap

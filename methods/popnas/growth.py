@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import AsBlocks, AsFlat, AsSequence, Categorical, Configuration, Space, Walk
+from nasbench.benchmarks.spaces import AsBlocks, AsFlat, AsSequence, Categorical, Configuration, Space
 from nasbench.benchmarks.spaces.blocks import Cell
 from nasbench.benchmarks.spaces.cells.operations import EDGES
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -127,7 +127,8 @@ class StepGrowth(Growth):
         self.levels = len(self._known(())[0])
 
     def groups(self, member: Member) -> Sequence[Group]:
-        return [(option,) for option in range(self._walked(member).options)]
+        counts = self._known(member)[2]
+        return [(option,) for option in range(counts[len(member)])] if len(member) < len(counts) else ()
 
     def idle(self, member: Member) -> Group | None:
         groups, begin = self.groups(member), sum(map(len, member))
@@ -158,22 +159,19 @@ class StepGrowth(Growth):
                 columns.append([order.get(value, 0.5) for value in chosen])
         return np.array(columns).T
 
-    def _walked(self, member: Member) -> Walk:
-        walk = self._first()
-        for group in member:
-            for option in group:
-                walk = walk.take(option)
-        return walk
-
-    def _filled(self, member: Member) -> tuple[tuple[int, ...], Configuration]:
-        """The options of all choices, and the configuration that they make."""
-        walk, options = self._walked(member), [option for group in member for option in group]
+    def _filled(self, member: Member) -> tuple[tuple[int, ...], Configuration, tuple[int, ...]]:
+        """The options of all choices, the configuration that they make, and of how many each was chosen."""
+        walk, decided = self._first(), [option for group in member for option in group]
+        options: list[int] = []
+        counts: list[int] = []
         while walk.options:
-            if len(options) >= _MOST_CHOICES:
+            place = len(options)
+            if place >= _MOST_CHOICES:
                 raise UsageError(f"popnas cannot search this space: it has more than {_MOST_CHOICES} choices in a row")
-            options.append(self._filling(len(options), walk.options))
+            counts.append(walk.options)
+            options.append(decided[place] if place < len(decided) else self._filling(place, walk.options))
             walk = walk.take(options[-1])
-        return tuple(options), walk.configuration
+        return tuple(options), walk.configuration, tuple(counts)
 
     def _filling(self, place: int, options: int) -> int:
         """What stands for a choice that is not decided."""

@@ -20,33 +20,37 @@ class KernelRidge:
     those of one fit, divided by 1 - H_ii (Hastie et al., The Elements of Statistical Learning, equation 7.64).
 
     Args:
-        x: features, shape (observations, features).
-        y: targets, shape (observations,).
+        x: features of what is known, shape (observations, features).
     """
 
-    def __init__(self, x: Array, y: Array) -> None:
+    def __init__(self, x: Array) -> None:
         self._centre = x.mean(axis=0)
         deviation = x.std(axis=0)
         self._scale = np.where(deviation > 0, deviation, 1.0) * np.sqrt(max((deviation > 0).sum(), 1))
         self._known = (x - self._centre) / self._scale
-        self._mean = y.mean()
-        values, vectors = np.linalg.eigh(_kernel(self._known, self._known))
-        values = np.maximum(values, 0.0)
-        turned = vectors.T @ (y - self._mean)
-        best = np.inf
+        values, self._vectors = np.linalg.eigh(_kernel(self._known, self._known))
+        self._values = np.maximum(values, 0.0)
+
+    def predict(self, y: Array, x: Array) -> Array:
+        """Predictions for features of shape (candidates, features), from the targets y, shape (observations,)."""
+        mean, weights = y.mean(), self._weights(y - y.mean())
+        parts = [x[begin : begin + _CHUNK] for begin in range(0, len(x), _CHUNK)]
+        kernels = (_kernel((part - self._centre) / self._scale, self._known) for part in parts)
+        return np.concatenate([mean + kernel @ weights for kernel in kernels] or [np.zeros(0)])
+
+    def _weights(self, y: Array) -> Array:
+        """Those of the observations, for centred targets, with the best penalty."""
+        values, vectors = self._values, self._vectors
+        turned = vectors.T @ y
+        best, found = np.inf, turned
         for penalty in _PENALTIES:
             shrunk = values / (values + penalty)
             leverage = (vectors**2) @ shrunk
-            residuals = (y - self._mean - vectors @ (shrunk * turned)) / np.maximum(1 - leverage, 1e-9)
+            residuals = (y - vectors @ (shrunk * turned)) / np.maximum(1 - leverage, 1e-9)
             error = float(residuals @ residuals)
             if error < best:
-                best, self._weights = error, vectors @ (turned / (values + penalty))
-
-    def predict(self, x: Array) -> Array:
-        """Predictions for features of shape (candidates, features)."""
-        parts = [x[begin : begin + _CHUNK] for begin in range(0, len(x), _CHUNK)]
-        kernels = (_kernel((part - self._centre) / self._scale, self._known) for part in parts)
-        return np.concatenate([self._mean + kernel @ self._weights for kernel in kernels] or [np.zeros(0)])
+                best, found = error, vectors @ (turned / (values + penalty))
+        return found
 
 
 def _kernel(x: Array, z: Array) -> Array:

@@ -152,6 +152,26 @@ def record(rng: np.random.Generator) -> dict[str, Any]:
     return {"hp": parameters} | {s: {"loss": rng.uniform(0.3, 1, 51).tolist()} for s in ("train", "valid", "test")}
 
 
+def test_a_diverged_training_costs_the_points_up_to_its_divergence(tmp_path: Path) -> None:
+    """From point 21 on, not at all, from the first on; one that is no number for a while is run to its end."""
+    rng, nothing = (
+        np.random.default_rng(0),
+        {"diverged": range(21, 51), "whole": (), "at once": range(51), "once": [30, 31]},
+    )
+    whole = [record(rng) for _ in nothing]
+    for own, points in zip(whole, nothing.values(), strict=True):
+        for point in points:
+            own["valid"]["loss"][point] = math.inf if point % 2 else math.nan
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(whole))
+    table = opened(path)
+    assert [table.evaluate(row, 0).cost for row in range(4)] == [21, 50, 1, 50]
+    assert [table.evaluate(row, 0).status for row in range(4)] == ["failed", "ok", "failed", "ok"]
+    assert [table.evaluate_at(0, 0, level).cost for level in (20, 21, 22)] == [20, 21, 21]
+    assert [table.evaluate_at(0, 0, level).status for level in (20, 21, 22)] == ["ok", "failed", "failed"]
+    assert (table.evaluate_at(3, 0, 30).status, table.evaluate_at(3, 0, 30).cost) == ("failed", 30)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

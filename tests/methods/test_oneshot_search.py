@@ -25,6 +25,7 @@ from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
 from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
 from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
+from nasbench.methods.oneshot.weights import Weights  # noqa: E402
 from nasbench.methods.oneshot.zeroth_order import Scripted, ZerothOrder  # noqa: E402
 
 DIGITS = ImageBenchmark(DATASETS.get("digits"))
@@ -84,6 +85,24 @@ def test_annealed_sparsemax_becomes_sharper_than_softmax(space: Searchable) -> N
     assert found["zo-darts+"] < found["zo-darts"]
     assert found["zo-darts++"] < found["zo-darts"]
     assert [len(e.probabilities) for e in search.log] == [1, 1, 3, 3]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_the_loss_of_training_is_that_of_the_weights_own_steps(
+    name: str, space: Searchable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not of a second copy, nor of weights that are moved aside for a difference."""
+    search, own, step = Search(space, SHORT[name], seed=1), list[float](), Weights.step
+
+    def noted(self: Weights, loss: torch.Tensor, *rest: Any) -> None:
+        if self is search.weights:
+            own.append(float(loss.detach()))
+        step(self, loss, *rest)
+
+    monkeypatch.setattr(Weights, "step", noted)
+    search._begin()
+    assert search._epoch(0).train_loss == pytest.approx(np.mean(own))
+    assert len(own) == 4
 
 
 @pytest.mark.parametrize("name", SHORT)

@@ -133,7 +133,7 @@ class TestPredictor:
         rng = np.random.default_rng(0)
         x, z = rng.normal(size=(40, 3)), rng.normal(size=(9, 3))
         y = x[:, 0] * x[:, 1] + rng.normal(scale=0.3, size=40)
-        ours = KernelRidge(x, y).predict(z)
+        ours = KernelRidge(x).predict(y, z)
         scaled = lambda part: (part - x.mean(0)) / x.std(0)  # noqa: E731
         theirs = [
             ridge.KernelRidge(alpha=a, kernel="poly", degree=2, gamma=1 / 3, coef0=1)
@@ -153,7 +153,7 @@ class TestPredictor:
         told += [(*told[int(rng.integers(300))], growth.groups(((),))[int(i)]) for i in rng.choice(666, 60)]
         later = [(*told[-1 - k], growth.groups(((), ()))[int(i)]) for k, i in enumerate(rng.choice(1176, 60))]
         x = growth.features([*told, *later], {})
-        guessed = KernelRidge(x[: len(told)], np.array([score(c) for c in told])).predict(x[len(told) :])
+        guessed = KernelRidge(x[: len(told)]).predict(np.array([score(c) for c in told]), x[len(told) :])
         assert spearmanr(guessed, [score(cell) for cell in later])[0] > 0.8
 
     def test_correlations_are_scipys(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("sklearn")
 
 from nasbench.benchmarks.spaces.cells import dead_stages, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: E402
+from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot.foils import SPOS  # noqa: E402
@@ -119,7 +121,8 @@ def test_asks_go_from_the_best_of_the_shared_weights_and_are_repeatable(cells: s
     errors = [row.value for row in methods[0].log if row.quantity == "path_error"]
     assert len(errors) == 8
     assert errors == sorted(errors)
-    assert "kept_direction" not in {row.quantity for row in methods[0].log}  # nothing has a direction to keep
+    logged = {row.quantity for row in methods[0].log}  # and nothing of an architecture, for none is trained
+    assert logged == {"temperature", "train_loss", "val_loss", "seconds", "drawn_parameters", "path_error"}
     assert methods[0].beginning > 0
 
 
@@ -133,6 +136,14 @@ def test_random_draws_come_from_the_space_of_the_search(cells: str, kernels: set
     assert ({stage.depth for network in drawn for stage in network} == {3}) == (cells == "one")
     assert method.log == []
     assert method.beginning == 0
+
+
+def test_random_draws_need_no_batch_of_images() -> None:
+    """Of 64 images no supernet is trained with batches of 100."""
+    few = problem(replace(digits(), batch=100))
+    assert MethodSpec.parse("one-shot-random").build(few, np.random.default_rng(0)).ask()
+    with pytest.raises(UsageError, match="fewer than a batch of 100"):
+        MethodSpec.parse("spos").build(few, np.random.default_rng(0))
 
 
 def test_paths_are_ranked_on_images_that_no_weight_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,6 +159,22 @@ def test_the_summary_of_searches(store: Store) -> None:
     assert shown["decided %"] == "100"
 
 
+def test_a_search_that_trains_no_architecture_is_shown_without_its_entropy(store: Store) -> None:
+    weights_only = [row for row in log([0.2] * 5) if row[1] in ("seconds", "drawn_parameters")]
+    store.commit(make_cell("spos"), [replace(make_run(0, [3.0]), log=weights_only)], FACTS)
+    searches = searches_of(store)
+    shown = searched(searches).shown.iloc[0]
+    assert shown[["method", "epochs", "s", "entropy", "decided %", "drawn"]].tolist() == [
+        "spos",
+        "2",
+        "5",
+        "-",
+        "-",
+        "200",
+    ]
+    assert {names[0] for names, _ in figures.drawn(searches)} == {"search-sizes-toy"}
+
+
 def test_whether_a_search_kept_its_first_direction_is_said(store: Store) -> None:
     def estimated(first: float, later: Sequence[float], kept: float) -> list[tuple[Any, ...]]:
         rows = [row for row in log([0.2] * 5) if row[1] not in ("direct", "implicit")]

@@ -25,10 +25,9 @@ _LABEL = 16  # letters of a line of a violin's name
 
 def drawn(searches: Searches) -> Iterator[Drawn]:
     """Every figure, with the words of its name."""
-    yield (
-        ("search-entropy",),
-        charts(entropies(searches), searches.methods, searches.looks, "How sharp searches become"),
-    )
+    panels = entropies(searches)
+    if panels:
+        yield ("search-entropy",), charts(panels, searches.methods, searches.looks, "How sharp searches become")
     for bench in dict.fromkeys(searches.settings["bench"]):
         figure = sizes(searches, bench)
         if figure is not None:

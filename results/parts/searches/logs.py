@@ -20,7 +20,7 @@ DECIDED = 0.99
 """A choice with a probability of so much is as good as made."""
 KEPT = 0.9
 """With at least this cosine between α at the end and α after the first epoch, a search has kept its first direction."""
-_NEEDED = {"operation", "seconds", "expected_parameters"}
+_NEEDED = {"seconds", "drawn_parameters"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Searches:
 def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches | None:
     """The one-shot searches of some fragments (`select`); None where there are none.
 
-    Other methods may log what they like: a search is what logs probabilities of operations, with seconds and sizes.
+    Other methods may log what they like: a search is what logs seconds and the sizes of networks drawn from it.
     """
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     logs, seen = [], set()
@@ -125,7 +125,8 @@ def summary(searches: Searches) -> pd.DataFrame:
     """A row for each setting and method that searched.
 
     Columns: setting, method, seeds, epochs, seconds (median of the searches), seconds_epoch (the same of all epochs),
-    parameters (expected at the end, median), entropy and decided (at the end, mean), drawn (parameters of networks
+    parameters (expected at the end, median), entropy and decided (at the end, mean; these three are NaN where no
+    architecture was trained), drawn (parameters of networks
     drawn, median), within (share of them between the bounds; NaN without), direct and implicit (medians of the parts'
     absolute values in the zeroth-order estimate; NaN for the others), first_s and later_s (|s| of the first estimate,
     median over seeds, and of all after the first epoch), kept (cosine of α at the end and after the first epoch, median
@@ -140,7 +141,8 @@ def summary(searches: Searches) -> pd.DataFrame:
         drawn = values["drawn_parameters"] if "drawn_parameters" in values else own[:0]
         row = {"setting": setting, "method": method, "seeds": len(seconds), "epochs": values["seconds"]["epoch"].max()}
         row |= {"seconds": seconds.median(), "seconds_epoch": values["seconds"]["value"].median()}
-        row |= {"parameters": values["expected_parameters"].groupby("seed")["value"].last().median()}
+        sizes = values["expected_parameters"] if "expected_parameters" in values else own[:0]
+        row |= {"parameters": sizes.groupby("seed")["value"].last().median()}
         row |= {"entropy": end["entropy"].mean(), "decided": end["decided"].mean()}
         limits = bounds(searches, setting, method)
         row |= {"drawn": drawn["value"].median(), "within": np.nan}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import number
+from nasbench.results.display.numbers import fixed, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts import published
 from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, parts, summary
@@ -28,17 +28,18 @@ def searched(searches: Searches) -> Table:
             "epochs": data["epochs"].astype(str),
             "s": data["seconds"].map(_seconds),
             "s/epoch": data["seconds_epoch"].map(_seconds),
-            "entropy": data["entropy"].map("{:.2f}".format),
-            "decided %": (100 * data["decided"]).map("{:.0f}".format),
+            "entropy": data["entropy"].map(fixed),
+            "decided %": (100 * data["decided"]).map(lambda value: fixed(value, 0)),
             "drawn": data["drawn"].map("{:,.0f}".format),
             "within %": (100 * data["within"]).map(lambda value: number(value, 3)),
         }
     )
     note = (
         "s: of a search, on the run's clock, median over seeds; s/epoch: of an epoch. entropy: of the operations of an "
-        f"edge at the end, 1 where all are alike, 0 where one is left; decided: edges on which one operation has "
-        f"{DECIDED:g} or more. drawn: median parameters of up to 300 networks drawn from each search, dead ones aside, "
-        "whatever their size; within: how many of them lie between the bounds, - where the search had none. The file "
+        "edge at the end, 1 where all are alike, 0 where one is left; decided: edges on which one operation has "
+        f"{DECIDED:g} or more; both - where no architecture was trained. drawn: median parameters of up to 300 "
+        "networks drawn from each search, dead ones aside, whatever their size; within: how many of them lie between "
+        "the bounds, - where the search had none. The file "
         "also has the expected parameters at the end, and the medians of the parts of the zeroth-order estimate."
     )
     return Table("searches", "Searches of one-shot methods", note, data, shown, place="terminal")
