@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import textwrap
 from pathlib import Path
@@ -16,9 +15,9 @@ from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.layout import in_columns, prose, table, terminal_width
+from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
-from nasbench.methods.spec import option_defaults
+from nasbench.methods.spec import description, option_defaults, option_meanings, option_text
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -29,7 +28,7 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 @click.option("--svg", type=click.Path(path_type=Path), hidden=True)
 @takes_data_dir
 def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None:
-    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (its options).
+    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (options, source).
 
     `nasbench show-run` shows one run of a store.
     """
@@ -61,13 +60,17 @@ def described(name: str) -> str:
 
 
 def _show_method(name: str, method: type[Method]) -> str:
-    options = [(o, kind.__name__, str(default)) for o, (kind, default) in option_defaults(method).items()]
-    return "\n\n".join(
-        [
-            f"{name}: {inspect.getdoc(method)}",
-            table([("option", "type", "default"), *options]) if options else "No options.",
-        ]
-    )
+    width, meanings = terminal_width(), option_meanings(method)
+    options = [
+        (option, kind.__name__, f"{default:.4g}" if kind is float else option_text(default), meanings[option])
+        for option, (kind, default) in option_defaults(method).items()
+    ]
+    paragraphs = f"{name}: {description(method)}".split("\n\n")
+    parts = [textwrap.fill(" ".join(words.split()), width, break_on_hyphens=False) for words in paragraphs]
+    parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
+    if method.source:
+        parts.append(textwrap.fill(f"Source: {method.source}", width, subsequent_indent="    "))
+    return "\n\n".join(parts)
 
 
 def _show_benchmark(benchmark: Benchmark) -> str:
