@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, open_benchmark
+from nasbench.benchmarks.base import ON_FILES
 from nasbench.benchmarks.metrics import ONLY
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.tabular import TabularBenchmark
@@ -47,7 +48,7 @@ def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None
 
 def described(name: str) -> str:
     """Everything about one benchmark or method, as text. Raises UsageError if there is neither of that name."""
-    if re.split("[/@]", name)[0] in BENCHMARKS.names():
+    if re.split("[/@]", name)[0] in BENCHMARKS.names() or name.partition(":")[0] in ON_FILES.names():
         return _show_benchmark(open_benchmark(name))
     if name in METHODS.names():
         return _show_method(name, METHODS.get(name))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -164,6 +165,16 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(
     assert printed.err.count("\n") == 1
     assert printed.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_without_ray_is_refused_before_anything_else(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    printed = nasbench(*RUN, "--constrain", "no_such_metric@0.1", "--executor", "ray", "--store", tmp_path / "s")
+    assert printed.code == 2
+    assert "--executor ray needs Ray: `make setup EXTRAS=ray`" in printed.err
+    assert not (tmp_path / "s").exists()
 
 
 WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
