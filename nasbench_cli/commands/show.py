@@ -19,6 +19,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
 from nasbench.methods.spec import description, option_defaults, option_meanings, option_text
+from nasbench.results.display.numbers import count
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -102,7 +103,8 @@ def _show_benchmark(benchmark: Benchmark) -> str:
 def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
     counts = benchmark.repetition_counts
     oracle, objective = benchmark.oracle(()), benchmark.objective
-    repetitions = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    most = count(max(counts), "repetition")
+    repetitions = most if min(counts) == max(counts) else f"{min(counts)} to {most}"
     best = f"{oracle.best:.7g} {objective.unit}".rstrip()
     best_mean = f"{np.nanmin(benchmark.means(0)):.7g} {objective.unit}".rstrip()
     rows = [("quantile", *(f"@{q}" for q in _QUANTILES), "smallest", "largest")]
@@ -112,7 +114,7 @@ def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
         values = [*(benchmark.quantile(column, q) for q in _QUANTILES), *benchmark.extremes(column)]
         rows.append((metric.name, *(f"{value:.7g}" for value in values)))
     return [
-        f"{benchmark.space.size} configurations, {repetitions} repetitions each\n"
+        f"{count(benchmark.space.size, 'configuration')}, {repetitions} each\n"
         f"Best {objective.name}: {best} (one repetition), {best_mean} (mean over repetitions)",
         "Limits that --constrain METRIC@QUANTILE sets, and the extremes of single repetitions\n"
         + in_columns(rows, width),

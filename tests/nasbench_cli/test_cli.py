@@ -380,7 +380,7 @@ def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
         "minimise",
         "objective",
         "cheap",
-        "15625 configurations, 2 to 3 repetitions",
+        "15,625 configurations, 2 to 3 repetitions",
         "8.393333 % (mean over repetitions)",
         "0.101306",
         "MIT",
@@ -393,6 +393,21 @@ def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
     shown = " ".join(nasbench("show", "c-tpe").out.split())
     assert "knowledge int 0 random configurations whose cheap constraints are looked up" in shown
     assert "Source: S. Watanabe and F. Hutter. c-TPE: Tree-structured Parzen Estimator" in shown
+
+
+def test_one_of_something_is_in_the_singular(nasbench: Command, tmp_path: Path) -> None:
+    asked = ["run", "--method", "random", "--bench", "hpolib-naval", "--seeds", 1, "--evals", 1]
+    store, out = tmp_path / "s", tmp_path / "report"
+    said = nasbench(*asked, "--store", store).out
+    assert "random on hpolib-naval, none: 1 run, to run" in said
+    assert "1 run in 1 cell: 0 (cached), 1 to run" in said
+    assert "1 run computed, 1 evaluation in" in said
+    nasbench(*asked, "--method", "local", "--store", store)
+    texts = [nasbench("status", store).out, nasbench("show-run", store, "local", "hpolib-naval", 0).out]
+    texts += [nasbench("report", store, "--out", out, "--format", "md,html").out]
+    texts += [path.read_text() for path in out.iterdir()]
+    several = r"(?<![\d.,])1 (?:failed )?(?:run|pair|setting|evaluation|cell|seed|benchmark|file|row|method|epoch)s\b"
+    assert [re.findall(f".*{several}.*", text) for text in texts] == [[] for _ in texts]
 
 
 def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
@@ -418,7 +433,7 @@ def test_a_stale_store_is_told_and_superseded(
     monkeypatch.setattr(RandomSearch, "version", 2)
     assert "stale" in nasbench("status", tmp_path / "s").out
     again = nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
-    assert "1 runs computed" in again.out
+    assert "1 run computed" in again.out
     assert "set aside" in again.err
     assert "1/1   complete" in nasbench("status", tmp_path / "s").out
 
