@@ -51,7 +51,7 @@ class BenchmarkSpec:
         ON_FILES.get(kind)
         file, _, column = (rest, ":", column) if column else rest.rpartition(":")
         if not file or not column:
-            raise UsageError(f"{path}: a file and its target column follow, as in {kind}:houses.csv:price")
+            raise UsageError(f"{path}: name the file and the column to predict, as in {kind}:houses.csv:price")
         return cls(kind, file=file, column=column, fidelity=fidelity)
 
     @property

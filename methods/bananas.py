@@ -38,9 +38,18 @@ class Bananas(Method):
     A configuration is the set of its paths' operations where the space has graphs of layers (encoding=path), else, or
     with encoding=values, the set of its named values. Constraints are learnt beside the objective, or known; candidates
     are compared by violation, then objective, both sampled.
-    initial: random configurations at first; batch: proposals made of one fit; ensemble: networks.
+
+    Options:
+        initial: random configurations at first, at least 1.
+        batch: proposals made of one fit, at least 1.
+        ensemble: networks that predict, at least 1.
+        encoding: path, or values.
     """
 
+    source = (
+        "C. White, W. Neiswanger and Y. Savani. BANANAS: Bayesian Optimization with Neural Architectures for Neural "
+        "Architecture Search. AAAI 2021."
+    )
     seconds = 0.05
 
     def __init__(

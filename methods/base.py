@@ -67,7 +67,7 @@ class Problem:
     def flat(self) -> Flat:
         """The flat view of the space, for methods that need `AsFlat`. Raises UsageError if the space has none."""
         if not isinstance(self.space, AsFlat):
-            raise UsageError("this space cannot be seen as a list of hyper-parameters: it has no as_flat")
+            raise UsageError("this space is no list of hyper-parameters")
         return self.space.as_flat()
 
     @classmethod
@@ -181,8 +181,12 @@ class Method(Blockwise, ABC):
     * An exception ends the run, is recorded with its text, and leaves other runs alone.
 
     Options are the constructor's keyword-only arguments, annotated int, float, bool or str, all with defaults: they are
-    what the user writes in `--method name:option=value`. A bad value raises UsageError.
+    what the user writes in `--method name:option=value`. A bad value raises UsageError. The docstring ends with a
+    section `Options:`, one `name: meaning` each, which `nasbench show` prints; what a base class says holds, too.
     """
+
+    source: ClassVar[str] = ""
+    """The publication that the method comes from: authors, title, venue and year."""
 
     version: ClassVar[int] = 1
     """Part of a run's identity: raise it when a change makes the method propose differently."""
@@ -245,7 +249,7 @@ class Method(Blockwise, ABC):
     def misfit(cls, space: Space) -> str:
         """The reason why this method cannot search `space`, as the end of the sentence "it …"; empty if it can."""
         names = missing(space, cls.needs)
-        return f"needs a space with {' and '.join(names)}" if names else ""
+        return f"needs a {' and a '.join(names)}" if names else ""
 
 
 def _is_method(item: object) -> bool:

@@ -21,12 +21,16 @@ class LocalSearch(Method):
 
     Begins from the best of `initial` random configurations, and again from as many new ones where no neighbour is
     better. Nothing is asked for twice. Better is by feasibility, then violation, then objective; a failed evaluation is
-    never better. The neighbours in a grid are all configurations that differ in one choice, in a table's own list
-    what it says; elsewhere they are mutants,
-    until fifty in a row are known or a hundred were asked for. With several workers the search moves on as soon as a
-    better neighbour is told, and those that are still pending count as asked for.
-    initial: random configurations that each start takes.
+    never better. The neighbours in a grid are all configurations that differ in one choice, in a table's own list what
+    it says; elsewhere they are mutants, until fifty in a row are known or a hundred were asked for. With several
+    workers the search moves on as soon as a better neighbour is told, and those that are still pending count as asked
+    for.
+
+    Options:
+        initial: random configurations from which each start chooses the best, at least 1.
     """
+
+    source = "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         if initial < 1:

@@ -20,10 +20,19 @@ class Mcts(Method):
     A child's bound is its mean reward + exploration sqrt(2 ln N / n), N and n the visits of parent and child; children
     without a visit come first, in random order. The reward of an observation, in [0, 1], is the share of earlier ones
     that are worse (ties half), which needs no scale of the objective; feasibility counts before the objective. A
-    pending proposal counts as a visit, so that several workers spread. `bisection` turns a choice among many values
-    into choices between halves of their list, so that neighbours share what is known of them.
+    pending proposal counts as a visit, so that several workers spread.
+
+    Options:
+        exploration: weight of the term that favours what was visited seldom, 0 or more; rewards lie in [0, 1].
+        bisection: true turns a choice among many values into choices between halves of their list, so that neighbours
+            share what is known of them.
     """
 
+    source = (
+        "L. Kocsis and C. Szepesvári. Bandit Based Monte-Carlo Planning. ECML 2006. On spaces of architectures: R. "
+        "Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
+        "architecture search. NeurIPS 2019."
+    )
     needs = (AsSequence,)
     seconds = 3e-5
 

@@ -21,8 +21,16 @@ class RegularizedEvolution(Method):
     constraint violation, then by objective; a failed evaluation is worse than any other. With several workers a child
     may be asked for before its predecessors are told: the tournament takes the members known by then (a random
     configuration while there are none), and death follows the order of tells.
+
+    Options:
+        population: members alive, and random configurations at first; at least 1.
+        tournament: members drawn for each tournament, at least 1.
     """
 
+    source = (
+        "E. Real, A. Aggarwal, Y. Huang and Q. V. Le. Regularized Evolution for Image Classifier Architecture Search. "
+        "AAAI 2019."
+    )
     initial_option = "population"
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:

@@ -23,8 +23,19 @@ class Smbo(Method):
     violates a constraint counts with the worst feasible objective seen so far at its time (a failed one, too); before
     anything is feasible, with its violation. With several workers pending proposals are ignored: the draw of candidates
     varies them.
+
+    Options:
+        candidates: random configurations of which the best predicted is proposed.
+        explore: probability of a random proposal, in [0, 1].
+        initial: random configurations before the model is used; 0 for none.
+        buckets: features of the model, into which the words that describe a configuration are hashed.
+        alpha: strength of the ridge penalty, above 0.
     """
 
+    source = (
+        "R. Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
+        "architecture search. NeurIPS 2019. Section 7.2."
+    )
     seconds = 1.5e-4
 
     def __init__(

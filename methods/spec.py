@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ _PARSERS: dict[type, Callable[[str], int | float | bool | str]] = {
     str: str,
     bool: lambda text: {"true": True, "false": False}[text.lower()],
 }
+
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,7 @@ class MethodSpec:
             try:
                 parsed = _PARSERS[kind](value)
             except (ValueError, KeyError):
-                allowed = "true or false" if kind is bool else f"of type {kind.__name__}"
-                raise UsageError(f"option {option} of {name} must be {allowed}, not {value!r}") from None
+                raise UsageError(f"option {option} of {name} must be {_WORDS[kind]}, not {value!r}") from None
             if parsed != default:
                 options[option] = parsed
         return cls(name, tuple(sorted(options.items())))
@@ -57,7 +59,7 @@ class MethodSpec:
     @property
     def label(self) -> str:
         """The canonical text of this specification: defaults left out, options sorted. `parse` reads it back."""
-        options = ",".join(f"{option}={_text(value)}" for option, value in self.options)
+        options = ",".join(f"{option}={option_text(value)}" for option, value in self.options)
         return f"{self.name}:{options}" if options else self.name
 
     def parameters(self) -> tuple[tuple[str, int | float | bool | str], ...]:
@@ -83,7 +85,8 @@ class MethodSpec:
         return self.method(problem, rng, **dict(self.options))
 
 
-def _text(value: int | float | bool | str) -> str:
+def option_text(value: int | float | bool | str) -> str:
+    """The value of an option as the user writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -105,3 +108,24 @@ def option_defaults(method: type[Method]) -> dict[str, tuple[type, int | float |
                 f"option {p.name} of {method.__name__} needs a default and one of the types int, float, str, bool"
             )
     return {p.name: (hints[p.name], p.default) for p in keywords}
+
+
+def description(method: type[Method]) -> str:
+    """The docstring of a method without the section that explains its options."""
+    return _split(inspect.getdoc(method))[0]
+
+
+def option_meanings(method: type[Method]) -> dict[str, str]:
+    """What each option of a method means, as its docstring says or that of a base class; empty where none does."""
+    sections = [_split(base.__doc__)[1] for base in reversed(method.__mro__) if issubclass(base, Method)]
+    explained = {name: " ".join(text.split()) for section in sections for name, text in _OPTION.findall(section)}
+    return {name: explained.get(name, "") for name in option_defaults(method)}
+
+
+_OPTION = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def _split(docstring: str | None) -> tuple[str, str]:
+    """The words of a docstring, and its section of options."""
+    words, _, section = inspect.cleandoc(docstring or "").partition("\n\nOptions:\n")
+    return words, section

@@ -52,7 +52,9 @@ def read(path: Path, target: str) -> Table:
 
     try:
         frame = pd.read_csv(path)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
         raise UsageError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
     if target not in frame.columns:
         raise unknown(f"column of {path}", target, list(map(str, frame.columns)))

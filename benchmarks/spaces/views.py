@@ -7,6 +7,7 @@ has no list of hyper-parameters), raises UsageError when it is called.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from nasbench.benchmarks.spaces.base import Configuration
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class AsFlat(Protocol):
-    """A space whose configurations have coordinates, one per hyper-parameter (TPE)."""
+    """A space that is a list of hyper-parameters, some of which may depend on others (TPE)."""
 
     def as_flat(self) -> Flat:
         """The list of all hyper-parameters, and the way to coordinates and back. Raises UsageError if it is endless."""
@@ -76,5 +77,6 @@ class AsTokens(Protocol):
 
 
 def missing(space: object, views: tuple[type, ...]) -> list[str]:
-    """The names of the methods (`as_graph`) of those `views` that `space` does not have."""
-    return [name for view in views if not isinstance(space, view) for name in vars(view) if not name.startswith("_")]
+    """What `space` would have to be to have those of the `views` that it lacks, in the words of their docstrings."""
+    lines = [(view.__doc__ or view.__name__).partition("\n")[0] for view in views if not isinstance(space, view)]
+    return [re.sub(r" \([^)]*\)\.?$|\.$", "", line).removeprefix("A ") for line in lines]

@@ -14,7 +14,8 @@ from nasbench.methods import Method, Observation, Problem
 class HillClimbing(Method):
     """Steps from the best so far; after `patience` steps without success it begins anew.
 
-    patience: steps.
+    Options:
+        patience: steps without success, at least 1.
     """
 
     def __init__(self, problem: Problem, rng: Generator, *, patience: int = 20) -> None:

@@ -26,8 +26,17 @@ class AxNEI(Method):
     Constraints are Ax's outcome constraints, a failed evaluation is a failed trial, pending ones are trials that Ax
     waits for. Ax sees conditional hyper-parameters as if they were always there: where one is not, its value does
     nothing. Seconds a suggestion: plan for it.
+
+    Options:
+        initial: Sobol points at first, at least 1.
     """
 
+    source = (
+        "B. Letham, B. Karrer, G. Ottoni and E. Bakshy. Constrained Bayesian Optimization with Noisy Experiments. "
+        "Bayesian Analysis 14(2), 2019. Ax: E. Bakshy, L. Dworkin, B. Karrer, K. Kashin, B. Letham, A. Murthy and S. "
+        "Singh. AE: A domain-agnostic platform for adaptive experimentation. Workshop on Systems for ML at NeurIPS "
+        "2018."
+    )
     needs = (AsFlat,)
     seconds = 5.0
 

@@ -52,9 +52,15 @@ would propose the same under every seed."""
 class Optuna(OptunaMethod):
     """A sampler of Optuna's own: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
 
-    The other options are passed where the sampler has them, and refused where it does not: `initial` random trials
-    (n_startup_trials), `population` (population_size, popsize), `multivariate=false`; 0 and true leave its own
-    defaults. cmaes, qmc and random know of no constraints; cmaes searches spaces of numbers only.
+    The other options are passed on to a sampler that has them, and refused with one that does not. cmaes, qmc and
+    random know of no constraints; cmaes searches spaces of numbers only.
+
+    Options:
+        sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
+        initial: random configurations at first, where the sampler has `n_startup_trials`; 0 for its own default.
+        population: members of a generation, where the sampler has `population_size` or `popsize`; 0 for its own
+            default.
+        multivariate: false for one density per hyper-parameter, where the sampler has `multivariate`.
     """
 
     seconds = 5e-3

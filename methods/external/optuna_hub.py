@@ -28,12 +28,22 @@ _EXCESSES = "nasbench-excesses"
 class OptunaHub(OptunaMethod):
     """A sampler of OptunaHub, from a clone of its registry: `optunahub:path=CLONE,package=samplers/ctpe,digest=…`.
 
-    The code there is other people's: read it first. `digest` says which code was meant (it is part of the run's
-    identity), and the error without it names the digest of what is there. `sampler` chooses among several classes.
-    A constructor gets `seed`, and, where it takes them, `constraints_func` and `search_space`; without a seed it is
+    The code there is other people's: read it first. The digest of what was meant is part of the run's identity. A
+    constructor gets `seed`, and, where it takes them, `constraints_func` and `search_space`; without a seed it is
     refused, because a run could not be repeated.
+
+    Options:
+        path: your clone of optunahub-registry; to be given.
+        package: the package in it, for example samplers/ctpe; to be given.
+        digest: of the code that was meant; to be given, and the error without it names that of the code that is there.
+        sampler: name of the class, where the package has several.
+        initial: random configurations at first, where the sampler has `n_startup_trials`; 0 for its own default.
+        population: members of a generation, where the sampler has `population_size` or `popsize`; 0 for its own
+            default.
+        multivariate: false for one density per hyper-parameter, where the sampler has `multivariate`.
     """
 
+    source = "No paper: each package of OptunaHub names its own."
     seconds = 5e-3
 
     def __init__(

@@ -27,6 +27,10 @@ class OptunaMethod(Method):
     was refused before training is the worst there can be, with what is known of its constraints.
     """
 
+    source = (
+        "T. Akiba, S. Sano, T. Yanase, T. Ohta and M. Koyama. Optuna: A Next-generation Hyperparameter Optimization "
+        "Framework. KDD 2019."
+    )
     needs = (AsFlat,)
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
@@ -81,7 +85,11 @@ class OptunaMethod(Method):
 
 @METHODS.register("optuna-tpe")
 class OptunaTPE(OptunaMethod):
-    """Optuna's TPE with its defaults and its own handling of constraints (which is not c-TPE)."""
+    """Optuna's TPE with its defaults and its own handling of constraints (which is not c-TPE).
+
+    Options:
+        initial: random configurations at first, at least 1.
+    """
 
     seconds = 2.5e-3
 
@@ -99,8 +107,16 @@ class OptunaTPE(OptunaMethod):
 
 @METHODS.register("cnsga2")
 class CNSGA2(OptunaMethod):
-    """Constrained NSGA-II (Deb et al., 2002), Optuna's, with the population of the c-TPE paper."""
+    """Constrained NSGA-II (Deb et al., 2002), Optuna's, with the population of the c-TPE paper.
 
+    Options:
+        population: members of a generation, at least 2.
+    """
+
+    source = (
+        "K. Deb, A. Pratap, S. Agarwal and T. Meyarivan. A Fast and Elitist Multiobjective Genetic Algorithm: "
+        "NSGA-II. IEEE Transactions on Evolutionary Computation 6(2), 2002."
+    )
     seconds = 4e-4
 
     initial_option = "population"
@@ -120,7 +136,11 @@ class CNSGA2(OptunaMethod):
 
 @METHODS.register("optuna-gp")
 class OptunaGP(OptunaMethod):
-    """Optuna's Gaussian process with constrained expected improvement (log EI)."""
+    """Optuna's Gaussian process with constrained expected improvement (log EI).
+
+    Options:
+        initial: random configurations at first, at least 1.
+    """
 
     seconds = 0.23
 

@@ -22,10 +22,19 @@ from nasbench.methods.external.requirements import require
 class RandomForestCEI(Method):
     """Random forests for the objective and every constraint; maximises EI times the probability of feasibility.
 
-    After `initial` random configurations, the best of `candidates` is proposed: random ones, and neighbours of the best
-    so far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
+    After the random configurations, the best of the candidates is proposed: random ones, and neighbours of the best so
+    far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
+
+    Options:
+        initial: random configurations at first, at least 1.
+        candidates: configurations of which the best is proposed.
+        trees: trees of each forest.
     """
 
+    source = (
+        "This project's, in place of Hypermapper: L. Nardi, D. Koeplinger and K. Olukotun. Practical Design Space "
+        "Exploration. MASCOTS 2019."
+    )
     needs = (AsFlat,)
     seconds = 0.05
 

@@ -35,11 +35,18 @@ class Smac(Method):
 
     SMAC minimises one cost and has no constraints, so it gets a penalty: what violates a constraint costs the worst
     feasible objective so far plus its violation (before anything is feasible, its violation), and is told anew when
-    that worst changes. A failed evaluation costs the worst of all. `retrain` is the number of proposals per fit of the
-    forest (SMAC's default, 8). Proposals whose values are not yet known are not made twice; when SMAC has none left,
-    random ones follow.
+    that worst changes. A failed evaluation costs the worst of all. Proposals whose values are not yet known are not
+    made twice; when SMAC has none left, random ones follow.
+
+    Options:
+        initial: Sobol points at first, at least 1.
+        retrain: proposals per fit of the forest (SMAC's default, 8), at least 1.
     """
 
+    source = (
+        "M. Lindauer, K. Eggensperger, M. Feurer, A. Biedenkapp, D. Deng, C. Benjamins, T. Ruhkopf, R. Sass and F. "
+        "Hutter. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization. JMLR 23(54), 2022."
+    )
     needs = (AsFlat,)
     seconds = 0.09
 

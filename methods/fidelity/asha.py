@@ -55,12 +55,21 @@ class _Rung:
 class ASHA(Method):
     """Asynchronous successive halving: no rung waits; a training goes on when it is among the best of those so far.
 
-    `variant=promotion` (the paper's algorithm 2): a free worker takes, from the highest rung down, the best training of
-    the best floor(n/η) of a rung that has not gone on; if there is none, a new random configuration. `stopping`: each
-    training is judged once, when it reaches a rung, and goes on at once unless more than 1/η of those before were
-    better. A failed training stays in its rung as the worst. Options `eta` and `lowest`: as for `hyperband`.
+    `variant=promotion` is the paper's algorithm 2: a free worker takes, from the highest rung down, the best training
+    of the best floor(n/η) of a rung that has not gone on; if there is none, a new random configuration.
+    `variant=stopping`: each training is judged once, when it reaches a rung, and goes on at once unless more than 1/η
+    of those before were better. A failed training stays in its rung as the worst.
+
+    Options:
+        eta: the best 1/eta of the trainings of a rung go on; at least 2.
+        lowest: the lowest level at which trainings are compared; 0 for the first there is.
+        variant: promotion, or stopping.
     """
 
+    source = (
+        "L. Li, K. Jamieson, A. Rostamizadeh, E. Gonina, J. Ben-tzur, M. Hardt, B. Recht and A. Talwalkar. A System "
+        "for Massively Parallel Hyperparameter Tuning. MLSys 2020."
+    )
     needs_fidelity = True
     seconds = 1e-5
 

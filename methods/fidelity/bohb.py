@@ -14,7 +14,11 @@ _MOST_DRAWS = 1_000
 
 
 class ModelBased(Hyperband):
-    """Hyperband whose new configurations come from a model of the highest level that has enough observations."""
+    """Hyperband whose new configurations come from a model of the highest level that has enough observations.
+
+    Options:
+        explore: share of new configurations that are random, in [0, 1].
+    """
 
     needs = (AsFlat,)
     model: type[TPE]
@@ -54,10 +58,13 @@ class BOHB(ModelBased):
     """Hyperband with new configurations from TPE, on the highest level that has enough observations.
 
     That is 2 (d + 1) for d hyper-parameters. A share of `explore` is random. The model is this project's `tpe`, not the
-    multivariate kernel densities of the paper's code; it does not look at constraints, but promotions do. Other
-    options: as for `hyperband`.
+    multivariate kernel densities of the paper's code; it does not look at constraints, but promotions do.
     """
 
+    source = (
+        "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML "
+        "2018."
+    )
     seconds = 2e-4
     model = TPE
 
@@ -68,9 +75,10 @@ class CBOHB(ModelBased):
 
     A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid; after
     1,000 such draws the last one is proposed, and the harness refuses to train it. Promotions go by violation first.
-    Without a constraint it is `bohb`. Options: as for `bohb`.
+    Without a constraint it is `bohb`.
     """
 
+    source = "No paper: this project joins BOHB and c-TPE, whose papers stand with `bohb` and `c-tpe`."
     seconds = 3e-4
     model = CTPE
 

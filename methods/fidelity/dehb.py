@@ -95,13 +95,16 @@ class DEHB(Hyperband):
     """Hyperband's brackets with a population at each level, which differential evolution improves.
 
     In the first round of brackets the best of a population go up to the next level, as in Hyperband, and their training
-    goes on. From then on every training is a new one: a mutant of the best of the next lower population (rand/1,
-    F = 0.5), crossed with the next parent of its own level (CR = 0.5), which it replaces if it is no worse. Brackets
-    have the sizes of the authors' code. Members are compared as in Hyperband: by violation, then by objective.
-    Categories, levels and conditions live in the unit cube: docs/multi-fidelity.md says how. Options: as for
-    `hyperband`.
+    goes on. From then on every training is a new one: a mutant of the best of the next lower population (rand/1, F =
+    0.5), crossed with the next parent of its own level (CR = 0.5), which it replaces if it is no worse. Brackets have
+    the sizes of the authors' code. Members are compared as in Hyperband: by violation, then by objective. Categories,
+    levels and conditions live in the unit cube: docs/multi-fidelity.md says how.
     """
 
+    source = (
+        "N. Awad, N. Mallik and F. Hutter. DEHB: Evolutionary Hyperband for Scalable, Robust and Efficient "
+        "Hyperparameter Optimization. IJCAI 2021."
+    )
     needs = (AsFlat,)
     seconds = 1e-4
 

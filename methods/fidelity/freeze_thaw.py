@@ -39,9 +39,16 @@ class FreezeThaw(Method):
     per level up to the end, or begins a new one, whose worth is that of the last 200 (`worth_of_new`). So where the
     beginning of a curve tells nothing, trainings go on, and where it does, few do. Of two violations of constraints the
     smaller one is better, whatever the objective. Where levels are trainings of their own, all are trained to the end.
-    `lowest` is the level of the first pause; 0 is the last one within an eighth of the whole.
+
+    Options:
+        eta: a training pauses whenever it has become this many times as long; at least 2.
+        lowest: the level of the first pause; 0 for the last one within an eighth of the whole.
     """
 
+    source = (
+        "This project's, after K. Swersky, J. Snoek and R. P. Adams. Freeze-Thaw Bayesian Optimization. arXiv "
+        "1406.3896, 2014."
+    )
     needs_fidelity = True
     seconds = 2e-4
 

@@ -55,6 +55,10 @@ class Bracketed(Method):
     Nobody waits: a worker takes from the oldest bracket that has something to do, and only promotions wait for the rest
     of their rung. A failed training, and one that was refused, never goes on. Where trainings cannot be continued, each
     level is a training of its own.
+
+    Options:
+        eta: the best 1/eta of the trainings of a rung go on; at least 2.
+        lowest: the lowest level at which trainings are compared; 0 for the first there is.
     """
 
     needs_fidelity = True
@@ -111,11 +115,12 @@ class Bracketed(Method):
 
 @METHODS.register("successive-halving")
 class SuccessiveHalving(Bracketed):
-    """Successive halving on random configurations: the bracket of Hyperband that begins lowest, again and again.
+    """Successive halving on random configurations: the bracket of Hyperband that begins lowest, again and again."""
 
-    Options: as for `hyperband`.
-    """
-
+    source = (
+        "K. Jamieson and A. Talwalkar. Non-stochastic Best Arm Identification and Hyperparameter Optimization. AISTATS "
+        "2016."
+    )
     seconds = 1e-5
 
     def bracket_after(self, opened: int) -> int:
@@ -127,10 +132,13 @@ class Hyperband(Bracketed):
     """Brackets of successive halving in turn, from the one that begins lowest to the one that trains all to the end.
 
     Their sizes are the paper's: n = ceil((s_max + 1) η^s / (s + 1)) trainings in bracket s. With several workers the
-    next bracket opens while the last waits for its rung. A failed training never goes on. Options: `eta`, of whose
-    inverse a rung's share goes on; `lowest`, the lowest level at which trainings are compared (0: the first there is).
+    next bracket opens while the last waits for its rung. A failed training never goes on.
     """
 
+    source = (
+        "L. Li, K. Jamieson, G. DeSalvo, A. Rostamizadeh and A. Talwalkar. Hyperband: A Novel Bandit-Based Approach "
+        "to Hyperparameter Optimization. JMLR 18(185), 2018."
+    )
     seconds = 1e-5
 
     def bracket_after(self, opened: int) -> int:

@@ -28,8 +28,16 @@ _INITIAL, _FEWEST = 10, 2
 
 
 class _OnGraphs(Method):
-    """Begins with random networks."""
+    """Begins with random networks.
 
+    Options:
+        initial: random networks at first, at least 1.
+    """
+
+    source = (
+        "K. Kandasamy, W. Neiswanger, J. Schneider, B. Póczos and E. P. Xing. Neural Architecture Search with "
+        "Bayesian Optimisation and Optimal Transport. NeurIPS 2018."
+    )
     needs = (AsGraph,)
 
     def __init__(self, problem: Problem, rng: Generator, initial: int) -> None:
@@ -79,9 +87,12 @@ class Nasbot(_OnGraphs):
 
     Asynchronous workers: the deviation also conditions on what is pending. Constraints multiply the improvement by the
     probability that they hold: by a process of their own, or exactly where a metric is known without an evaluation.
-    initial: random networks at first; refit: observations after which hyper-parameters are sampled anew, from `draws`
-    weighted by their likelihood; power: of the normalised distance in the kernel (1: the paper's, 2: its code's);
-    pool: initial+evaluated, or initial where evolution of the acquisition begins from the first networks only.
+
+    Options:
+        refit: observations after which hyper-parameters are sampled anew.
+        draws: hyper-parameters drawn for that, weighted by their likelihood.
+        power: of the normalised distance in the kernel (1: the paper's, 2: its code's).
+        pool: where evolution of the acquisition begins: initial+evaluated, or initial for the first networks only.
     """
 
     version = 3
@@ -201,7 +212,9 @@ class NasbotEvolution(_OnGraphs):
 
     Parents are drawn with a probability that grows with how much better than the average they are; feasibility, then
     violation, then the objective decide what is better.
-    initial: random networks at first; brood: mutants made at a time.
+
+    Options:
+        brood: mutants made at a time, at least 1.
     """
 
     version = 2

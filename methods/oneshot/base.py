@@ -39,6 +39,23 @@ class OneShot(Method):
     training; after 10,000 draws in vain the run ends and says so.
 
     Raises UsageError for options out of range, and for images or bounds on which the search could do nothing.
+
+    Options:
+        epochs: epochs of the search; where there is `stop`, those over which the learning rate of the weights falls.
+        stop: how many of these epochs are run.
+        alpha_lr: learning rate of the architecture, above 0.
+        T: batches in a window, after each of which the architecture is updated.
+        mu: length of the step aside in the estimate, as a share of the architecture's norm; above 0.
+        dynamics: matched, or reference to train the second copy of the weights as the authors' scripts do (an ablation:
+            methods/oneshot/README.md).
+        estimate: paper; robust (what makes it sound) or parts of that joined by + (floor, antithetic, normal, rewarm);
+            or noise, a foil that tosses a coin for the sign of each estimate.
+        directions: number of directions over which an estimate is averaged.
+        tau: temperature of the sparsemax at first, above 0.
+        anneal: factor by which the temperature is multiplied, in (0, 1].
+        every: number of epochs between two such multiplications.
+        cells: one, for the space of darts to zo-darts+ (one cell for the whole network), or each, for that of
+            zo-darts++ (a cell per stage, kernel sizes and depths).
     """
 
     version = 2

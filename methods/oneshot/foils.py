@@ -27,11 +27,9 @@ def _settings(cells: str, epochs: int = 1) -> Settings:
 
 @METHODS.register("one-shot-random")
 class OneShotRandom(OneShot):
-    """Draws from the space of a one-shot method without a search: what any of them must beat.
+    """Draws from the space of a one-shot method without a search: what any of them must beat."""
 
-    cells: one, for the space of darts to zo-darts+ (one cell for the whole network); each, for that of zo-darts++ (a
-    cell per stage, kernel sizes and depths).
-    """
+    source = "No paper: a foil of this project."
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
@@ -55,10 +53,19 @@ class SPOS(OneShot):
     """Single path one-shot (Guo et al., ECCV 2020): shared weights trained on random paths, then evolution on them.
 
     Each batch of the weights' half of the training images trains one path, drawn uniformly; paths are then ranked on
-    the other half, and asked for from the best. epochs: of training; cells: one or each, as in one-shot-random;
-    population, generations, parents, mutation: of the evolution, as the authors have them.
+    the other half, and asked for from the best. The evolution's defaults are the authors'.
+
+    Options:
+        population: paths per generation, at least 1.
+        generations: generations of the evolution, at least 1.
+        parents: best paths so far from which the next generation is made, at least 1.
+        mutation: probability that a choice of a path is drawn anew, in (0, 1].
     """
 
+    source = (
+        "Z. Guo, X. Zhang, H. Mu, W. Heng, Z. Liu, Y. Wei and J. Sun. Single Path One-Shot Neural Architecture Search "
+        "with Uniform Sampling. ECCV 2020."
+    )
     version = 3
 
     def __init__(

@@ -21,9 +21,11 @@ _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 class DARTS(OneShot):
     """DARTS (Liu et al., ICLR 2019): each step descends the validation loss at weights one step ahead.
 
-    epochs: of the search; alpha_lr: learning rate of the architecture; order: 2, or 1 to take the weights as they are
-    (the cheap approximation).
+    Options:
+        order: 2, or 1 to take the weights as they are (the cheap approximation).
     """
+
+    source = "H. Liu, K. Simonyan and Y. Yang. DARTS: Differentiable Architecture Search. ICLR 2019."
 
     def __init__(
         self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR, order: int = 2
@@ -35,10 +37,12 @@ class DARTS(OneShot):
 
 @METHODS.register("milenas")
 class MiLeNAS(OneShot):
-    """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together.
+    """MiLeNAS (He et al., CVPR 2020): each step descends training and validation loss together."""
 
-    epochs: of the search; alpha_lr: learning rate of the architecture.
-    """
+    source = (
+        "C. He, H. Ye, L. Shen and T. Zhang. MiLeNAS: Efficient Neural Architecture Search via Mixed-Level "
+        "Reformulation. CVPR 2020."
+    )
 
     def __init__(self, problem: Problem, rng: Generator, *, epochs: int = 50, alpha_lr: float = _ALPHA_LR) -> None:
         super().__init__(problem, rng, Settings("milenas", epochs=epochs, stop=epochs, alpha_rate=alpha_lr))
@@ -46,14 +50,12 @@ class MiLeNAS(OneShot):
 
 @METHODS.register("zo-darts")
 class ZODARTS(OneShot):
-    """ZO-DARTS (Xie et al.): the gradient by zeroth-order estimate, over windows of T steps.
+    """ZO-DARTS (Xie et al., ICASSP 2023): the gradient by zeroth-order estimate, over windows of T steps."""
 
-    epochs: of the search; alpha_lr: learning rate of the architecture; T: batches of a window; mu: length of the step
-    aside, as a share of the architecture's norm; dynamics: matched, or reference to train the second copy of the
-    weights as the authors' scripts do (an ablation: methods/oneshot/README.md); estimate: paper, robust (what makes it
-    sound, or parts of that joined by +: floor, antithetic, normal, rewarm), or noise (a foil that tosses a coin for the
-    sign of each estimate); directions: number of directions over which an estimate is averaged.
-    """
+    source = (
+        "L. Xie, K. Huang, F. Xu and Q. Shi. ZO-DARTS: Differentiable architecture search with zeroth-order "
+        "approximation. ICASSP 2023."
+    )
 
     def __init__(
         self,
@@ -83,11 +85,12 @@ class ZODARTS(OneShot):
 
 @METHODS.register("zo-darts+")
 class ZODARTSPlus(OneShot):
-    """ZO-DARTS+ (Xie et al.): ZO-DARTS with sparsemax instead of softmax, at a temperature that falls.
+    """ZO-DARTS+ (Xie et al., ESANN 2024): ZO-DARTS with sparsemax instead of softmax, at a temperature that falls."""
 
-    epochs: over which the weights' learning rate falls; stop: how many of them are run; tau: the temperature at first,
-    multiplied by `anneal` after every `every` epochs; the others as in zo-darts.
-    """
+    source = (
+        "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. An efficient neural "
+        "architecture search model for medical image classification. ESANN 2024."
+    )
 
     def __init__(
         self,
@@ -128,11 +131,18 @@ class ZODARTSPlusPlus(OneShot):
     """ZO-DARTS++ (Xie et al.): ZO-DARTS+ with a cell a stage, and from epoch `theta` on kernel sizes and depths.
 
     The expected number of parameters is pulled between bounds, and what is drawn outside is drawn again.
-    size: the bounds, S, M or L as the paper has them for this data set (with 16 channels), or LOW-HIGH; without it they
-    are those of constraints (`--constrain parameters@M`), if any. theta: the epoch at which kernel sizes and depths
-    join in; kernel_mode: inherit_copy gives each kernel size a tensor of its own, shared_mask one to all; the others as
-    in zo-darts+.
+
+    Options:
+        theta: the epoch, from 0, at which kernel sizes and depths join in.
+        kernel_mode: inherit_copy gives each kernel size a tensor of its own, shared_mask one to all.
+        size: bounds on the number of parameters: S, M or L as the paper has them for this data set (with 16 channels),
+            or LOW-HIGH; empty for those of constraints (`--constrain parameters@M`), if any.
     """
+
+    source = (
+        "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. ZO-DARTS++: An Efficient "
+        "and Size-Variable Zeroth-Order Neural Architecture Search Algorithm. arXiv preprint, 2025."
+    )
 
     def __init__(
         self,

@@ -36,10 +36,20 @@ class Popnas(Method):
     `children` of them, with at most `exploration` more that bring back what the front neglects. After the last level,
     extensions of all networks that were evaluated are candidates, again and again. A score is the rank among what was
     told: by violation of the constraints, then by objective; a failed one is last.
-    pareto: objectives beside the score: time+size, time, or none, which is PNAS (Liu et al., 2018).
-    candidates: networks of which predictions are made; where a level has more, so many are drawn.
+
+    Options:
+        children: networks evaluated of the front of each level, at most.
+        exploration: networks evaluated beside them, at most, that bring back what the front neglects; 0 for none.
+        first: random networks evaluated before anything is predicted, of the first level and, where that has fewer, of
+            the next ones; 0 for the whole first level and at least 30.
+        pareto: objectives of the front beside the score: time+size, time, or none, which is PNAS (Liu et al., 2018).
+        candidates: networks of which predictions are made; where a level has more, so many are drawn.
     """
 
+    source = (
+        "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
+        "solution for image and time series classification. Applied Soft Computing 145, 2023."
+    )
     needs = (AsSequence,)
     seconds = 0.01
     initial_option = "first"

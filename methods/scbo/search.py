@@ -33,8 +33,13 @@ class SCBO(Method):
     that is feasible in the draw is proposed, or the one that violates least. Objectives go through a Gaussian copula,
     constraints through sgn(y) ln(1 + |y|) of their relative excess. `initial` random configurations begin each region.
     A failed evaluation counts with the worst excess known, and pending ones are left out: the draws differ anyway.
+
+    Options:
+        initial: random configurations that begin each region, at least 2.
+        power: 2^power candidates are compared at each ask; 4 to 13.
     """
 
+    source = "D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021."
     needs = (AsFlat,)
     seconds = 0.06
 

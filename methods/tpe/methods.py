@@ -37,6 +37,10 @@ _LOG = logging.getLogger("nasbench")
 _MOST_CANDIDATES = 100_000
 _MOST_CHOICES = 256  # of one categorical hyper-parameter: its kernels are a table of the square
 _CANDIDATES = 24  # per metric (the paper, the scripts and Optuna)
+_CTPE_PAPER = (
+    "S. Watanabe and F. Hutter. c-TPE: Tree-structured Parzen Estimator with Inequality Constraints for Expensive "
+    "Hyperparameter Optimization. IJCAI 2023."
+)
 VARIANTS = ("amended", "paper", "scripts")
 
 
@@ -67,16 +71,21 @@ class TPE(Method):
     """Tree-structured Parzen estimator: optimises the objective alone; feasibility is judged afterwards.
 
     Models good and bad observations by kernel densities and proposes the candidate where their ratio is largest.
-    Pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom collide.
-    A failed evaluation is a violation of a hard constraint (c-TPE, appendix D): it says where not to go, and nothing
+    Pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom collide. A
+    failed evaluation is a violation of a hard constraint (c-TPE, appendix D): it says where not to go, and nothing
     about the objective.
 
-    Options: `initial` random configurations; `candidates` drawn per metric (0: 48 for amended c-TPE with constraints,
-    else 24); `variant`: amended, paper or scripts (see the module); `gamma`, the number of good ones among N
-    observations: sqrt (a quarter of the root of N), linear (a tenth, at most 25), or auto (linear in the amended
-    variant without constraints, else sqrt).
+    Options:
+        candidates: configurations compared at each ask, per metric; 0 for the variant's own number: 48 in amended c-TPE
+            with constraints, else 24.
+        initial: random configurations before the model is used, at least 1.
+        gamma: number of good ones among N observations: sqrt (a quarter of the root of N), linear (a tenth, at most
+            25), or auto (linear in the amended variant without constraints, else sqrt).
+        variant: amended (does not repeat itself on noisy tables), paper (the text of the c-TPE paper), or scripts (its
+            authors' code); docs/ctpe.md tells them apart.
     """
 
+    source = "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
     version = 2
     needs = (AsFlat,)
     seconds = 7e-5
@@ -183,9 +192,10 @@ class NaiveCTPE(TPE):
     """Naive constrained TPE: the product of plain density ratios of the objective and of every constraint.
 
     The paper's foil: no relative ratios, and the objective's split does not look at feasibility. Without a constraint
-    it is TPE. Options: as for `tpe`.
+    it is TPE.
     """
 
+    source = _CTPE_PAPER
     version = 2
 
     seconds = 1.4e-4
@@ -198,10 +208,14 @@ class CTPE(TPE):
     """c-TPE: the product of relative density ratios, the objective split at feasible observations.
 
     Takes any number of inequality constraints. `knowledge=200` looks up the cheap constraints (model size) of 200
-    random configurations beforehand and adds them to those constraints' observations (knowledge augmentation,
-    appendix C). Without a constraint it is TPE. Pending evaluations and the other options: as for `tpe`.
+    random configurations, at no cost, and adds them to those constraints' observations (knowledge augmentation,
+    appendix C). Without a constraint it is TPE. Pending evaluations: as for `tpe`.
+
+    Options:
+        knowledge: random configurations whose cheap constraints are looked up beforehand; 0 for none.
     """
 
+    source = _CTPE_PAPER
     version = 3
 
     seconds = 1.6e-4

@@ -39,11 +39,18 @@ class TreeBO(Method):
     Free networks are searched as chains (`chains.py`). Where no choice decides about others there is one path, and the
     method is Bayesian optimisation with one Gaussian process. Constraints count as in `nasbot`: by the probability that
     they hold, or exactly where a metric is known without an evaluation; pending evaluations count with their mean.
-    initial: random configurations at first, one per path where there are no more paths; refit: observations after which
-    hyper-parameters are fitted anew; candidates: drawn for each proposal; acquisition: joint, or two-step: the path by
-    the linear model first.
+
+    Options:
+        initial: random configurations at first, one per path where there are no more paths.
+        refit: observations after which hyper-parameters are fitted anew.
+        candidates: configurations drawn for each proposal.
+        acquisition: joint, or two-step: the path by the linear model first.
     """
 
+    source = (
+        "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
+        "Dependencies. ICML 2017."
+    )
     seconds = 0.1
 
     def __init__(
@@ -83,7 +90,7 @@ class TreeBO(Method):
     @classmethod
     def misfit(cls, space: Space) -> str:
         fits = isinstance(space, AsFlat | NetworkSpace)
-        return "" if fits else "needs a list of hyper-parameters (as_flat), or free networks (their chains)"
+        return "" if fits else "needs a space that is a list of hyper-parameters, or one of free networks"
 
     def ask(self) -> Configuration:
         found = self._first() if len(self._asked) < self._initial or len(self._observed) < _FEWEST else self._next()

@@ -48,7 +48,11 @@ def data_fetch(names: tuple[str, ...], everything: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @takes_data_dir
 def data_verify(names: tuple[str, ...]) -> int:
-    """Compare the files that are here, or those named, with the official MD5s."""
+    """Compare the files that are here, or those named, with the official MD5s.
+
+    Exit codes: 0, all of them are the official ones; 1, one is missing or differs, or none is here; 2, there is no
+    such data set to verify.
+    """
     return DONE if verify(names) else SOME_FAILED
 
 
@@ -80,15 +84,15 @@ def fetch(names: Sequence[str]) -> None:
 
 
 def verify(names: Sequence[str]) -> bool:
-    """Compares files with the official MD5 sums; returns whether all are the official ones.
+    """Compares files with the official MD5 sums; returns whether there are any, and all are the official ones.
 
     Args:
         names: the data sets; if empty, all whose files are here.
     """
     files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
     if not files:
-        click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` brings one")
-    good = True
+        click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` brings one", err=True)
+    good = bool(files)
     for data in files:
         path = medmnist.located(data)
         try:

@@ -23,6 +23,7 @@ from nasbench.benchmarks.tabular import (
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
+from nasbench.results.display.numbers import count
 
 
 @click.group("import")
@@ -60,7 +61,7 @@ def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], pre
     folder = added.save(name, found)
     known = int(np.isfinite(found.values).any(axis=1).sum())
     click.echo(
-        f"{name}: {len(found.metrics)} metrics of {known:,} of {table.space.size:,} configurations, "
+        f"{name}: {count(len(found.metrics), 'metric')} of {known:,} of {count(table.space.size, 'configuration')}, "
         f"{found.metrics[0].name} to {found.metrics[-1].name}; kept in {folder} until you delete it"
     )
     click.echo(f"notice: runs on {name} without these metrics are stale now", err=True)
@@ -167,9 +168,10 @@ def _save(table: imported.Table) -> None:
     folder = imported.save(table)
     objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])
     click.echo(
-        f"{table.name}: {int(known.any(axis=1).sum()):,} of {table.space.size:,} configurations, up to "
-        f"{known.sum(axis=1).max()} repetitions; minimises {table.metrics[0].name}, from {np.nanmin(objective):.6g} to "
-        f"{np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench show {table.name}` says more"
+        f"{table.name}: {int(known.any(axis=1).sum()):,} of {count(table.space.size, 'configuration')}, up to "
+        f"{count(int(known.sum(axis=1).max()), 'repetition')}; minimises {table.metrics[0].name}, from "
+        f"{np.nanmin(objective):.6g} to {np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench "
+        f"show {table.name}` says more"
     )
     if before not in (None, imported.open_imported(table.name).checksum):
         click.echo(f"notice: it replaces another {table.name}: runs on that one are stale now", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from nasbench.results import Store
+from nasbench.results.display.numbers import count
 from nasbench.results.store.fragment import RunRecord
 
 MOST_LINES = 24
@@ -22,7 +23,7 @@ def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
         where = f"{method} on {bench}, {constraint}, seed {record.seed}"
         click.echo(f"failed: {where}: stopped: {record.first_reason}", err=True)
     if len(stopped) > MOST_LINES:
-        click.echo(f"… and {len(stopped) - MOST_LINES} more runs that stopped", err=True)
+        click.echo(f"… and {count(len(stopped) - MOST_LINES, 'more run')} that stopped", err=True)
     cells: dict[tuple[str, str, str], list[RunRecord]] = {}
     for method, bench, constraint, record in failures:
         if not record.failure:
@@ -30,14 +31,16 @@ def say_failures(failures: list[tuple[str, str, str, RunRecord]]) -> None:
     for (method, bench, constraint), records in list(cells.items())[:MOST_LINES]:
         evaluations = sum(record.failed_evaluations for record in records)
         click.echo(
-            f"failed: {method} on {bench}, {constraint}: {evaluations} failed evaluations in {len(records)} runs, "
-            f"seed {records[0].seed} first: {records[0].first_reason}",
+            f"failed: {method} on {bench}, {constraint}: {count(evaluations, 'failed evaluation')} in "
+            f"{count(len(records), 'run')}, seed {records[0].seed} first: {records[0].first_reason}",
             err=True,
         )
     if len(cells) > MOST_LINES:
-        click.echo(f"… and failed evaluations in {len(cells) - MOST_LINES} more cells", err=True)
+        click.echo(f"… and failed evaluations in {count(len(cells) - MOST_LINES, 'more cell')}", err=True)
     if failures:
-        click.echo(f"{len(failures)} runs with failures; once mended, the same command with --retry-failed", err=True)
+        click.echo(
+            f"{count(len(failures), 'run')} with failures; once mended, the same command with --retry-failed", err=True
+        )
 
 
 def say_notices(store: Store) -> None:
@@ -46,4 +49,4 @@ def say_notices(store: Store) -> None:
     for notice in notices[:MOST_LINES]:
         click.echo(f"notice: {notice}", err=True)
     if len(notices) > MOST_LINES:
-        click.echo(f"… and {len(notices) - MOST_LINES} more notices", err=True)
+        click.echo(f"… and {count(len(notices) - MOST_LINES, 'more notice')}", err=True)

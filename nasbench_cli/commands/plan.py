@@ -18,6 +18,7 @@ from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.suites import Shard, Suite, load_suite
 from nasbench.cli.layout import span, table
 from nasbench.results import Store
+from nasbench.results.display.numbers import count
 
 
 @click.command()
@@ -71,7 +72,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
             )
         )
     click.echo(table(lines))
-    runs = f"{facts['runs']:,} runs, {facts['stored']:,} of them in {folder}"
+    runs = f"{count(facts['runs'], 'run')}, {facts['stored']:,} of them in {folder}"
     on_gpus = _on_gpu(facts["gpu_seconds"])
     of_a_gpu = f"; on a GPU: {on_gpus}" if on_gpus else ""
     click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")

@@ -14,6 +14,7 @@ from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
 from nasbench.results import Store, StoreError
+from nasbench.results.display.numbers import count
 from nasbench.results.selection import Selection
 from nasbench.results.store.trajectory import SCORES
 
@@ -143,7 +144,7 @@ def report(
     for store in opened:
         say_notices(store)
     page = f"; open {out / 'index.html'}" if "html" in wanted else ""
-    click.echo(f"{len(written.files)} files in {out}{page}")
+    click.echo(f"{count(len(written.files), 'file')} in {out}{page}")
     if paper is not None:
         click.echo(f"for a paper: {paper / 'paper.md'} says what is there")
     if ioh is not None:

@@ -27,6 +27,7 @@ from nasbench.cli.engine.under_way import Missing
 from nasbench.cli.engine.watch import NO_LIMITS, Limits
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import span
+from nasbench.results.display.numbers import count
 
 _WORTH_SAYING = 30.0  # seconds
 
@@ -212,13 +213,15 @@ def compute(
         fast = evaluations > 10 * seconds
         rate = f"{evaluations / seconds:,.0f}/s" if fast else f"{seconds / max(evaluations, 1):.1f} s each"
         click.echo(
-            f"{computed} runs computed, {evaluations:,} evaluations in {seconds:.1f} s ({rate}), stored in {folder}"
+            f"{count(computed, 'run')} computed, {count(evaluations, 'evaluation')} in {seconds:.1f} s ({rate}), "
+            f"stored in {folder}"
         )
     say_notices(session.store)
     failures, absent = session.outcome()
     say_failures([(p.cell.method, p.cell.bench, p.cell.constraint, record) for p, record in failures])
     if absent:
-        click.echo(f"{absent} runs are still missing: give the same command again", err=True)
+        are = "is" if absent == 1 else "are"
+        click.echo(f"{count(absent, 'run')} {are} still missing: give the same command again", err=True)
     return bool(failures or absent)
 
 
@@ -229,9 +232,9 @@ def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
         for p, seeds in missing:
             cached = len(p.seeds) - len(seeds)
             state = "(cached)" if not seeds else f"{cached} (cached), {len(seeds)} to run" if cached else "to run"
-            click.echo(f"{p.cell.method} on {p.cell.bench}, {p.cell.constraint}: {len(p.seeds)} runs, {state}")
+            click.echo(f"{p.cell.method} on {p.cell.bench}, {p.cell.constraint}: {count(len(p.seeds), 'run')}, {state}")
     state = f"{wanted - todo} (cached), {todo} to run" if todo else "all (cached)"
-    click.echo(f"{wanted} runs in {len(missing)} cells: {state}")
+    click.echo(f"{count(wanted, 'run')} in {count(len(missing), 'cell')}: {state}")
 
 
 def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Costs) -> None:
@@ -264,11 +267,12 @@ def _say_long_beginnings(planned: list[PlannedCell]) -> None:
 
 def _say_random(planned: list[PlannedCell]) -> None:
     """Warns of budgets that end before a method uses what it is told: its runs are random search."""
-    blind = {p.cell.method: p.cell for p in planned if p.cell.evals is not None and p.cell.evals <= p.cell.initial}
-    for cell in blind.values():
+    cells = [p.cell for p in planned]
+    blind = {c.method: (c.initial, c.evals) for c in cells if c.evals is not None and c.evals <= c.initial}
+    for method, (initial, evals) in blind.items():
         click.echo(
-            f"notice: the first {cell.initial} configurations of {cell.method} are random, and its budget is "
-            f"{cell.evals} evaluations: it is random search under another name",
+            f"notice: the first {initial} configurations of {method} are random, and its budget is "
+            f"{count(evals, 'evaluation')}: it is random search under another name",
             err=True,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import textwrap
 from pathlib import Path
@@ -11,14 +10,16 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, open_benchmark
+from nasbench.benchmarks.base import ON_FILES
 from nasbench.benchmarks.metrics import ONLY
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
-from nasbench.cli.layout import in_columns, prose, table, terminal_width
+from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
-from nasbench.methods.spec import option_defaults
+from nasbench.methods.spec import description, option_defaults, option_meanings, option_text
+from nasbench.results.display.numbers import count
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -29,7 +30,7 @@ _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 @click.option("--svg", type=click.Path(path_type=Path), hidden=True)
 @takes_data_dir
 def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None:
-    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (its options).
+    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (options, source).
 
     `nasbench show-run` shows one run of a store.
     """
@@ -48,7 +49,7 @@ def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None
 
 def described(name: str) -> str:
     """Everything about one benchmark or method, as text. Raises UsageError if there is neither of that name."""
-    if re.split("[/@]", name)[0] in BENCHMARKS.names():
+    if re.split("[/@]", name)[0] in BENCHMARKS.names() or name.partition(":")[0] in ON_FILES.names():
         return _show_benchmark(open_benchmark(name))
     if name in METHODS.names():
         return _show_method(name, METHODS.get(name))
@@ -61,13 +62,17 @@ def described(name: str) -> str:
 
 
 def _show_method(name: str, method: type[Method]) -> str:
-    options = [(o, kind.__name__, str(default)) for o, (kind, default) in option_defaults(method).items()]
-    return "\n\n".join(
-        [
-            f"{name}: {inspect.getdoc(method)}",
-            table([("option", "type", "default"), *options]) if options else "No options.",
-        ]
-    )
+    width, meanings = terminal_width(), option_meanings(method)
+    options = [
+        (option, kind.__name__, f"{default:.4g}" if kind is float else option_text(default), meanings[option])
+        for option, (kind, default) in option_defaults(method).items()
+    ]
+    paragraphs = f"{name}: {description(method)}".split("\n\n")
+    parts = [textwrap.fill(" ".join(words.split()), width, break_on_hyphens=False) for words in paragraphs]
+    parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
+    if method.source:
+        parts.append(textwrap.fill(f"Source: {method.source}", width, subsequent_indent="    "))
+    return "\n\n".join(parts)
 
 
 def _show_benchmark(benchmark: Benchmark) -> str:
@@ -98,7 +103,8 @@ def _show_benchmark(benchmark: Benchmark) -> str:
 def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
     counts = benchmark.repetition_counts
     oracle, objective = benchmark.oracle(()), benchmark.objective
-    repetitions = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    most = count(max(counts), "repetition")
+    repetitions = most if min(counts) == max(counts) else f"{min(counts)} to {most}"
     best = f"{oracle.best:.7g} {objective.unit}".rstrip()
     best_mean = f"{np.nanmin(benchmark.means(0)):.7g} {objective.unit}".rstrip()
     rows = [("quantile", *(f"@{q}" for q in _QUANTILES), "smallest", "largest")]
@@ -108,7 +114,7 @@ def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
         values = [*(benchmark.quantile(column, q) for q in _QUANTILES), *benchmark.extremes(column)]
         rows.append((metric.name, *(f"{value:.7g}" for value in values)))
     return [
-        f"{benchmark.space.size} configurations, {repetitions} repetitions each\n"
+        f"{count(benchmark.space.size, 'configuration')}, {repetitions} each\n"
         f"Best {objective.name}: {best} (one repetition), {best_mean} (mean over repetitions)",
         "Limits that --constrain METRIC@QUANTILE sets, and the extremes of single repetitions\n"
         + in_columns(rows, width),

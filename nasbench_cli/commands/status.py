@@ -18,6 +18,7 @@ from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.under_way import said_of
 from nasbench.cli.layout import span, table
 from nasbench.results import Store
+from nasbench.results.display.numbers import count
 from nasbench.results.store import content_hash
 from nasbench.results.store.status import CellStatus
 from nasbench.results.store.status import status as status_of
@@ -58,7 +59,7 @@ def follow(store: Store, pause: Callable[[float], object] = sleep, clock: Callab
         rate = (done - first) / seconds if seconds > 0 else 0.0
         left = f"; about {span((asked - done) / rate)} left" if rate > 0 and done < asked else ""
         click.clear()
-        click.echo(f"{done} of {asked} runs{' (partial)' if done < asked else ''}{left}\n")
+        click.echo(f"{done} of {count(asked, 'run')}{' (partial)' if done < asked else ''}{left}\n")
         click.echo(under_way(store, cells))
         if done >= asked:
             return
@@ -97,7 +98,7 @@ def print_status(folder: Path, as_json: bool) -> None:
     click.echo(table(rows))
     counts = Counter(c.state for c in cells)
     states = ", ".join(f"{n} {state}" for state, n in counts.items()) or "nothing asked for"
-    click.echo(f"\n{len(cells)} cells: {states}; contents sha256:{digest}")
+    click.echo(f"\n{count(len(cells), 'cell')}: {states}; contents sha256:{digest}")
     say_notices(store)
     say_failures([(c.cell.method, c.cell.bench, c.cell.constraint, run) for c in cells for run in c.failed])
     _say_finish(cells, folder)

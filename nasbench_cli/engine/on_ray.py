@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import socket
 import tempfile
@@ -29,7 +30,7 @@ _AHEAD = 4  # batches submitted for each CPU of the cluster: a suite of millions
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where runs are computed, and what each takes of it."""
+    """Where runs are computed, and what each takes of it. Raises UsageError if Ray is not installed."""
 
     address: str | None = None
     """Of a running cluster (`auto`, or HOST:PORT); None begins one on this machine."""
@@ -39,6 +40,8 @@ class Cluster:
     """Of a run; by default what its benchmark declares, if the cluster has a GPU."""
 
     def __post_init__(self) -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise UsageError(f"--executor ray needs Ray: {with_extra('ray')}")
         if self.cpus is not None and not self.cpus > 0:
             raise UsageError(f"cpus must be positive, not {self.cpus:g}")
         if self.gpus is not None and not self.gpus >= 0:
@@ -65,8 +68,7 @@ class OnRay:
     ) -> Generator[list[RunRecord], None, None]:
         """As of every executor.
 
-        Raises UsageError if Ray is not installed, there is no such cluster, a run fits on none of its nodes, or a node
-        has another nasbench.
+        Raises UsageError if there is no such cluster, a run fits on none of its nodes, or a node has another nasbench.
         """
         ray = _connected(self.cluster.address, self.jobs)
         try:
@@ -113,10 +115,7 @@ def _results(
 
 def _connected(address: str | None, jobs: int) -> Any:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing here calls home
-    try:
-        ray: Any = importlib.import_module("ray")  # heavy, and not there unless asked for
-    except ImportError:
-        raise UsageError(f"--executor ray needs Ray: {with_extra('ray')}") from None
+    ray: Any = importlib.import_module("ray")  # heavy, and not there unless asked for
     if address is None:
         os.environ.pop("RAY_ADDRESS", None)  # it would be taken for another cluster
         where: dict[str, Any] = {"address": "local", "num_cpus": jobs, "include_dashboard": False}

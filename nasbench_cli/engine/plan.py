@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -60,6 +61,8 @@ class Grid:
     """The seeds of every cell, one run each."""
     protocol: Protocol
     """Budget, workers and clock of every run."""
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Where `methods` and `constraints` stand in a suite file, for errors; empty for a grid that comes from options."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +91,28 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
             for constraints in grid.constraints:
-                bounds = benchmark.bounds(constraints)
-                setting = _setting(benchmark, bounds)
+                with _placed(grid, "constraints"):
+                    bounds = benchmark.bounds(constraints)
+                    setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
-                    beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
+                    with _placed(grid, "methods"):
+                        beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
                     cell = _cell(spec, benchmark, label(constraints), bounds, setting, grid.protocol)
                     known = planned[cell.id].seeds if cell.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
                     planned[cell.id] = PlannedCell(cell, spec, bounds, seeds, beginning)
     return list(planned.values())
+
+
+@contextmanager
+def _placed(grid: Grid, key: str) -> Iterator[None]:
+    """Begins a UsageError with the place of a key in the suite file, if the grid comes from one."""
+    try:
+        yield
+    except UsageError as error:
+        if key not in grid.places:
+            raise
+        raise UsageError(f"{grid.places[key]}: {error}") from None
 
 
 def is_current(cell: Cell) -> bool | None:

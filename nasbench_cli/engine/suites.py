@@ -18,6 +18,8 @@ from nasbench.results.store.trajectory import SCORES
 T = TypeVar("T")
 
 _OURS = Path(__file__).parents[2] / "suites"
+_WORDS = {str: 'text in "quotes"', int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+"""How a user is told of the types of TOML."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +181,11 @@ def load_suite(path: Path) -> Suite:
     path = _found(path)
     try:
         text = textfile.read(path)
+    except FileNotFoundError:
+        known = unknown("suite", path.stem, (p.stem for p in suite_files()))
+        raise UsageError(f"there is no file {path}: {known}") from None
     except OSError as error:
-        known = ", ".join(p.stem for p in suite_files()) or "none"
-        raise UsageError(f"cannot read the suite {path}: {error.strerror}; known suites: {known}") from None
+        raise UsageError(f"cannot read the suite {path}: {error.strerror}") from None
     return _Reader(path, text).suite(textfile.parse_toml(path, text))
 
 
@@ -268,18 +272,19 @@ class _Reader:
             constraints=self._each("constraints", lambda text: parse_constraints([text]), constraints),
             seeds=self._parse("seeds", parse_seeds, self._typed("seeds", facts.get("seeds", 1), int, str)),
             protocol=Protocol(*(protocol[key] for key in self._PROTOCOL)),
+            places={key: self._place(key) for key in ("methods", "constraints")},
         )
 
     def _list(self, facts: dict[str, Any], key: str, kind: type, default: list[Any] | None = None) -> list[Any]:
         values = facts.get(key, default)
         if not isinstance(values, list) or not values or not all(type(value) is kind for value in values):
-            self._fail(key, f"must be a non-empty list of {kind.__name__}")
+            self._fail(key, f"must be a list with at least one item, each {_WORDS[kind]}")
         return values
 
     def _typed(self, key: str, value: Any, *kinds: type) -> Any:
         if type(value) not in kinds:
-            allowed = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
-            self._fail(key, f"must be of type {allowed}, not {value!r}")
+            allowed = " or ".join(_WORDS[kind] for kind in kinds if kind in _WORDS)
+            self._fail(key, f"must be {allowed}, not {value!r}")
         return value
 
     def _each(self, key: str, parse: Callable[[Any], T], values: list[Any]) -> tuple[T, ...]:
@@ -292,10 +297,12 @@ class _Reader:
             self._fail(key, error)
 
     def _fail(self, key: str, problem: object) -> NoReturn:
-        """Raises UsageError with the line of the key, in the current grid or else above the grids."""
+        raise UsageError(f"{self._place(key)}: {problem}")
+
+    def _place(self, key: str) -> str:
+        """File, line and name of a key: that of the current grid, or else the one above the grids."""
         pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b")
         first, end = self._block
         places = [*range(first, end), *range(len(self._lines))]
         line = next((i + 1 for i in places if pattern.match(self._lines[i])), None)
-        place = f"{self._path}, line {line}" if line else f"{self._path}"
-        raise UsageError(f"{place}: {key}: {problem}")
+        return f"{self._path}, line {line}: {key}" if line else f"{self._path}: {key}"

@@ -31,6 +31,7 @@ from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.workers import attempt
+from nasbench.results.display.numbers import count
 
 _MOST = 100_000  # of the configurations that "all" may mean
 
@@ -82,14 +83,14 @@ def tabulate(
     benchmark.make_ready()
     out.parent.mkdir(parents=True, exist_ok=True)
     tasks = [Task(c, r) for r in range(repetitions) for c in own]  # one seed of all comes before the next seed
-    click.echo(f"{name}: {len(found):,} configurations, of which {len(classes):,} differ")
+    click.echo(f"{name}: {count(len(found), 'configuration')}, of which {len(classes):,} differ")
     known = _evaluate_missing(name, tasks, out, shard, jobs)
     to_json = cache(benchmark.space.to_json)
     lacking = sum((to_json(c), r) not in known for c in classes for r in range(repetitions))
     if lacking:
         click.echo(
-            f"{lacking:,} evaluations of other shards are not here: put their parts ({out}.*-of-*.jsonl) beside this "
-            "one, and give the command again"
+            f"{count(lacking, 'evaluation')} of other shards {'is' if lacking == 1 else 'are'} not here: put their "
+            f"parts ({out}.*-of-*.jsonl) beside this one, and give the command again"
         )
         return any(known[to_json(t.configuration), t.repetition].status == "failed" for t in tasks)
     numbers = {c: number for number, c in enumerate(classes)}
@@ -130,7 +131,7 @@ def _evaluate_missing(
         missing = {key: task for key, task in zip(keys, tasks, strict=True) if key not in done}
         whose = "" if shard is None else f" of shard {shard.number}/{shard.count}"
         click.echo(
-            f"{len(tasks):,} evaluations{whose}, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
+            f"{count(len(tasks), 'evaluation')}{whose}, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
         )
         evaluations = _evaluated(name, list(missing.values()), jobs)
         with Progress(len(missing), "evaluations") as progress, closing(evaluations):
@@ -251,7 +252,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
 def _counted(made: list[_Made]) -> str:
     evaluated = len({row.configuration for row in made})
     classes = len({row.number for row in made})
-    return f"{evaluated} configurations" + (f", of which {classes} differ" if classes < evaluated else "")
+    return count(evaluated, "configuration") + (f", of which {classes} differ" if classes < evaluated else "")
 
 
 def _sections(metrics: list[Metric]) -> list[dict[str, Any]]:
@@ -287,7 +288,9 @@ def _say(made: list[_Made], out: Path) -> None:
             lost.setdefault(evaluation.status, []).append(evaluation.reason)
     for status, reasons in lost.items():
         again = "; the same command tries them again" if status == "failed" else ""
-        click.echo(f"{len(reasons)} evaluations {status}, and left out; the first: {reasons[0]}{again}", err=True)
+        click.echo(
+            f"{count(len(reasons), 'evaluation')} {status}, and left out; the first: {reasons[0]}{again}", err=True
+        )
     command = f"nasbench import table {out}.csv --spec {out}.toml"
     rows = sum(row.evaluation.status == "ok" for row in made)
-    click.echo(f"{rows:,} rows in {out}.csv; `{command}` makes a benchmark of them")
+    click.echo(f"{count(rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")

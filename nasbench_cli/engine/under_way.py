@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from nasbench.cli.engine.progress import UnderWay
 from nasbench.cli.layout import span
 from nasbench.results import Cell, Store, StoreError
+from nasbench.results.display.numbers import count
 from nasbench.results.store.under_way import Begun, begun
 
 _MOST_LINES = 8  # below a bar
@@ -47,4 +48,5 @@ def said(run: Begun) -> str:
     best = f"best {setting.objective} {run.incumbent:.4g} {setting.unit}".rstrip()
     found = "nothing feasible" if math.isnan(run.incumbent) else best
     left = f"; about {span(run.clock * (1 / run.share - 1))} left" if 0 < run.share < 1 else ""
-    return f"{where}: {len(run.records)}{of} evaluations, {span(run.clock)} on its clock, {found}{left}"
+    evaluations = count(len(run.records), "evaluation") if not of else f"{len(run.records)}{of} evaluations"
+    return f"{where}: {evaluations}, {span(run.clock)} on its clock, {found}{left}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -97,14 +97,18 @@ class Table:
         rules = ["---" if column in _TEXT else "---:" for column in self.shown.columns]
         return "\n".join("| " + " | ".join(row) + " |" for row in [[*self.shown.columns], rules, *cells])
 
-    def text(self, width: int = 80) -> str:
+    def text(self, width: int = 80, short: Mapping[str, str] | None = None) -> str:
         """For a terminal: aligned columns, a line of its own above the rows of each setting, bold as ANSI codes.
 
         Text columns are shortened where a line would be wider than `width`, unless their entries would become alike.
+
+        Args:
+            short: what stands for some texts in all tables of a report, wide or not.
         """
         columns = [column for column in self.shown.columns if column not in _SETTING]
         grouped = len(columns) < len(self.shown.columns)
-        cells: list[list[str]] = [columns, *self.shown[columns].to_numpy().tolist()]
+        shown = self.shown[columns].replace(dict(short or {}))
+        cells: list[list[str]] = [columns, *shown.to_numpy().tolist()]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         indent = "  " if grouped else ""
         excess = len(indent) + sum(widths) + 2 * (len(widths) - 1) - width
@@ -114,8 +118,8 @@ class Table:
                 texts = shortened(
                     [row[i] for row in cells[1:]], max(12, widths[i] - excess, *(len(n) + 2 for n in names))
                 )
-                for row, short in zip(cells[1:], texts, strict=True):
-                    row[i] = short
+                for row, own in zip(cells[1:], texts, strict=True):
+                    row[i] = own
                 narrower = max(map(len, [column, *texts]))
                 widths[i], excess = narrower, excess - (widths[i] - narrower)
         kept = [i for i, column in enumerate(self.shown.columns) if column not in _SETTING]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed, interval, listed, point
+from nasbench.results.display.numbers import count, fixed, interval, listed, point
 from nasbench.results.display.panels import Chart, Panel, Series, span
 from nasbench.results.display.table import Table
 from nasbench.results.parts import sentences, standing
@@ -67,7 +67,7 @@ def over_budget(comparison: Comparison, points: int) -> Panel:
     series = tuple(
         Series(m, values[m], bands[m, :, 0], bands[m, :, 1]) for m, *_ in kinds if np.isfinite(values[m]).any()
     )
-    label = f"expected rank over {len(comparison.overall.complete)} settings"
+    label = f"expected rank over {count(len(comparison.overall.complete), 'setting')}"
     return Panel(f"Over {curves.unit}", curves.unit, label, at, series, span(series), best_on_top=True)
 
 
@@ -94,8 +94,8 @@ def _note(comparison: Comparison) -> str:
         what = "What is compared is the incumbent's observed objective, for no means over repetitions are known"
     return (
         f"{what}. A method's expected rank is 1 + the sum of the probabilities that a run of each other method is "
-        f"better than one of its own, over {len(overall.complete)} settings (benchmark × constraint) where no method "
-        "is missing; families, their benchmarks, and the constraints of a benchmark weigh alike. A run that has "
+        f"better than one of its own, over {count(len(overall.complete), 'setting')} (benchmark × constraint) where no "
+        "method is missing; families, their benchmarks, and the constraints of a benchmark weigh alike. A run that has "
         "found nothing feasible loses to any that has. The rank depends on which methods take part; the probability "
         "of a pair does not. 95 % here: for the listed benchmarks, only seeds are chance (t over seeds). 95 % alike: "
         f"for tasks like these, {overall.unit or 'families'} are a sample (t over their means, never narrower). "

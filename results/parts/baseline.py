@@ -49,8 +49,8 @@ def table(comparison: Comparison) -> Table:
         "points of the budget, without a verdict: the end decides."
     )
     title = f"Probability that {name} is better, at the end of the budget"
-    correction = f"Holm's correction over {len(comparison.overall.tested)} pairs"
-    return Table("comparison", title, note, data, shown, bold, rows.marks(pairs, correction), "terminal")
+    marks = rows.marks(pairs, comparison.overall.tested)
+    return Table("comparison", title, note, data, shown, bold, marks, "terminal")
 
 
 def over_budget(comparison: Comparison, points: int) -> Panel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import fixed
+from nasbench.results.display.numbers import count, fixed
 from nasbench.results.display.panels import Chart, Panel, Series, span
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
@@ -46,6 +46,6 @@ def over_shares(comparison: Comparison, points: int) -> Panel:
     values = comparison.ranks(comparison.curves.at_shares(shares))
     kinds = comparison.overall.kinds
     series = tuple(Series(kind[0], values[kind[0]]) for kind in kinds if np.isfinite(values[kind[0]]).any())
-    label = f"expected rank over {len(comparison.overall.complete)} settings"
+    label = f"expected rank over {count(len(comparison.overall.complete), 'setting')}"
     x = "share of the time horizon [%]"
     return Panel("Over seconds on the clock", x, label, 100 * shares, series, span(series), best_on_top=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from nasbench.results.display.numbers import count
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.part import Part, Subject
@@ -42,12 +43,12 @@ def _table(name: str, title: str, comparison: Comparison, found: Sequence[tuple[
     shown = pd.DataFrame({"constraint": data["constraint"], **names}).assign(**rows.shown(pairs))
     bold = np.zeros(shown.shape, bool)
     bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
-    tested = sum(len(v.tested) for v in comparison.by_constraint.values())
+    tested = [pair for verdicts in comparison.by_constraint.values() for pair in verdicts.tested]
     note = (
-        f"{rows.BETTER} {rows.HERE} {rows.ALIKE} p under a constraint: after Holm's correction over all {tested} pairs "
-        "under all constraints, and times 5, since of the 5 % that a report may err the averages have 4 and all single "
-        "constraints together 1. Methods that ignore constraints are the same as those that heed them where there is "
-        "none."
+        f"{rows.BETTER} {rows.HERE} {rows.ALIKE} p under a constraint: after Holm's correction over all "
+        f"{count(len(tested), 'pair')} under all constraints, and times 5, since of the 5 % that a report may err the "
+        "averages have 4 and all single constraints together 1. Methods that ignore constraints are the same as "
+        "those that heed them where there is none."
     )
-    marks = rows.marks(pairs, "correction over all pairs under all constraints")
+    marks = rows.marks(pairs, tested, " under all constraints")
     return Table(name, title, note, data, shown, bold, marks, "files" if every_pair else "page")

@@ -11,7 +11,7 @@ import pandas as pd
 from nasbench.results.curves import Array
 from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
 from nasbench.results.display.look import looks
-from nasbench.results.display.numbers import fixed
+from nasbench.results.display.numbers import count, fixed
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
@@ -56,8 +56,9 @@ def table(comparison: Comparison) -> Table:
         "count as 0.001), above 0 where the first is better: an effect size, and no test rests on it. Not told apart "
         "is not equal."
     )
-    correction = f"Holm's correction over {len(comparison.overall.tested)} pairs"
-    return Table("pairs", "Every pair of methods", note, data, shown, bold, rows.marks(pairs, correction))
+    return Table(
+        "pairs", "Every pair of methods", note, data, shown, bold, rows.marks(pairs, comparison.overall.tested)
+    )
 
 
 def log_ratios(comparison: Comparison, pairs: list[Pair]) -> Array:
@@ -107,7 +108,7 @@ def critical_difference(comparison: Comparison, width: float | None = None) -> S
     overall = comparison.overall
     methods = [rank.method for rank in overall.ranks]
     values = np.array([rank.here.value for rank in overall.ranks])
-    count = len(methods)
+    size = len(methods)
     told = [[overall.pair(a, b) if a != b else None for b in methods] for a in methods]
     bars = []
     if overall.ranks[0].here.known:
@@ -116,11 +117,11 @@ def critical_difference(comparison: Comparison, width: float | None = None) -> S
                 apart = np.array([[p is not None and _is_apart(p, is_thick) for p in row] for row in told])
                 bars += [Bar(found, is_thick) for found in cliques(values, apart)]
     whiskers = [
-        np.array([estimate.interval(1.0, count) for estimate in own])
+        np.array([estimate.interval(1.0, size) for estimate in own])
         for own in ([r.here for r in overall.ranks], [r.alike for r in overall.ranks])
     ]
     title = (
-        f"expected rank, {len(overall.complete)} settings; thick: not told apart on these benchmarks, "
+        f"expected rank, {count(len(overall.complete), 'setting')}; thick: not told apart on these benchmarks, "
         "thin: on tasks like these"
     )
     names = tuple(comparison.methods[m] for m in methods)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from nasbench.results.display.diagrams import Bar, critical_differences
 from nasbench.results.display.look import looks
-from nasbench.results.display.numbers import fixed, p_value, point
+from nasbench.results.display.numbers import count, fixed, p_value, point
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.classical import Omnibus, cliques, compare, omnibus
@@ -90,12 +90,12 @@ def pairs(comparison: Comparison, found: Omnibus) -> Table:
         }
     )
     note = (
-        "rank: average over settings of the rank of the method's median over seeds. Friedman's test that all methods "
-        f"are alike: p = {p_value(found.p)} over {found.settings} settings. Nemenyi: p of his test after it; his "
-        f"critical difference of average ranks at the 5 % level is {fixed(found.critical_difference)}. Wilcoxon: p of "
-        "the signed-rank test over settings, two-sided, after Holm's correction over all pairs; benches: the same with "
-        "one difference a benchmark, the mean of its settings'. Bars in the diagrams join methods of which no two "
-        "differ at the 5 % level by the test that is named."
+        "rank: average over settings of the rank of the method's median over seeds. Friedman's test that all "
+        f"methods are alike: p = {p_value(found.p)} over {count(found.settings, 'setting')}. Nemenyi: p of his test "
+        f"after it; his critical difference of average ranks at the 5 % level is {fixed(found.critical_difference)}. "
+        "Wilcoxon: p of the signed-rank test over settings, two-sided, after Holm's correction over all pairs; "
+        "benches: the same with one difference a benchmark, the mean of its settings'. Bars in the diagrams join "
+        "methods of which no two differ at the 5 % level by the test that is named."
     )
     return Table("papers-pairs", "Every pair as papers do it", note, data, shown)
 
@@ -109,7 +109,7 @@ def _omnibus(comparison: Comparison) -> Omnibus:
 def _figures(comparison: Comparison, found: Omnibus) -> Iterator[Drawn]:
     if np.isnan(found.ranks).any():
         return
-    at = f"average rank of medians over {found.settings} settings"
+    at = f"average rank of medians over {count(found.settings, 'setting')}"
     for name, title, p, difference in (
         ("cd-nemenyi", "Nemenyi, as papers do it", found.nemenyi, found.critical_difference),
         ("cd-wilcoxon", "Wilcoxon, Holm, as papers do it", found.wilcoxon, None),

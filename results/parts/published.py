@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import number
+from nasbench.results.display.numbers import count, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.classical import relative_differences
@@ -116,8 +116,8 @@ def differences(curves: Curves, paper: dict[str, Any]) -> str:
     benches = curves.settings["bench"].nunique()
     splits = ", ".join(sorted({f"{f}: {s or 'unnamed'}" for f, s in curves.settings[["family", "split"]].to_numpy()}))
     parts = [
-        f"Reproduced: {curves.protocol} a run, {curves.seeds} seeds (published: {paper['seeds']})",
-        f"{benches} benchmarks (published: {paper['benchmarks']})",
+        f"Reproduced: {curves.protocol} a run, {count(curves.seeds, 'seed')} (published: {paper['seeds']})",
+        f"{count(benches, 'benchmark')} (published: {paper['benchmarks']})",
         f"splits of the objective: {splits}",
         "counted the same way on the settings here that the row is about",
     ]

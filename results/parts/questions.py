@@ -152,7 +152,7 @@ def _seeds(comparison: Comparison) -> str:
     else:
         names = [called(comparison, overall, m) for m in halves]
         said = f"Perhaps: the two halves of the seeds alone give the lowest expected rank to {names[0]} and {names[1]}."
-    return f"{said} {curves.seeds} seeds; the intervals for these benchmarks are over seeds (t)."
+    return f"{said} {count(curves.seeds, 'seed')}; the intervals for these benchmarks are over seeds (t)."
 
 
 def _benchmarks(comparison: Comparison) -> str:
@@ -189,7 +189,7 @@ def _tied(comparison: Comparison) -> str:
     level = [p for p in overall.tested if p.verdict == 0 and not p.is_identical]
     names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
-    more = f"; and {len(names) - _MOST} pairs more" if len(names) > _MOST else ""
+    more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
     found = f"Not told apart: {'; '.join(names[:_MOST])}{more}." if names else "Every pair is told apart."
     return found + (f" Identical: {_some(same)}." if same else "")
 
@@ -200,10 +200,11 @@ def _failed(comparison: Comparison) -> str:
     evaluations = int(runs["failed_evaluations"].sum())
     nothing = int((runs["feasible_rows"] == 0).sum())
     if not stopped and not evaluations and not nothing:
-        return f"Nothing: none of the {len(runs)} runs stopped early, and each found something feasible."
+        return f"Nothing: none of the {count(len(runs), 'run')} stopped early, and each found something feasible."
     return (
-        f"Of {len(runs)} runs {stopped or 'none'} stopped early, and {nothing or 'none'} found nothing feasible (such "
-        f"runs lose to all that did); {count(evaluations, 'evaluation') if evaluations else 'no evaluation'} failed."
+        f"Of {count(len(runs), 'run')} {stopped or 'none'} stopped early, and {nothing or 'none'} found nothing "
+        "feasible (such runs lose to all that did); "
+        f"{count(evaluations, 'evaluation') if evaluations else 'no evaluation'} failed."
     )
 
 

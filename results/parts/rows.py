@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import fixed, interval, p_value
+from nasbench.results.display.numbers import count, fixed, interval, p_value
 from nasbench.results.statistics.classical import relative_differences
 from nasbench.results.statistics.verdicts import Pair
 
@@ -77,17 +76,27 @@ def _marked(pair: Pair) -> str:
     return fixed(pair.here.value) + "*" * (abs(pair.verdict) + abs(pair.verdict_alike))
 
 
-def marks(pairs: Sequence[Pair], correction: str) -> str:
-    """What the marks mean, and whether the seeds can ever earn one."""
-    text = f"* told apart on these benchmarks, ** on tasks like these too (p < 0.05 after {correction})."
-    tested = [pair for pair in pairs if not np.isnan(pair.p_here)]
-    if any(pair.is_identical for pair in pairs):
-        text += " =: every run of the one is that of the other."
-    if tested and min(pair.floor for pair in tested) * len(tested) > 0.05:
-        text += f" So few seeds cannot give p < 0.05 among {len(tested)} pairs, however clear the difference."
+def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str:
+    """What the marks mean, and whether the seeds can ever earn one.
+
+    Args:
+        pairs: those that the table shows.
+        tested: all that Holm's correction is over.
+        scope: where these are, if that is not everywhere.
+    """
+    text = ["=: every run of the one is that of the other."] * any(pair.is_identical for pair in pairs)
     if not tested:
-        text += " There are too few seeds for intervals and p: five that all settings of a pair share at least."
-    return text
+        text.append("There are too few seeds for intervals and p: five that all settings of a pair share at least.")
+        return " ".join(text)
+    number = count(len(tested), "pair")
+    text.insert(
+        0,
+        "* told apart on these benchmarks, ** on tasks like these too (p < 0.05 after Holm's correction over "
+        f"{number}{scope}).",
+    )
+    if min(pair.floor for pair in tested) * len(tested) > 0.05:
+        text.append(f"So few seeds cannot give p < 0.05 among {number}, however clear the difference.")
+    return " ".join(text)
 
 
 def differences(curves: Curves, middle: Array, pair: Pair) -> pd.Series:

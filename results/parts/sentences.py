@@ -26,7 +26,7 @@ def answer(comparison: Comparison) -> list[str]:
         pairs = "; ".join(names)
         found.append(
             f"Alike for practical purposes, for the whole interval lies between 0.45 and 0.55: {pairs}"
-            + (f"; and {len(equivalent) - _MOST_NAMED} pairs more." if len(equivalent) > _MOST_NAMED else ".")
+            + (f"; and {count(len(equivalent) - _MOST_NAMED, 'pair')} more." if len(equivalent) > _MOST_NAMED else ".")
         )
     if 1 < len(comparison.by_constraint) <= _MOST_CONSTRAINTS:
         found += [_under(comparison, name, own) for name, own in comparison.by_constraint.items()]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array
-from nasbench.results.display.numbers import fixed, intervals, point
+from nasbench.results.display.numbers import count, fixed, intervals, point
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
@@ -73,8 +73,8 @@ def aggregates(comparison: Comparison, found: targets.Targets) -> Table:
             shown[label] = data[name].map(fixed)
             shown[f"95 % of {label}"] = intervals(data[f"{name}_low"], data[f"{name}_high"])
     note = (
-        f"Of the share of targets reached by each run, over the {found.final.shape[2]} seeds that all methods have. "
-        "iqm: mean of the middle half of all runs of all settings (Agarwal et al., 2021), which leaves out the "
+        f"Of the share of targets reached by each run, over {count(found.final.shape[2], 'seed')} that all methods "
+        "have. iqm: mean of the middle half of all runs of all settings (Agarwal et al., 2021), which leaves out the "
         "settings where a method fails, so the mean stands beside it. area: mean over the budget of the share reached "
         "so far; padding before the first feasible evaluation cannot dominate it, for it counts as 0. Intervals: "
         "delete-one-seed jackknife, t over seeds, for the listed benchmarks. to baseline: the difference of iqm to "

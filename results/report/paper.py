@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, replace
 
 from nasbench.results.display import plots
@@ -12,6 +11,7 @@ from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts import answer, baseline, pairs, questions, standing, targets
 from nasbench.results.parts.part import Subject
+from nasbench.results.report.text import without_tags
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.targets import known
 
@@ -57,7 +57,7 @@ def protocol(subject: Subject) -> str:
     commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
     versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
     return (
-        f"{curves.protocol}; {curves.seeds} seeds; {count(len(curves.settings), 'setting')} = "
+        f"{curves.protocol}; {count(curves.seeds, 'seed')}; {count(len(curves.settings), 'setting')} = "
         f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
         f"{count(len(families), 'family', 'families')} ({listed(families)}), which weigh alike. Compared is the "
         f"incumbent's {compared if curves.has_means else 'observed objective'}, by the probability that a run of one "
@@ -126,22 +126,21 @@ def _float(item: _Item, facts: str) -> str:
 
 def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
     rows = [f"| `{item.name}` | {item.caption} | {item.answers} |" for item in items]
-    asked = [f"* **{own.question}** {html.escape(own.text, quote=False)}" for own in questions.answers(subject)]
-    return "\n".join(
-        [
-            "# For the paper",
-            "",
-            "Each `.tex` is a float with caption and label; its first line names the package that the preamble needs.",
-            "",
-            f"Protocol: {facts}",
-            "",
-            "| file | shows | answers |",
-            "|---|---|---|",
-            *rows,
-            "",
-            "## Which number answers which question",
-            "",
-            *asked,
-            "",
-        ]
-    )
+    asked = [f"* **{own.question}** {own.text}" for own in questions.answers(subject)]
+    lines = [
+        "# For the paper",
+        "",
+        "Each `.tex` is a float with caption and label; its first line names the package that the preamble needs.",
+        "",
+        f"Protocol: {facts}",
+        "",
+        "| file | shows | answers |",
+        "|---|---|---|",
+        *rows,
+        "",
+        "## Which number answers which question",
+        "",
+        *asked,
+        "",
+    ]
+    return without_tags("\n".join(lines))

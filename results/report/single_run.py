@@ -41,7 +41,9 @@ def incumbent(store: Store, method: str, bench: str, constraint: str | None, see
     f, record = _found(store, method, bench, constraint, seed)[0]
     rows = _rows(f, record)
     if not rows["feasible"].any():
-        raise StoreError(f"this run found nothing feasible among its {len(rows)} evaluations: there is nothing to draw")
+        raise StoreError(
+            f"this run found nothing feasible among its {count(len(rows), 'evaluation')}: there is nothing to draw"
+        )
     values = json.loads(_best(rows)["configuration"])
     if not networks.is_network(values):
         raise StoreError(f"what {bench} searches are no graphs of layers: there is nothing to draw")
@@ -147,8 +149,8 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     lines = [
         f"Best {setting.objective}: {best['objective']:.7g} {setting.unit}".rstrip()
         + f" (evaluation {best['evaluation']}{regret})",
-        f"Feasible: {len(feasible)} of {len(rows)} evaluations ({100 * len(feasible) / len(rows):.0f} %), the first at "
-        f"evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
+        f"Feasible: {len(feasible)} of {count(len(rows), 'evaluation')} ({100 * len(feasible) / len(rows):.0f} %), "
+        f"the first at evaluation {first['evaluation']}, after {first['finished']:,.5g} s",
     ]
     others = [c for c in rows.columns if c.startswith("metric.") and c.removeprefix("metric.") not in setting.held_out]
     known = [f"{c.removeprefix('metric.')} {best[c]:,.5g}" for c in others if c != f"metric.{setting.objective}"]
@@ -219,7 +221,8 @@ def _search(log: pa.Table | None) -> Iterable[str]:
         if quantity == "seconds"
     ]
     if seconds:
-        yield f"  search: {len(seconds)} epochs, {sum(seconds):,.4g} s of the clock, before the first evaluation"
+        epochs = count(len(seconds), "epoch")
+        yield f"  search: {epochs}, {sum(seconds):,.4g} s of the clock, before the first evaluation"
 
 
 def _wrapped(text: str, width: int) -> str:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from nasbench.results.curves import Curves
 from nasbench.results.display.numbers import count
-from nasbench.results.display.table import Table
+from nasbench.results.display.table import Table, shortened
 from nasbench.results.parts.part import Part
 
 _MOST_ROWS = 40
+_LONGEST_NAME = 26
+"""Letters of a method's name in the tables of a terminal of 80 columns: what the widest table has room for."""
 
 
 def terminal(curves: Curves, warnings: Sequence[str], parts: Sequence[Part], files: Iterable[str]) -> str:
     """The tables that belong on a terminal, those that are short enough, and every sentence; the answer comes first."""
+    short = dict(zip(curves.names, shortened(curves.names, _LONGEST_NAME), strict=True))
     found = []
     for part in parts:
-        found += [_brief(table, files) for table in part.tables if table.place == "terminal"]
+        found += [_brief(table, files, short) for table in part.tables if table.place == "terminal"]
         found += part.sentences
     runs = f"{count(len(curves.runs), 'run')} of {curves.protocol}; {count(len(curves.settings), 'setting')}"
     found.append(f"{runs} of {count(curves.families, 'benchmark family', 'benchmark families')}.")
@@ -29,11 +32,11 @@ def terminal(curves: Curves, warnings: Sequence[str], parts: Sequence[Part], fil
     return "\n\n".join(text if "\n" in text else textwrap.fill(text, 80, break_long_words=False) for text in found)
 
 
-def _brief(table: Table, files: Iterable[str]) -> str:
+def _brief(table: Table, files: Iterable[str], short: Mapping[str, str]) -> str:
     if len(table.shown) <= _MOST_ROWS:
-        return table.text()
+        return table.text(short=short)
     where = next((f" in {n}" for n in (f"{table.name}.csv", "report.md", "index.html") if n in files), "")
-    return f"{table.title}: {len(table.shown)} rows,{where or ' for --format csv'}."
+    return f"{table.title}: {count(len(table.shown), 'row')},{where or ' for --format csv'}."
 
 
 def markdown(title: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
@@ -42,7 +45,13 @@ def markdown(title: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
     for i, part in enumerate(parts):
         found += [f"## {part.title}", part.intro] if part.intro else []
         for table in part.tables:
-            found += [f"## {table.title}", table.markdown(), " ".join(filter(None, (table.marks, table.note)))]
+            marks = table.marks.replace("*", "\\*")  # a star that begins a line would begin a list
+            found += [f"## {table.title}", table.markdown(), " ".join(filter(None, (marks, table.note)))]
         found += part.sentences
         found += [f"**{warning}.**" for warning in warnings] if i == 0 else []
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", "\n\n".join(found)) + "\n"
+    return without_tags("\n\n".join(found)) + "\n"
+
+
+def without_tags(text: str) -> str:
+    """Markdown in which nothing is HTML: a `<` that could begin a tag is escaped, and any other stays legible."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)

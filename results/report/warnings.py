@@ -78,9 +78,14 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
         )
     absent = len(curves.settings) * len(curves.methods) - len(counts)
     if absent:
+        complete = len(comparison.overall.complete)
         yield (
-            f"{count(absent, 'pair')} of method and setting {'has' if absent == 1 else 'have'} no run; ranks use the "
-            f"{count(len(comparison.overall.complete), 'setting')} where none is missing"
+            f"{count(absent, 'pair')} of method and setting {'has' if absent == 1 else 'have'} no run; "
+            + (
+                f"ranks use the {count(complete, 'setting')} where none is missing"
+                if complete
+                else "there are no ranks"
+            )
         )
 
 

@@ -113,9 +113,13 @@ class SignedRank(NamedTuple):
 def signed_rank(differences: Array, alternative: Alternative = "two-sided") -> SignedRank:
     """Wilcoxon's signed-rank test (Wilcoxon, 1945), zeros dropped; p and floor are 1 where every difference is zero.
 
+    NaN where there are no differences.
+
     Args:
         alternative: "greater" tests whether the differences tend to be positive.
     """
+    if not len(differences):
+        return SignedRank(np.nan, np.nan)
     kept = differences[differences != 0]  # scipy's choice between exact and asymptotic would count the zeros
     if not len(kept):
         return SignedRank(1.0, 1.0)
@@ -193,7 +197,7 @@ def omnibus(values: Array, benches: NDArray[np.object_]) -> Omnibus:
     kept = ~np.isnan(values).any(axis=1)
     values, benches = values[kept], benches[kept]
     settings, methods = values.shape
-    nothing = np.ones((methods, methods))
+    nothing = np.full((methods, methods), np.nan)
     if not settings or methods < 2:
         return Omnibus(np.full(methods, np.nan), settings, np.nan, np.nan, nothing, nothing, nothing)
     ranks = stats.rankdata(places(values.T), axis=0).T

@@ -203,7 +203,7 @@ class Cell:
     @property
     def protocol(self) -> str:
         """Budget and workers, for people: runs that differ here must not be compared."""
-        budget = [f"{self.evals} evaluations"] if self.evals is not None else []
+        budget = [f"{self.evals} evaluation{'s' if self.evals > 1 else ''}"] if self.evals is not None else []
         budget += [f"{self.seconds:g} seconds"] if self.seconds is not None else []
         workers = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
         options = ", thinking charged" * self.charge_thinking + ", infeasible ones trained" * self.train_infeasible

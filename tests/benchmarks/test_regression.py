@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from nasbench.benchmarks import BenchmarkSpec
 from nasbench.benchmarks.regression.data import read
 from nasbench.benchmarks.spaces.errors import UsageError
+from tests.conftest import Printed
 
 
 @pytest.fixture
@@ -59,11 +61,11 @@ def test_what_cannot_be_learnt_from_is_one_sentence(
 
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"cannot read .*nowhere\.csv"):
+    with pytest.raises(UsageError, match=r"^cannot read [^ ]*nowhere\.csv: No such file or directory$"):
         BenchmarkSpec.parse(f"mlp:{tmp_path}/nowhere.csv:y").open()
     with pytest.raises(UsageError, match="unknown kind of benchmark before a colon 'svm'"):
         BenchmarkSpec.parse("svm:file.csv:y")
-    with pytest.raises(UsageError, match="a file and its target column follow"):
+    with pytest.raises(UsageError, match="name the file and the column to predict"):
         BenchmarkSpec.parse("mlp:file.csv")
 
 
@@ -73,6 +75,13 @@ def test_a_path_may_have_an_at_sign_and_a_colon(houses: Path, tmp_path: Path) ->
     odd.write_bytes(houses.read_bytes())
     assert BenchmarkSpec.parse(f"mlp:{odd}:price").open().name == f"mlp:{odd}:price"
     assert BenchmarkSpec.parse(f"mlp:{odd}:price@400").open().name == f"mlp:{odd}:price@400"
+
+
+def test_a_benchmark_on_a_file_is_shown(houses: Path, nasbench: Callable[..., Printed]) -> None:
+    shown = nasbench("show", f"mlp:{houses}:price")
+    assert (shown.code, shown.err) == (0, "")
+    assert "objective" in shown.out
+    assert "name the file and the column to predict" in nasbench("show", f"mlp:{houses}").err
 
 
 def test_a_network_learns_and_same_seeds_give_same_bits(houses: Path) -> None:

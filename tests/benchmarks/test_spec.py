@@ -39,8 +39,8 @@ def test_a_column_may_be_given_apart(text: str, label: str) -> None:
         ("digits@", "after @ stands a number of epochs, as in digits@12"),
         ("digits@٣", "after @ stands a number of epochs"),
         ("svm:houses.csv:price", "unknown kind of benchmark before a colon 'svm'"),
-        ("mlp:houses.csv", "a file and its target column follow, as in mlp:houses.csv:price"),
-        ("mlp::price", "a file and its target column follow"),
+        ("mlp:houses.csv", "name the file and the column to predict, as in mlp:houses.csv:price"),
+        ("mlp::price", "name the file and the column to predict"),
     ],
 )
 def test_a_name_that_means_nothing_is_one_sentence(text: str, sentence: str) -> None:

@@ -141,7 +141,7 @@ def test_methods_that_fit_run_and_others_say_why_not() -> None:
             table.space.check(configuration)
             evaluation = table.evaluate(configuration, seed)
             method.tell(Observation(configuration, evaluation, evaluation.status == "ok"))
-    assert "as_sequence" in MethodSpec.parse("mcts").method.misfit(table.space)
+    assert "one choice after the other" in MethodSpec.parse("mcts").method.misfit(table.space)
     assert MethodSpec.parse("nasbot").method.misfit(table.space)
 
 

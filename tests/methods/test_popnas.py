@@ -217,7 +217,9 @@ class TestGrowth:
 
     def test_a_real_number_has_no_sequence(self) -> None:
         problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), METRICS[0])
-        with pytest.raises(UsageError, match="needs a space with as_sequence"):
+        with pytest.raises(
+            UsageError, match="needs a space whose configurations are made by one choice after the other"
+        ):
             MethodSpec.parse("popnas").build(problem, np.random.default_rng(0))
 
 

@@ -152,7 +152,9 @@ def test_bisection_halves_long_lists_and_reaches_every_value() -> None:
 
 def test_mcts_needs_choices_it_can_count() -> None:
     continuous = ParameterSpace([Float("x", 0, 1)])
-    assert METHODS.get("mcts").misfit(continuous) == "needs a space with as_sequence"
+    assert METHODS.get("mcts").misfit(continuous) == (
+        "needs a space whose configurations are made by one choice after the other, each among finitely many"
+    )
     assert METHODS.get("smbo").misfit(continuous) == ""
 
 

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from numpy.random import Generator
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
-from nasbench.methods import METHODS, MethodSpec
+from nasbench.benchmarks.spaces.views import AsTokens
+from nasbench.methods import METHODS, MethodSpec, Problem
+from nasbench.methods.spec import description, option_defaults, option_meanings
 
 
 def test_defaults_are_left_out_of_the_canonical_label() -> None:
@@ -21,8 +26,10 @@ def test_defaults_are_left_out_of_the_canonical_label() -> None:
         ("evolutoin", "did you mean evolution"),
         ("evolution:populaton=3", "did you mean population"),
         ("evolution:population", "write evolution:option=value"),
-        ("evolution:population=many", "must be of type int"),
-        ("evolution:population=2.5", "must be of type int"),
+        ("evolution:population=many", "must be a whole number, not"),
+        ("evolution:population=2.5", "must be a whole number, not"),
+        ("mcts:exploration=much", "must be a number, not"),
+        ("mcts:bisection=much", "must be true or false, not"),
         ("random:x=1", "unknown option of random 'x'; allowed: none"),
         ("", "unknown method"),
     ],
@@ -37,5 +44,56 @@ def test_a_method_that_needs_a_view_does_not_fit_a_space_without_it() -> None:
         needs = (AsGraph, AsFlat)
 
     space = GridSpace([Categorical("a", (1, 2))])
-    assert Graphic.misfit(space) == "needs a space with as_graph"
+    assert Graphic.misfit(space) == "needs a space whose configurations are neural networks, or contain one"
+    Graphic.needs = (AsGraph, AsTokens)
+    assert Graphic.misfit(space).endswith(
+        "or contain one and a space that says in its own words what a linear model should see of a configuration"
+    )
     assert METHODS.get("random").misfit(space) == ""
+
+
+OURS = [name for name in METHODS.names() if METHODS.get(name).__module__.startswith("nasbench.methods")]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_option_is_explained_and_nothing_else(name: str) -> None:
+    method = METHODS.get(name)
+    meanings = option_meanings(method)
+    assert [option for option, meaning in meanings.items() if len(meaning) < 10] == []
+    assert list(meanings) == list(option_defaults(method))
+    assert "Options:" not in description(method)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_method_names_its_paper_or_says_that_there_is_none(name: str) -> None:
+    source = METHODS.get(name).source
+    assert source.startswith("No paper: ") or re.search(r"\. [A-Z].+\b(19|20)\d\d\.", source), source
+    assert source.endswith(".")
+
+
+def test_what_an_option_means_is_inherited_and_can_be_said_anew() -> None:
+    class Parent(METHODS.get("random")):  # type: ignore[misc]
+        """One line.
+
+        Options:
+            depth: how deep it goes,
+                in steps.
+            width: not an option of the child.
+        """
+
+    class Child(Parent):
+        """Another line.
+
+        More of it.
+
+        Options:
+            speed: how fast.
+        """
+
+        def __init__(self, problem: Problem, rng: Generator, *, depth: int = 1, speed: int = 2, bare: int = 3) -> None:
+            super().__init__(problem, rng)
+
+    assert option_meanings(Child) == {"depth": "how deep it goes, in steps.", "speed": "how fast.", "bare": ""}
+    assert description(Child) == "Another line.\n\nMore of it."
+    Child.__doc__ = "Another line.\n\nOptions:\n    depth: shallow.\n"
+    assert option_meanings(Child)["depth"] == "shallow."

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -141,7 +142,12 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
         ([*RUN, "--method", "evolution:population=0"], r"population must lie in \[1, 1000000\]"),
         ([*RUN, "--method", "evolution:pop=3"], "did you mean population"),
         ([*RUN, "--suite", "x.toml"], "give it alone"),
-        (["run", "--suite", "absent.toml"], "cannot read the suite absent.toml: No such file"),
+        (["run", "--suite", "absent.toml"], "there is no file absent.toml: unknown suite 'absent'.*; allowed: .*quick"),
+        (
+            ["run", "--suite", "qiuck"],
+            r"there is no file suites/qiuck.toml: unknown suite 'qiuck' \(did you mean quick\?\)",
+        ),
+        (["plan", "qiuck"], r"did you mean quick\?"),
         (["show", "nb201"], "unknown benchmark or method 'nb201'"),
         (["list", "everything"], "'everything' is not one of 'methods', 'benchmarks', 'suites'"),
         (["status", "absent"], "absent is not a trajectory store"),
@@ -163,6 +169,16 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_cluster_without_ray_is_refused_before_anything_else(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    printed = nasbench(*RUN, "--constrain", "no_such_metric@0.1", "--executor", "ray", "--store", tmp_path / "s")
+    assert printed.code == 2
+    assert "--executor ray needs Ray: `make setup EXTRAS=ray`" in printed.err
+    assert not (tmp_path / "s").exists()
+
+
 WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
 
 
@@ -171,21 +187,33 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
     [
         ("methods = [\nrandom]", r"is not TOML: .*line 2"),
         ('methods = ["random"]\nbenchs = ["nb201-cifar10"]', r"line 2: benchs: unknown key .*did you mean benchmarks"),
-        ('methods = ["random"]', "benchmarks: must be a non-empty list of str"),
-        ('methods = "random"\nbenchmarks = ["nb201-cifar10"]', r"line 1: methods: must be a non-empty list of str"),
+        ('methods = ["random"]', "benchmarks: must be a list with at least one item, each text in .quotes."),
+        (
+            'methods = "random"\nbenchmarks = ["nb201-cifar10"]',
+            r"line 1: methods: must be a list with at least one item, each text",
+        ),
         ('benchmarks = ["nb201-cifar10"]\nmethods = ["rnadom"]', r"line 2: methods: unknown method 'rnadom'"),
         ('methods = ["random"]\nbenchmarks = ["x"]', r"line 2: benchmarks: unknown benchmark 'x'"),
         (WHOLE + "\nseeds = 0", r"line 4: seeds: seeds 0 name no seed"),
-        (WHOLE + 'evals = "5"', r"line 3: evals: must be of type int"),
-        (WHOLE + "evals = true", r"line 3: evals: must be of type int"),
+        (WHOLE + 'evals = "5"', r"line 3: evals: must be a whole number, not "),
+        (WHOLE + "evals = true", r"line 3: evals: must be a whole number, not "),
         (WHOLE + "evals = -1", r"line 3: evals: evals must lie in"),
         (WHOLE + 'constraints = ["a"]', r"line 3: constraints: .*malformed"),
         (WHOLE + "checkpoints = [0]", r"line 3: checkpoints: .*at least 1"),
         (WHOLE + 'baseline = "x"', r"line 3: baseline: unknown method 'x'"),
         ("grid = 3", "line 1: grid: must be tables"),
         ("grid = []", "line 1: grid: must be tables"),
-        (WHOLE + "baseline = 3", r"line 3: baseline: must be of type str"),
+        (WHOLE + "baseline = 3", r"line 3: baseline: must be text in .quotes., not 3"),
         (WHOLE + 'baseline = "evolution"', r"line 3: baseline: unknown method of this suite .*allowed: random"),
+        (
+            WHOLE + "\nconstraints = ['modelsize@0.1']",
+            r"line 4: constraints: unknown metric of nb201-cifar10 'modelsize'",
+        ),
+        (
+            WHOLE + "constraints = ['model_size<=0']",
+            r"line 3: constraints: no configuration of nb201-cifar10 satisfies",
+        ),
+        (WHOLE + "\n[[grid]]\nseeds = 1\nmethods = ['darts']", r"line 6: methods: darts cannot run on nb201-cifar10"),
         (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
         (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be positive"),
         (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals"),
@@ -354,7 +382,7 @@ def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
         "minimise",
         "objective",
         "cheap",
-        "15625 configurations, 2 to 3 repetitions",
+        "15,625 configurations, 2 to 3 repetitions",
         "8.393333 % (mean over repetitions)",
         "0.101306",
         "MIT",
@@ -364,6 +392,24 @@ def test_show_tells_all_of_a_benchmark(nasbench: Command) -> None:
     for name in ("hpolib-slice", "hpobench-kc1", "evolution", "random"):
         assert nasbench("show", name).code == 0
     assert "population  int   100" in nasbench("show", "evolution").out
+    shown = " ".join(nasbench("show", "c-tpe").out.split())
+    assert "knowledge int 0 random configurations whose cheap constraints are looked up" in shown
+    assert "Source: S. Watanabe and F. Hutter. c-TPE: Tree-structured Parzen Estimator" in shown
+
+
+def test_one_of_something_is_in_the_singular(nasbench: Command, tmp_path: Path) -> None:
+    asked = ["run", "--method", "random", "--bench", "hpolib-naval", "--seeds", 1, "--evals", 1]
+    store, out = tmp_path / "s", tmp_path / "report"
+    said = nasbench(*asked, "--store", store).out
+    assert "random on hpolib-naval, none: 1 run, to run" in said
+    assert "1 run in 1 cell: 0 (cached), 1 to run" in said
+    assert "1 run computed, 1 evaluation in" in said
+    nasbench(*asked, "--method", "local", "--store", store)
+    texts = [nasbench("status", store).out, nasbench("show-run", store, "local", "hpolib-naval", 0).out]
+    texts += [nasbench("report", store, "--out", out, "--format", "md,html").out]
+    texts += [path.read_text() for path in out.iterdir()]
+    several = r"(?<![\d.,])1 (?:failed )?(?:run|pair|setting|evaluation|cell|seed|benchmark|file|row|method|epoch)s\b"
+    assert [re.findall(f".*{several}.*", text) for text in texts] == [[] for _ in texts]
 
 
 def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
@@ -389,7 +435,7 @@ def test_a_stale_store_is_told_and_superseded(
     monkeypatch.setattr(RandomSearch, "version", 2)
     assert "stale" in nasbench("status", tmp_path / "s").out
     again = nasbench(*RUN, "--seeds", 1, "--store", tmp_path / "s")
-    assert "1 runs computed" in again.out
+    assert "1 run computed" in again.out
     assert "set aside" in again.err
     assert "1/1   complete" in nasbench("status", tmp_path / "s").out
 

@@ -210,7 +210,7 @@ def test_a_live_run_that_cannot_be_resumed_keeps_its_journal(command: Command, t
     diverged = command(*arguments, "--retry-failed")
     assert diverged.returncode == 1
     assert "cannot be resumed" in diverged.stderr
-    assert "1 runs are still missing" in diverged.stderr
+    assert "1 run is still missing" in diverged.stderr
     assert journal.exists()
 
 
@@ -271,7 +271,7 @@ def test_a_run_whose_process_is_killed_is_tried_again_and_never_failed(
     assert done.returncode == code, done.stderr
     if code:
         assert "is left out: its process was killed" in done.stderr
-        assert "1 runs are still missing: give the same command again" in done.stderr
+        assert "1 run is still missing: give the same command again" in done.stderr
         assert command(*asked, TOY_LIVES=str(tmp_path / "lives")).returncode == 0
     assert list(pd.read_parquet(tmp_path / "s")["status"]) == ["ok"] * 5
 

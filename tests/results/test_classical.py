@@ -176,7 +176,10 @@ def test_ties_everywhere_and_too_little_to_test_are_no_error() -> None:
     assert (tied.wilcoxon == 1).all()
     two = omnibus(np.array([[1.0, 2.0], [1.0, 3.0]]))
     assert np.isnan(two.p)
-    assert omnibus(np.full((2, 3), NAN)).settings == 0
+    nothing = omnibus(np.full((2, 3), NAN))
+    assert nothing.settings == 0
+    assert np.isnan([nothing.nemenyi, nothing.wilcoxon, nothing.benches]).all()
+    assert np.isnan(classical.signed_rank(np.array([]))).all()
 
 
 def test_cliques_are_the_longest_stretches_without_a_difference() -> None:

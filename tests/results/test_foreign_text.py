@@ -26,4 +26,5 @@ def test_a_name_that_is_html_stays_text_in_markdown() -> None:
     found = text.markdown("t", ["</td>"], [Part("part", "<i>", tables=[table], sentences=["<?x"])])
     assert "&lt;script>alert(1)&lt;/script>" in found
     assert "a<=b<1" in found
+    assert text.without_tags("p < 0.05 `a<=b` <b>") == "p < 0.05 `a<=b` &lt;b>"
     assert not any(tag in found for tag in ("<s", "<b>", "<i>", "</", "<!", "<?"))

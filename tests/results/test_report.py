@@ -211,6 +211,49 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
     assert not (tmp_path / "out" / "published.csv").exists()
 
 
+def test_where_no_pair_is_tested_nothing_is_marked_or_claimed(filled: Fill, tmp_path: Path) -> None:
+    apart = filled(
+        {
+            make_cell(method, bench=bench): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)]
+            for i, (method, bench) in enumerate((("random", "a"), ("c-tpe", "b")))
+        }
+    )
+    written = report.write([apart], tmp_path / "out", formats=("md",))
+    said = " ".join(written.text.split())
+    assert "No setting has runs of every method, so there are no ranks" in said
+    assert "2 pairs of method and setting have no run; there are no ranks." in said
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "| c-tpe | random | - | - | - | - | - |" in text
+    assert "\\* told apart" not in text
+
+
+@pytest.mark.parametrize("seeds", [2, 5])
+def test_too_few_seeds_earn_no_legend_of_marks_and_the_correction_counts_all_pairs(
+    seeds: int, filled: Fill, tmp_path: Path
+) -> None:
+    shifts = {"random": 3.0, "c-tpe": 0.0, "evolution": 1.0}
+    store = filled({make_cell(m): [make_run(s, [9.0, s % 3 + i]) for s in range(seeds)] for m, i in shifts.items()})
+    text = " ".join(report.write([store], tmp_path / "out", formats=("md",)).text.split())
+    is_tested = seeds >= 5
+    assert ("* told apart on these benchmarks, **" in text) == is_tested
+    assert ("There are too few seeds for intervals and p" in text) != is_tested
+    assert ("Holm's correction over 3 pairs" in text) == is_tested
+    assert ("cannot give p < 0.05 among 3 pairs" in text) == is_tested
+    explained = (tmp_path / "out" / "report.md").read_text()
+    assert ("\n\n\\* told apart on these benchmarks, \\*\\* on tasks" in explained) == is_tested
+
+
+def test_a_long_name_is_cut_in_one_way_in_all_tables_of_a_terminal(filled: Fill, tmp_path: Path) -> None:
+    long = "c-tpe:candidates=48,gamma=linear,initial=5"
+    methods = (long, "random", "evolution")
+    store = filled({make_cell(m): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, m in enumerate(methods)})
+    text = report.write([store], tmp_path / "out", formats=("md",)).text
+    cut = re.findall(r"^ *(\S*…\S*)", text, re.MULTILINE)
+    assert len(cut) == 3
+    assert len(set(cut)) == 1
+    assert long in (tmp_path / "out" / "report.md").read_text()
+
+
 def test_published_numbers_do_not_stand_beside_other_benchmarks(filled: Fill, tmp_path: Path) -> None:
     cells = {make_cell(m, bench="mine", constraint="model_size@0.1"): [make_run(0, [1.0])] for m in ("c-tpe", "random")}
     report.write([filled(cells)], tmp_path / "out", formats=QUICK, baseline="c-tpe")

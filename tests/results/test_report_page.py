@@ -225,7 +225,7 @@ def test_a_table_that_is_folded_says_in_print_where_its_rows_are(
     text = (tmp_path / "out" / "index.html").read_text()
     folded = re.findall(
         r"<summary>(\d+) (?:rows|settings: [^<]*)</summary>\s*<div class=\"scroll\">.*?</table></div></details>\s*"
-        r'<p class="note unprinted">(\d+) rows are folded and not printed: open them before you print([^<]*)\.</p>',
+        r'<p class="note unprinted">(\d+) rows folded and not printed: open before you print([^<]*)\.</p>',
         text,
         flags=re.DOTALL,
     )

@@ -42,6 +42,19 @@ def paper(compared: Store, tmp_path: Path) -> Path:
     return tmp_path / "paper"
 
 
+def test_what_a_paper_is_told_is_legible_and_holds_no_html(filled: Fill, tmp_path: Path) -> None:
+    methods = ("random", "a<b>bold")
+    cells = [make_cell(m) for m in methods]
+    store = filled({c: [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, c in enumerate(cells)})
+    store.save_plan("nasbench run --constrain 'size<=1'", [(c, list(range(6))) for c in cells], {})
+    report.write([store], tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", baseline="a<b>bold")
+    text = (tmp_path / "paper" / "paper.md").read_text()
+    assert "'size<=1'" in text
+    assert "p < 0.05" in text
+    assert "a&lt;b>bold" in text
+    assert "<b" not in text
+
+
 def test_a_paper_has_three_figures_and_two_tables_each_with_its_protocol(paper: Path) -> None:
     names = {path.name for path in paper.iterdir()} - {".nasbench-report"}
     figures = ("fig-ranks", "fig-profiles", "fig-cd")

@@ -20,7 +20,7 @@ import jinja2
 from nasbench.results.curves import Curves
 from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
-from nasbench.results.display.numbers import listed
+from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.panels import POINTS, Chart, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
@@ -87,6 +87,7 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    environment.globals["count"] = count
     curves = subject.curves
     own = looks(curves.methods)
     sections = [_section(part, curves) for part in parts if part.name != "explained"]
