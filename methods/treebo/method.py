@@ -145,7 +145,10 @@ class TreeBO(Method):
         bounds = self._problem.learnt_bounds
         for column in (0, *sorted({bound.column for bound in bounds} - {0})):
             values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
-            self._surrogates.setdefault(column, self._new_surrogate()).fit(seen, values, pending, self._rng)
+            if (there := np.isfinite(values)).any():  # of an evaluation that is ok a constraint's metric may be missing
+                surrogate = self._surrogates.setdefault(column, self._new_surrogate())
+                surrogate.fit(seen.only(there), values[there], pending, self._rng)
+        bounds = tuple(bound for bound in bounds if bound.column in self._surrogates)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
         def acquisition(points: Points, paths: bool = False) -> Array:

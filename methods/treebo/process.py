@@ -30,6 +30,10 @@ class Points(NamedTuple):
     shared: Array
     """z: what the linear model sees, shape (points, coefficients)."""
 
+    def only(self, which: NDArray[np.bool_]) -> Points:
+        """Those for which `which`, shape (points,), is true."""
+        return Points(self.leaves[which], self.own[which], self.shared[which])
+
     def joined(self, others: Points) -> Points:
         """These and then others."""
         own, shared = np.vstack([self.own, others.own]), np.vstack([self.shared, others.shared])

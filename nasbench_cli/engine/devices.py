@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,9 @@ def devices() -> tuple[Device, ...]:
     if named is None:
         return listed
     models = {device.name: device.model for device in listed} | {str(i): d.model for i, d in enumerate(listed)}
-    return tuple(Device(name.strip(), models.get(name.strip(), "")) for name in named.split(",") if name.strip())
+    # CUDA reads up to the first name that is none: `-1` is the usual way to say that there is no device.
+    names = takewhile(lambda name: name and not name.startswith("-"), map(str.strip, named.split(",")))
+    return tuple(Device(name, models.get(name, "")) for name in names)
 
 
 def shared_out(worker: int) -> dict[str, str]:

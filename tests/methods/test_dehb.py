@@ -190,3 +190,23 @@ def test_where_nothing_can_be_continued_dehb_trains_all_anew() -> None:
     found = trajectory("dehb", toys.Separate(), evals=20)
     assert len(set(found.columns["trial"].tolist())) == len(found)
     assert not found.failure
+
+
+def test_where_all_of_the_level_below_failed_nothing_goes_up() -> None:
+    method = started()
+    for number in range(27):
+        told(method, number, 1.0, status="failed")
+    proposal = method.ask()
+    assert (proposal.level, proposal.continues) == (3, None)
+    SQUARE.check(proposal.configuration)
+
+
+def test_where_all_good_ones_of_the_level_below_are_at_this_level_too_the_best_goes_up_again() -> None:
+    method = started()
+    for number in range(27):
+        told(method, number, float(9 - number), status="ok" if number < 7 else "failed")
+    best, *others = (member for member in method._populations[1].ranked() if member.is_ok)
+    for member, same in zip(method._populations[3].members, [best, *others], strict=False):
+        member.vector = same.vector
+    proposal = method.ask()
+    assert (proposal.level, proposal.continues, proposal.configuration) == (3, 6, best.configuration)

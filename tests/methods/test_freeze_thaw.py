@@ -185,3 +185,17 @@ def test_freeze_thaw_is_better_than_random_and_survives_without_curves() -> None
     random = mean("random", toys.Watched())
     assert mean("freeze-thaw", toys.Watched()) < random
     assert mean("freeze-thaw", Unseen()) < random
+
+
+def test_what_a_new_training_is_worth_the_last_200_beginnings_say() -> None:
+    """One that fails later has begun well, and counts as it began."""
+    method = FreezeThaw(Problem(SPACE, Metric("loss", ""), fidelity=LEVELS), np.random.default_rng(0))
+    for status in ("ok", "failed"):
+        configuration, level, continues = method.ask()
+        method.tell(Observation(configuration, Evaluation((1.0,), 1.0, status), status == "ok", level, 0))  # type: ignore[arg-type]
+    assert (level, continues) == (2, 0)
+    assert list(method._newest) == [(0.0, 1.0)]
+    for trial in range(2, 300):
+        begun = Evaluation((float(trial),), 1.0)
+        method.tell(Observation(method.ask().configuration, begun, True, LEVELS.levels[0], trial))
+    assert [end for _, end in method._newest] == list(range(100, 300))

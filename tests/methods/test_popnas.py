@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from nasbench.benchmarks import Evaluation, Metric, UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.blocks import Cell
+from nasbench.benchmarks.spaces.configspace import read
 from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.popnas.cells import blocks_of, canonical, time_features
+from nasbench.methods.popnas.forecast import Columns, forecast, ranks
 from nasbench.methods.popnas.fronts import Element, exploration_front, pareto_front, underused
-from nasbench.methods.popnas.growth import NodeGrowth, StepGrowth, growth_of
+from nasbench.methods.popnas.growth import BlockGrowth, NodeGrowth, StepGrowth, growth_of
 from nasbench.methods.popnas.method import Popnas
 from nasbench.methods.popnas.predictor import KernelRidge
 from nasbench.methods.popnas.rounds import spearman
@@ -126,6 +128,18 @@ class TestFronts:
         assert exploration_front(values, lambda i: candidates[i], neglected, 5) == [1]
         assert exploration_front(values, lambda i: candidates[i], set(), 5) == []
 
+    def test_an_element_with_a_fifth_of_the_mean_is_not_neglected(self) -> None:
+        known: list[Element] = [("operator", 0), ("operator", 1)]
+        assert underused([[known[0]] * 9 + [known[1]]] * 2, known) == set()
+        assert underused([[known[0]] * 10 + [known[1]]] * 2, known) == {known[1]}
+
+    def test_an_exploration_needs_eight_of_two_kinds_and_takes_nothing_that_is_dominated(self) -> None:
+        operator, position = ("operator", 2), ("input", -2)
+        # 4 + 4; 3 + 4, for operators were brought back twice; 4 + 4, but dominated; 4 + 4
+        candidates = [[operator] * 2, [operator, position], [position] * 2, [position] * 2]
+        values = np.array([[0.0, 0.0], [1.0, -1.0], [2.0, 1.0], [3.0, -2.0]])
+        assert exploration_front(values, lambda i: candidates[i], {operator, position}, 9) == [0, 3]
+
 
 class TestPredictor:
     def test_it_agrees_with_scikit_learn_at_the_same_penalty(self) -> None:
@@ -135,14 +149,20 @@ class TestPredictor:
         y = x[:, 0] * x[:, 1] + rng.normal(scale=0.3, size=40)
         ours = KernelRidge(x).predict(y, z)
         scaled = lambda part: (part - x.mean(0)) / x.std(0)  # noqa: E731
-        theirs = [
-            ridge.KernelRidge(alpha=a, kernel="poly", degree=2, gamma=1 / 3, coef0=1)
-            .fit(scaled(x), y - y.mean())
-            .predict(scaled(z))
-            + y.mean()
-            for a in np.logspace(-3, 2, 11)
-        ]
-        assert min(np.abs(ours - other).max() for other in theirs) < 1e-8
+
+        def fitted(penalty: float, rows: Any) -> Any:
+            made = ridge.KernelRidge(alpha=penalty, kernel="poly", degree=2, gamma=1 / 3, coef0=1)
+            return made.fit(scaled(x)[rows], (y - y.mean())[rows])
+
+        def error(penalty: float) -> float:
+            """Of each observation, predicted from the others."""
+            left_out = [fitted(penalty, np.arange(40) != i).predict(scaled(x)[[i]])[0] for i in range(40)]
+            return float(np.sum((y - y.mean() - left_out) ** 2))
+
+        penalties = np.logspace(-3, 2, 11)
+        best = min(penalties, key=error)
+        assert best not in (penalties[0], penalties[-1])
+        assert ours == pytest.approx(fitted(best, slice(None)).predict(scaled(z)) + y.mean(), abs=1e-8)
 
     def test_it_orders_cells_with_one_more_block_of_an_additive_score(self) -> None:
         space = open_benchmark("digits/popnas@1").space
@@ -160,6 +180,55 @@ class TestPredictor:
         x, y = [1.0, 2.0, 2.0, 5.0], [3.0, 1.0, 4.0, 4.0]
         assert spearman(x, y) == pytest.approx(spearmanr(x, y)[0])
         assert math.isnan(spearman([1.0, 2.0], [1.0, 2.0])) and math.isnan(spearman([1.0] * 4, y))
+
+
+class TestForecast:
+    def test_equals_share_the_mean_of_their_ranks(self) -> None:
+        assert ranks([(0.0, 1.0), (0.0, 2.0), (0.0, 1.0), (1.0, 0.0)]) == [2 / 8, 5 / 8, 2 / 8, 7 / 8]
+
+    def test_seconds_are_those_of_the_training_whatever_its_epochs_and_of_a_failed_one_unknown(self) -> None:
+        told = {0: METRICS[0], 1: Metric("train_time@200", "s")}
+        columns = Columns.of(Problem(NB201, METRICS[0], told=told))
+        done = Observation((0,) * 6, Evaluation((1.0, 7.0), 99.0), True)
+        failed = Observation((0,) * 6, Evaluation((math.nan, 7.0), 99.0, "failed"), False)
+        assert columns.seconds(done) == 7
+        assert math.isnan(columns.seconds(failed))
+        assert Columns.of(Problem(NB201, METRICS[0], told={0: METRICS[0]})).seconds(done) == 99
+
+    def test_what_a_table_knows_is_looked_up(self) -> None:
+        growth, bound = growth_of(NB201), Bound(METRICS[2], 2, 4.0, upper=True)
+        known = lambda column, configuration: wide(configuration)[column]  # noqa: E731
+        problem = Problem(NB201, METRICS[0], (bound,), known, told=dict(enumerate(METRICS)))
+        ends = [((operation,),) for operation in range(5)]
+        told = {
+            m: Observation(c, Evaluation(wide(c), 1.0), wide(c)[2] <= 4)
+            for m, c in zip(ends, map(growth.configuration, ends), strict=True)
+        }
+        members = [(*ends[3], group) for group in growth.groups(ends[3])]
+        found = forecast(problem, growth, told, members)
+        sizes = [wide(growth.configuration(member))[2] for member in members]
+        assert found.size is not None
+        assert found.size.tolist() == sizes
+        assert found.violation.tolist() == [bound.violation(size) for size in sizes]
+        assert 0 < sum(found.violation > 0) < len(members)
+
+    def test_operators_weigh_what_they_take_beyond_an_empty_cell(self) -> None:
+        growth = growth_of(open_benchmark("digits/popnas@1").space)
+        assert isinstance(growth, BlockGrowth)
+        first, second, *_ = growth.foremost()
+        weights = growth.weights({growth.key(first): 10.0, growth.key(second): 20.0})
+        assert weights == pytest.approx([1 / 11, 1.0, *[6 / 11] * 10])  # an empty one at 9 s; the others at the mean
+
+    def test_a_number_that_is_not_there_stands_in_the_middle(self) -> None:
+        program = read(
+            '{"hyperparameters": [{"name": "a", "type": "categorical", "choices": ["x", "y"]}, '
+            '{"name": "b", "type": "ordinal", "sequence": [1, 2, 4]}], '
+            '"conditions": [{"type": "EQ", "child": "b", "parent": "a", "value": "x"}]}'
+        )
+        growth = growth_of(program)
+        assert [growth.groups(member) for member in (((0,),), ((1,),))] == [[(0,), (1,), (2,)], ()]
+        features = growth.features([((0,), (0,)), ((0,), (2,)), ((0,), (1,)), ((1,),)], {})
+        assert features[:, -1].tolist() == [0.0, 1.0, 0.5, 0.5]
 
 
 def searched(
@@ -252,6 +321,39 @@ class TestSearch:
         searched("popnas", NB201, lambda c: (math.nan, 1.0, 1.0), 60)
         _, asked = searched("popnas", GRID, lambda c: (1.0, 1.0, 1.0), 70)
         assert len(set(asked)) == 64
+
+    def test_a_round_begins_when_the_front_before_is_told(self) -> None:
+        method = MethodSpec.parse("popnas:children=9").build(Problem(NB201, METRICS[0]), np.random.default_rng(0))
+        rounds = lambda: {entry.epoch for entry in method.log}  # noqa: E731
+        asked = [method.ask() for _ in range(40)]  # 30 of the first round, and ten more
+        told = [Observation(c, Evaluation((wide(c)[0],), 1.0), True) for c in asked]
+        for observation in told[:29]:
+            method.tell(observation)
+            method.ask()
+        assert rounds() == {1}
+        method.tell(told[29])
+        method.ask()
+        assert rounds() == {1, 2}
+
+    def test_of_the_first_networks_those_that_violate_least_are_asked_first(self) -> None:
+        bound = Bound(METRICS[2], 2, 1.0, upper=True)
+        _, asked = searched("popnas", NB201, wide, 30, bounds=(bound,))
+        violations = [bound.violation(wide(c)[2]) for c in asked]
+        assert violations == sorted(violations) and violations[0] < violations[-1]
+
+    def test_what_cannot_be_trained_is_on_no_front(self) -> None:
+        def score(configuration: Configuration) -> tuple[float, float, float]:
+            return (*wide(configuration)[:2], math.nan if configuration[0] == 3 else 1.0)
+
+        _, asked = searched("popnas:children=10", NB201, score, 80)
+        assert any(c[0] == 3 for c in asked[:30]) and not any(c[0] == 3 for c in asked[30:])
+
+    def test_the_last_level_extends_all_networks_and_explores_no_more(self) -> None:
+        method, _ = searched("popnas:children=12,exploration=5", NB201, wide, 100)
+        of = lambda what: [e.value for e in method.log if (e.quantity, e.stage) == (what, 3)]  # noqa: E731
+        first, *later = of("candidates")
+        assert later == [first + 5 * 25] * len(later) and later  # and those of one node, by 25 second ones
+        assert set(of("exploration")) == {0.0}
 
     def test_the_log_holds_each_levels_front_and_correlations(self) -> None:
         method, asked = searched("popnas:children=12", NB201, wide, 100)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from nasbench.benchmarks import Bound, UsageError, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, GridSpace
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, ParameterSpace
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
@@ -188,3 +189,18 @@ def test_nothing_is_asked_for_twice_while_there_is_something_else() -> None:
 def test_wrong_options_are_refused(spec: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         built(spec, "synthetic-tree")
+
+
+@pytest.mark.parametrize("unknown", [3, 1])
+def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is(unknown: int) -> None:
+    """Of every third evaluation it is missing, or of all."""
+    metrics = (Metric("loss", ""), Metric("auc", ""))
+    bound = Bound(metrics[1], 1, 0.5, upper=True)
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), metrics[0], (bound,))
+    method, asked = MethodSpec.parse("treebo:initial=6").build(problem, np.random.default_rng(0)), []
+    for i in range(15):
+        configuration: Any = method.ask()
+        values = (-configuration[0], configuration[0] if i % unknown else math.nan)
+        method.tell(Observation(configuration, Evaluation(values, 1.0), bound.holds(values[1])))
+        asked.append(configuration[0])
+    assert max(asked[9:]) < 0.6 or unknown == 1  # the loss is least at 1, and what is allowed lies below 0.5

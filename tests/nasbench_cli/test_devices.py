@@ -151,3 +151,14 @@ def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
     again = nasbench(*asked).out
     assert "on a GPU: " in again
     assert "unknown" not in again
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"), [("", []), ("-1", []), ("0,-1,1", ["0"]), ("1, 0", ["1", "0"]), ("0,1,", ["0", "1"])]
+)
+def test_devices_are_named_up_to_the_first_that_is_none(
+    named: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As CUDA reads its variable."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    assert [device.name for device in devices.devices()] == expected

@@ -66,6 +66,17 @@ def test_of_continued_trainings_the_incumbent_is_the_best_at_the_highest_level()
     assert [row.spent * 3 for row in run.rows] == [1.0, 2.0, 4.0, 5.0]
 
 
+def test_trainings_in_parts_are_cut_at_the_last_whole_evaluations_worth(store: Store) -> None:
+    """(Trial, level) of each part, of 3 levels: a third, two, four, five; and a third, two, three, five, eight."""
+    cell, found = make_cell(evals=5, setting=replace(SETTING, highest=3)), []
+    for seed, parts in enumerate([[(0, 1), (1, 1), (0, 3), (3, 1)], [(0, 1), (1, 1), (2, 1), (0, 3), (4, 3)]]):
+        records = [Record(n, "{}", (1.0, 1.0), 1.0, "ok", "", n, n + 1, *part, True) for n, part in enumerate(parts)]
+        found.append((store, Begun(Path("j"), cell, seed, records).fragment()))
+    cut = beginning(found)
+    assert cut is not None
+    assert (cut.end, [len(f.table()) for _, f in cut.fragments]) == (1.0, [2, 3])
+
+
 def test_what_violates_a_constraint_is_no_incumbent(store: Store) -> None:
     store.save_plan("c", [(make_cell(), [0])], {})
     begin(store, make_cell(), 0, [2.0, 1.0], feasible=False)
