@@ -170,8 +170,12 @@ class Nasbot(_OnGraphs):
         bounds = self._problem.learnt_bounds
         for column in {0, *(bound.column for bound in bounds)}:
             values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
-            surrogate = self._surrogates.setdefault(column, self._new_surrogate())
-            surrogate.fit(between, values, np.full(len(pending), float(np.median(values))))
+            there = np.isfinite(values)  # of an evaluation that is ok a constraint's metric may be missing
+            if there.any():
+                middle = float(np.median(values[there]))
+                surrogate = self._surrogates.setdefault(column, self._new_surrogate())
+                surrogate.fit(between, np.where(there, values, middle), np.full(len(pending), middle))
+        bounds = tuple(bound for bound in bounds if bound.column in self._surrogates)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
         def acquisition(distances: Array) -> Array:

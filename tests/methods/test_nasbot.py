@@ -12,7 +12,7 @@ pytest.importorskip("ot")
 
 from scipy import stats
 
-from nasbench.benchmarks import UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, UsageError, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.graphs.networks import check
@@ -321,6 +321,25 @@ class TestMethods:
             method.tell(Observation(configuration, benchmark.evaluate(configuration, number), True))
         assert len(set(graphs[3:])) == 9
         assert not set(graphs[3:]) & set(graphs[:3])
+
+    @pytest.mark.parametrize("unknown", [3, 1])
+    def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is(self, unknown: int) -> None:
+        """Of every third evaluation it is missing, or of all."""
+        benchmark = open_benchmark("nb201-cifar10")
+        bounds = benchmark.bounds(parse_constraints(["latency@0.3"]))
+        method = MethodSpec.parse("nasbot:initial=4,draws=20").build(
+            Problem.of(benchmark, bounds), np.random.default_rng(1)
+        )
+        found = []
+        for number in range(16):
+            configuration = method.ask()
+            values = list(benchmark.evaluate(configuration, number).metrics)
+            found.append(values[bounds[0].column])
+            if number % unknown == 0:
+                values[bounds[0].column] = math.nan
+            holds = bounds[0].holds(values[bounds[0].column])
+            method.tell(Observation(configuration, Evaluation(tuple(values), 1.0), holds))
+        assert unknown == 1 or np.mean([bounds[0].holds(latency) for latency in found[4:]]) > 0.5
 
     def test_constraints_on_what_is_known_are_kept_and_others_learnt(self) -> None:
         benchmark = open_benchmark("nb201-cifar10")
