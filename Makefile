@@ -12,10 +12,12 @@ FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-z
 .PHONY: setup test test-slow reproduce picture reproduce-grand $(FINDINGS) lint docs clean
 
 setup: .venv/core
+	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time it takes minutes, and says nothing"
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 
 # The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables.
 .venv/core: pyproject.toml constraints.txt requirements.lock
+	@echo "setup: makes .venv and fetches the core's packages: a minute or more, depending on your network"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(PIP) --no-build-isolation --no-deps -e .
@@ -23,10 +25,12 @@ setup: .venv/core
 	touch $@
 
 test: setup
+	@echo "test: the whole suite on two processes: tens of minutes (a part: $(BIN)/python -m pytest tests/methods)"
 	$(BIN)/python -m pytest -n 2
 
 # Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.
 test-slow: setup
+	@echo "test-slow: the slow tests on two processes: tens of minutes"
 	$(BIN)/python -m pytest -n 2 -m slow
 
 reproduce: .venv/core

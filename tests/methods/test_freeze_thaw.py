@@ -14,7 +14,14 @@ from nasbench.benchmarks import Evaluation, Fidelity, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration, Float, ParameterSpace
 from nasbench.methods import Observation, Problem
-from nasbench.methods.fidelity.freeze_thaw import FreezeThaw, chance_below, extrapolated, power_law, worth_of_new
+from nasbench.methods.fidelity.freeze_thaw import (
+    FreezeThaw,
+    Spread,
+    chance_below,
+    extrapolated,
+    power_law,
+    worth_of_new,
+)
 from tests.methods.test_fidelity import trajectory
 from tests.nasbench_cli import toys
 
@@ -64,9 +71,9 @@ def test_chances_are_students() -> None:
     errors = [-3.0, -1.0, 0.0, 1.0, 2.0]  # median 0, median absolute deviation 1
     predicted = np.array([-2.0, 0.0, 5.0])
     expected = t(4).cdf((1 - predicted) / (1.4826 * math.sqrt(1.2)))
-    assert chance_below(1.0, predicted, errors) == pytest.approx(expected)
-    assert chance_below(1.0, predicted, [7.0, 7.0, 7.0]).tolist() == [0.0, 0.0, 0.0]
-    assert chance_below(1.0, predicted, [0.0, 0.0, 0.0]).tolist() == [1.0, 1.0, 0.0]
+    assert chance_below(1.0, predicted, Spread.of(errors)) == pytest.approx(expected)
+    assert chance_below(1.0, predicted, Spread.of([7.0, 7.0, 7.0])).tolist() == [0.0, 0.0, 0.0]
+    assert chance_below(1.0, predicted, Spread.of([0.0, 0.0, 0.0])).tolist() == [1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("seed", range(10))
