@@ -165,25 +165,27 @@ class Nasbot(_OnGraphs):
         candidates = self._known()
         observed = sorted(self._observed)
         pending = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
-        order = observed + pending
-        between = candidates.between()[:, order][:, :, order]
+        between, orders = candidates.between(), {}
         bounds = self._problem.learnt_bounds
         for column in {0, *(bound.column for bound in bounds)}:
-            values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
-            there = np.isfinite(values)  # of an evaluation that is ok a constraint's metric may be missing
-            if there.any():
-                middle = float(np.median(values[there]))
-                surrogate = self._surrogates.setdefault(column, self._new_surrogate())
-                surrogate.fit(between, np.where(there, values, middle), np.full(len(pending), middle))
-        bounds = tuple(bound for bound in bounds if bound.column in self._surrogates)
+            every = {i: self._observed[i].evaluation.metrics[column] for i in observed}
+            known = [i for i in observed if math.isfinite(every[i])]
+            if not known:  # of an evaluation that is ok a constraint's metric may be missing
+                continue
+            order = orders[column] = known + [i for i in observed + pending if i not in known]
+            values = np.array([every[i] for i in known])
+            surrogate = self._surrogates.setdefault(column, self._new_surrogate())
+            assumed = np.full(len(order) - len(known), float(np.median(values)))
+            surrogate.fit(between[:, order][:, :, order], values, assumed)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
         def acquisition(distances: Array) -> Array:
             found = np.ones(distances.shape[1])
             if feasible:
-                found = expected_improvement(*self._surrogates[0].predict(distances, order), min(feasible))
+                found = expected_improvement(*self._surrogates[0].predict(distances, orders[0]), min(feasible))
             for bound in bounds:
-                found = found * self._surrogates[bound.column].holds(distances, bound, order)
+                if bound.column in orders:
+                    found = found * self._surrogates[bound.column].holds(distances, bound, orders[bound.column])
             return found
 
         return candidates.best(acquisition, self._rng)
