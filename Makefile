@@ -12,7 +12,7 @@ FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-z
 .PHONY: setup test test-slow reproduce picture reproduce-grand $(FINDINGS) lint docs clean
 
 setup: .venv/core
-	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time it takes minutes, and says nothing"
+	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 
 # The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables.
@@ -25,7 +25,7 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	@echo "test: the whole suite on two processes: tens of minutes (a part: $(BIN)/python -m pytest tests/methods)"
+	@echo "test: the whole suite on two processes: about ten minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
 	$(BIN)/python -m pytest -n 2
 
 # Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.

@@ -1,6 +1,8 @@
-"""BOHB (Falkner et al., ICML 2018): Hyperband's brackets, filled by TPE; and with constraints, by c-TPE."""
+"""BOHB (Falkner et al., ICML 2018): Hyperband's brackets, filled by a model; and with constraints, by c-TPE."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from numpy.random import Generator
 
@@ -8,20 +10,39 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Observation, Problem
 from nasbench.methods.fidelity.hyperband import Hyperband
-from nasbench.methods.tpe.methods import CTPE, TPE
+from nasbench.methods.tpe.methods import CTPE
 
 _MOST_DRAWS = 1_000
 
 
-class ModelBased(Hyperband):
-    """Hyperband whose new configurations come from a model of the highest level that has enough observations.
+class Model(Protocol):
+    """What proposes configurations from observations at one level."""
+
+    def tell(self, observation: Observation) -> None:
+        """Takes in an observation."""
+
+    def suggestion(self) -> Configuration:
+        """What to evaluate next."""
+
+
+@METHODS.register("bohb")
+class BOHB(Hyperband):
+    """Hyperband with new configurations from kernel densities, on the highest level that has enough observations.
+
+    That is 2 (d + 1) for d hyper-parameters. The densities are over all hyper-parameters at once, with the settings of
+    the authors' package HpBandSter. They do not look at constraints, but promotions do.
 
     Options:
         explore: share of new configurations that are random, in [0, 1].
     """
 
+    source = (
+        "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML "
+        "2018."
+    )
+    version = 2
     needs = (AsFlat,)
-    model: type[TPE]
+    seconds = 2e-4
 
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, explore: float = 1 / 3
@@ -31,9 +52,13 @@ class ModelBased(Hyperband):
             raise UsageError(f"explore must lie in [0, 1], not {explore}")
         self._explore = explore
         self._needed = 2 * (len(problem.flat.hyperparameters) + 1)
-        model = self.model if problem.constraints else TPE
-        self._models = {level: model(problem, rng, initial=1) for level in self._levels}
+        self._models = {level: self._model() for level in self._levels}
         self._told = dict.fromkeys(self._levels, 0)
+
+    def _model(self) -> Model:
+        from nasbench.methods.fidelity.densities import Densities  # SciPy takes a while
+
+        return Densities(self._problem, self._rng)
 
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
@@ -50,28 +75,12 @@ class ModelBased(Hyperband):
 
     @classmethod
     def make_ready(cls) -> None:
-        cls.model.make_ready()
-
-
-@METHODS.register("bohb")
-class BOHB(ModelBased):
-    """Hyperband with new configurations from TPE, on the highest level that has enough observations.
-
-    That is 2 (d + 1) for d hyper-parameters. A share of `explore` is random. The model is this project's `tpe`, not the
-    multivariate kernel densities of the paper's code; it does not look at constraints, but promotions do.
-    """
-
-    source = (
-        "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML "
-        "2018."
-    )
-    seconds = 2e-4
-    model = TPE
+        import nasbench.methods.fidelity.densities  # noqa: F401, for SciPy
 
 
 @METHODS.register("c-bohb")
-class CBOHB(ModelBased):
-    """BOHB under constraints: `c-tpe` in place of `tpe`, and nothing is trained that is known to violate a constraint.
+class CBOHB(BOHB):
+    """BOHB under constraints: its model is `c-tpe`, and nothing is trained that is known to violate a constraint.
 
     A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid; after
     1,000 such draws the last one is proposed, and the harness refuses to train it. Promotions go by violation first.
@@ -80,7 +89,14 @@ class CBOHB(ModelBased):
 
     source = "No paper: this project joins BOHB and c-TPE, whose papers stand with `bohb` and `c-tpe`."
     seconds = 3e-4
-    model = CTPE
+
+    def _model(self) -> Model:
+        return CTPE(self._problem, self._rng, initial=1) if self._problem.constraints else super()._model()
+
+    @classmethod
+    def make_ready(cls) -> None:
+        super().make_ready()
+        CTPE.make_ready()
 
     def draw(self) -> Configuration:
         for _ in range(_MOST_DRAWS):

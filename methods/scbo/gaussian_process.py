@@ -10,7 +10,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import fmin_l_bfgs_b
 from scipy.spatial.distance import cdist
 
-from nasbench.methods.scbo.mixed import Rows
+from nasbench.methods.mixed import Rows
 
 _LENGTH = (0.005, 4.0)  # of a side of [0, 1], as BoTorch's SCBO tutorial bounds it
 _WEIGHT = (0.005, 5.0)  # exp(-5) = 0.007: two categories that tell nothing of each other

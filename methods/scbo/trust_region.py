@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.methods.base import Rank
-from nasbench.methods.scbo.mixed import Mixed, Rows
+from nasbench.methods.mixed import Mixed, Rows
 
 FIRST, LONGEST, SHORTEST = 0.8, 1.6, 2.0**-7
 """Lengths of a side: the first, the longest, and the one below which the search begins anew."""

@@ -12,8 +12,8 @@ from scipy.stats import multivariate_normal, norm
 from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
+from nasbench.methods.mixed import Mixed
 from nasbench.methods.scbo.gaussian_process import GaussianProcess, _apart, _negative_likelihood
-from nasbench.methods.scbo.mixed import Mixed
 from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, excesses, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
 from tests.benchmarks.test_parameters import SPACE

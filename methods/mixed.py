@@ -15,7 +15,8 @@ class Mixed:
     """A flat space as rows. A hyper-parameter that a configuration does not have is 0.5, or its first category."""
 
     def __init__(self, flat: Flat) -> None:
-        self._flat = flat
+        self.flat = flat
+        """The space."""
         self.categorical = np.array([isinstance(h, Categorical) for h in flat.hyperparameters])
         """Shape (d,): which columns hold indices of categories."""
         self.levels = np.array([_levels(h) for h in flat.hyperparameters])
@@ -23,23 +24,23 @@ class Mixed:
 
     def row(self, configuration: Configuration) -> NDArray[np.float64]:
         """A configuration as a row, shape (d,)."""
-        pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
+        pairs = zip(self.flat.hyperparameters, self.flat.coordinates(configuration), strict=True)
         return np.array([_absent(h) if x is None else float(_unit(h, np.asarray(float(x)))) for h, x in pairs])
 
     def configuration(self, row: NDArray[np.float64]) -> Configuration:
         """The configuration of a row that `snapped` has made."""
         found: list[Coordinate] = []
-        for h, condition, u in zip(self._flat.hyperparameters, self._flat.conditions, row, strict=True):
+        for h, condition, u in zip(self.flat.hyperparameters, self.flat.conditions, row, strict=True):
             value = float(_value(h, np.asarray(u)))
             present = condition is None or condition.holds(found)
             found.append(None if not present else value if isinstance(h, Float) else int(value))
-        return self._flat.at(found)
+        return self.flat.at(found)
 
     def snapped(self, rows: Rows) -> Rows:
         """Rows of configurations that exist: rounded to values, and what is absent set to its stand-in."""
         values, present = np.empty_like(rows), np.ones(rows.shape, dtype=bool)
         result = np.empty_like(rows)
-        for i, (h, condition) in enumerate(zip(self._flat.hyperparameters, self._flat.conditions, strict=True)):
+        for i, (h, condition) in enumerate(zip(self.flat.hyperparameters, self.flat.conditions, strict=True)):
             values[:, i] = _value(h, rows[:, i])
             if condition is not None:
                 permitted = np.array(condition.permitted)[values[:, condition.parent].astype(int)]

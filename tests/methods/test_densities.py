@@ -1,0 +1,111 @@
+"""BOHB's kernel densities, against statsmodels and SciPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nasbench.benchmarks import Evaluation, Metric
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
+from nasbench.methods import Observation, Problem
+from nasbench.methods.fidelity.densities import Densities, Density
+from tests.benchmarks.test_parameters import SPACE
+
+NONE = np.zeros(3, np.int64)
+
+
+def test_densities_of_numbers_are_those_of_statsmodels() -> None:
+    kde = pytest.importorskip("statsmodels.nonparametric.kernel_density").KDEMultivariate
+    rng = np.random.default_rng(0)
+    rows, points = rng.random((9, 3)), rng.random((20, 3))
+    ours, theirs = Density(rows, NONE), kde(rows, var_type="ccc", bw="normal_reference")
+    assert ours.bandwidths == pytest.approx(theirs.bw)
+    assert ours.at(points) == pytest.approx(theirs.pdf(points))
+
+
+def test_densities_of_categories_are_those_of_statsmodels_below_the_flat_bandwidth() -> None:
+    kde = pytest.importorskip("statsmodels.nonparametric.kernel_density").KDEMultivariate
+    rows = np.array([[0.1, 0], [0.4, 1], [0.2, 0], [0.9, 0], [0.3, 0], [0.7, 0]])
+    ours, theirs = Density(rows, np.array([0, 3])), kde(rows, var_type="cu", bw="normal_reference")
+    assert ours.bandwidths == pytest.approx(theirs.bw)
+    seen = rows[[0, 1]]  # statsmodels counts the categories that it has seen, two; ours are three
+    kernels = [np.where(rows[:, 1] == c, 1 - theirs.bw[1], theirs.bw[1] / 2) for c in (0, 1)]
+    normal = [stats.norm.pdf(x, rows[:, 0], theirs.bw[0]) for x in seen[:, 0]]
+    assert ours.at(seen) == pytest.approx([(k * n).mean() for k, n in zip(kernels, normal, strict=True)])
+    far = Density(np.array([[0.0], [4.0], [0.0], [4.0]]), np.array([5]))  # 1.68 in HpBandSter
+    assert far.bandwidths == pytest.approx([0.8])
+    assert far.at(np.array([[0.0], [1.0]])) == pytest.approx([0.2, 0.2])
+
+
+def test_candidates_are_truncated_normals_around_observations() -> None:
+    density = Density(np.array([[0.1], [0.9]]), NONE[:1])
+    drawn = density.drawn(20_000, np.random.default_rng(1))[:, 0]
+    wide = 3 * density.bandwidths[0]
+    parts = [stats.truncnorm(-m / wide, (1 - m) / wide, m, wide) for m in (0.1, 0.9)]
+    assert stats.kstest(drawn, lambda x: sum(part.cdf(x) for part in parts) / 2).pvalue > 0.01
+
+
+def test_a_category_is_kept_or_any_with_its_bandwidth() -> None:
+    density = Density(np.array([[1.0], [1.0], [1.0], [2.0]]), np.array([4]))
+    drawn = density.drawn(20_000, np.random.default_rng(2))[:, 0]
+    width = density.bandwidths[0]
+    expected = (1 - width) * np.array([0, 0.75, 0.25, 0]) + width / 4
+    assert np.bincount(drawn.astype(int), minlength=4) / 20_000 == pytest.approx(expected, abs=0.015)
+
+
+def told(problem: Problem, configurations: list[tuple[object, ...]], losses: list[float]) -> Densities:
+    found = Densities(problem, np.random.default_rng(0))
+    for i, (configuration, loss) in enumerate(zip(configurations, losses, strict=True)):
+        evaluation = Evaluation((loss,), 1.0, "ok" if math.isfinite(loss) else "failed")
+        found.tell(Observation(configuration, evaluation, True, 1, i))
+    return found
+
+
+def test_the_good_ones_are_at_least_one_more_than_hyper_parameters_and_failures_are_never_among_them() -> None:
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0), Integer("n", 1, 8)]), Metric("loss", ""))
+    good = [(0.2, 2), (0.21, 2), (0.22, 3)]
+    bad = [(0.8, 7), (0.81, 7), (0.82, 8), (0.9, 8), (0.2, 2)]
+    densities = told(problem, [*bad, *good], [3.0, 4.0, 5.0, 6.0, math.inf, 1.0, 1.1, 1.2])
+    suggested = [densities.suggestion() for _ in range(30)]
+    for configuration in suggested:
+        problem.space.check(configuration)
+    assert np.median([x for x, _ in suggested]) < 0.4
+    assert np.median([n for _, n in suggested]) < 5
+
+
+def test_fifteen_percent_are_good_where_these_are_more() -> None:
+    """Of 40 observations of one hyper-parameter six: those at 0.1, and none of those at 0.5."""
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), Metric("loss", ""))
+    rng = np.random.default_rng(3)
+    places = [*(0.1 + 0.01 * rng.random(6)), *(0.5 + 0.01 * rng.random(6)), *(0.6 + 0.4 * rng.random(28))]
+    densities = told(problem, [(float(x),) for x in places], [*np.linspace(0, 1, 40)])
+    suggested = [densities.suggestion() for _ in range(40)]
+    assert np.mean([x < 0.3 for (x,) in suggested]) > 0.9
+
+
+def test_spaces_of_every_kind_and_with_absent_hyper_parameters_are_proposed_from() -> None:
+    mixed = GridSpace([Ordinal("width", (16, 32, 64)), Categorical("op", ("a", "b", "c"))])
+    for space in (SPACE, mixed):
+        problem = Problem(space, Metric("loss", ""))
+        rng = np.random.default_rng(4)
+        drawn = [space.sample(rng) for _ in range(30)]
+        densities = told(problem, drawn, rng.random(30).tolist())
+        for _ in range(20):
+            space.check(densities.suggestion())
+
+
+def test_what_is_absent_is_filled_from_those_that_have_it() -> None:
+    """So no observation without a hyper-parameter says anything about its value."""
+    problem = Problem(SPACE, Metric("loss", ""))
+    rng = np.random.default_rng(5)
+    drawn = [SPACE.sample(rng) for _ in range(40)]
+    densities = told(problem, drawn, rng.random(40).tolist())
+    rows = densities._density(np.arange(40))._rows
+    flat = SPACE.as_flat()
+    absent = np.array([[x is None for x in flat.coordinates(c)] for c in drawn])
+    assert absent.any()
+    for d in np.flatnonzero(absent.any(0)):
+        assert set(rows[absent[:, d], d]) <= set(rows[~absent[:, d], d])
