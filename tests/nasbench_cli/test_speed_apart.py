@@ -6,8 +6,12 @@ Nothing heavy is imported here: the processes import this file.
 from __future__ import annotations
 
 import os
+import select
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -102,6 +106,32 @@ def begins_badly() -> None:
 def test_a_process_that_cannot_begin_fails_row_by_row() -> None:
     found = list(measured(rows(number, number), PLENTY, begins_badly))
     assert found == [NotMeasured("RuntimeError: the driver is too old")] * 2
+
+
+def says_and_hangs(until: float) -> tuple[str, ...]:
+    print(os.getpid(), flush=True)
+    return hangs(until)
+
+
+MEASURES = """
+from nasbench.cli.speed.gpu.process import measured
+from tests.nasbench_cli.test_speed_apart import PLENTY, nothing, rows, says_and_hangs
+list(measured(rows(says_and_hangs), PLENTY, nothing))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system cannot wait for another's process")
+def test_the_process_does_not_outlive_a_killed_command() -> None:
+    root = Path(__file__).parents[2]
+    command = subprocess.Popen([sys.executable, "-c", MEASURES], cwd=root, stdout=subprocess.PIPE, text=True)
+    assert command.stdout is not None
+    handle = os.pidfd_open(int(command.stdout.readline()))
+    try:
+        command.kill()
+        command.communicate()
+        assert select.select([handle], [], [], PLENTY)[0] == [handle]  # it has ended
+    finally:
+        os.close(handle)
 
 
 def test_the_process_is_ended_when_nobody_wants_more() -> None:

@@ -273,6 +273,25 @@ def test_a_compiled_training_equals_the_plain_one(few: Dataset, monkeypatch: pyt
     assert cells_of("agreement", 0)["within 1e-05"] == "no"
 
 
+def test_a_replayed_step_is_what_is_compared(few: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third of three: a device captures graphs in the second."""
+    calls = []
+
+    class Late(torch.nn.Module):
+        def __init__(self, network: torch.nn.Module) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            calls.append(1)
+            found: torch.Tensor = self.network(images) * (2.0 if len(calls) == 3 else 1.0)
+            return found
+
+    monkeypatch.setattr(trainings.training, "compiled", lambda network, backend: Late(network))
+    assert cells_of("agreement", 0)["within 1e-05"] == "no"
+    assert len(calls) == 3
+
+
 def test_a_compiler_that_fails_fails_its_rows(few: Dataset) -> None:
     for row in (trainings.images_a_second, trainings.agreement, trainings.kernels):
         with pytest.raises(Exception, match="no-such-compiler"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -28,14 +29,14 @@ def main(out: Path | None, sizes: Sizes = USUAL) -> bool:
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     whole = tables(sizes)
-    found = measured([row for table in whole for row in table.rows], sizes.seconds, begin)
     missing = 0
-    for table in whole:
-        cells = [next(found) for _ in table.rows]
-        missing += sum(isinstance(one, NotMeasured) for one in cells)
-        click.echo(table.text(cells) + "\n")
-        if out is not None:
-            table.write(cells, out)
+    with closing(measured([row for table in whole for row in table.rows], sizes.seconds, begin)) as found:
+        for table in whole:
+            cells = [next(found) for _ in table.rows]
+            missing += sum(isinstance(one, NotMeasured) for one in cells)
+            click.echo(table.text(cells) + "\n")
+            if out is not None:
+                table.write(cells, out)
     rows = sum(len(table.rows) for table in whole)
     click.echo(f"{rows - missing} of {rows} rows measured" + ("" if out is None else f", tables in {out}"))
     return not missing
@@ -48,10 +49,10 @@ def tables(sizes: Sizes) -> list[Table]:
     fast = [Row(f"{name}, compiled", partial(trainings.images_a_second, name, backend, sizes), 50) for name in RECIPES]
     same = [Row(name, partial(trainings.agreement, name, backend, sizes), 30) for name in RECIPES]
     steps = [Row(name, partial(searches.step, name, sizes), 12) for name in searches.SEARCHES]
-    seen = [Row(f"{name}, a step", partial(searches.kernels, name, sizes), 10) for name in searches.SEARCHES]
+    seen = [Row(f"{name}, a step", partial(searches.kernels, name, sizes), 20) for name in searches.SEARCHES]
     trained = [
         Row(f"training step of search, {how}", partial(trainings.kernels, "search", own, sizes), weight)
-        for how, own, weight in (("eager", None, 10), ("compiled", backend, 30))
+        for how, own, weight in (("eager", None, 20), ("compiled", backend, 30))
     ]
     a_minute = [Row(name, partial(evaluations.a_minute, name, sizes), 15) for name in live]
     apart = [Row(name, partial(evaluations.spread, name, sizes), 15) for name in live]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection
 from time import monotonic
 
@@ -18,8 +18,8 @@ _CONTEXT = multiprocessing.get_context("spawn")
 _LONGEST_REASON = 200  # letters: a compiler says thousands
 
 
-def measured(rows: Sequence[Row], seconds: float, begin: Callable[[], None]) -> Iterator[Found]:
-    """What each row gives, in their order; all of them take at most `seconds`.
+def measured(rows: Sequence[Row], seconds: float, begin: Callable[[], None]) -> Generator[Found, None, None]:
+    """What each row gives, in their order; all of them take at most `seconds`. Closing the iterator ends the process.
 
     A row may take its share of the time that is left when its turn comes: what it does not need goes to later ones.
     After a failure the next row has a new process: a device that has failed fails every later call of the old one.
