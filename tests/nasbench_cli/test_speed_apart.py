@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
@@ -128,10 +130,13 @@ def test_the_process_does_not_outlive_a_killed_command() -> None:
     handle = os.pidfd_open(int(command.stdout.readline()))
     try:
         command.kill()
-        command.communicate()
-        assert select.select([handle], [], [], PLENTY)[0] == [handle]  # it has ended
+        command.wait()
+        assert select.select([handle], [], [], 20.0)[0] == [handle]  # it has ended
     finally:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
         os.close(handle)
+        command.stdout.close()
 
 
 def test_the_process_is_ended_when_nobody_wants_more() -> None:

@@ -81,6 +81,7 @@ def test_without_a_device_one_sentence_refuses(
     what: str, why: str, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     without(what, monkeypatch)
+    monkeypatch.setattr(measure, "main", lambda out: pytest.fail("it was measured"))
     found = nasbench("speed", "--gpu", "--out", tmp_path / "out")
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith(f"nasbench: {why}")
@@ -88,7 +89,11 @@ def test_without_a_device_one_sentence_refuses(
     assert not (tmp_path / "out").exists()
 
 
-def test_out_is_refused_without_gpu_and_where_a_file_stands(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+def test_out_is_refused_without_gpu_and_where_a_file_stands(
+    nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("nasbench.cli.speed.tables.main", lambda: pytest.fail("it was measured"))
+    monkeypatch.setattr("nasbench.cli.speed.gpu.device.require_device", lambda: pytest.fail("it was looked for"))
     found = nasbench("speed", "--out", tmp_path)
     assert (found.code, found.err) == (2, "nasbench: --out goes with --gpu: without it nothing is written\n")
     (tmp_path / "file").touch()
