@@ -1,5 +1,7 @@
 """Reports a suite's store into docs/reproduced/, and writes what is there into the pages that show it.
 
+`nasbench speed --gpu --out docs/reproduced/gpu` writes the tables of docs/gpu.md there itself.
+
     python docs/findings.py SUITE…   # reports runs/SUITE first; the Makefile's reproduce-… targets call this
     python docs/findings.py          # writes the pages only
 
@@ -20,7 +22,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
-PAGES = (ROOT / "README.md", *sorted(DOCS.glob("findings/*.md")))
+PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
 KEPT = ("answer.csv", "claims.csv", "comparison.csv", "constraints.csv", "families.csv", "pairs.csv", "score.csv")
 KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "search-directions.csv")
 KEPT += ("published-searches.csv", "held-out.csv")
@@ -76,11 +78,11 @@ def _table(path: Path, columns: list[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A number with four significant digits; other text as it stands."""
+    """A number with four significant digits; other text as it stands, its bars kept from being borders."""
     try:
         return text if text.lstrip("-").isdigit() else f"{float(text):.4g}"
     except ValueError:
-        return text or "-"
+        return text.replace("|", "\\|") or "-"
 
 
 if __name__ == "__main__":

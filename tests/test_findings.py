@@ -1,4 +1,4 @@
-"""The pages of findings show what docs/reproduced/ holds, and claim no number that is not there."""
+"""Pages show what docs/reproduced/ holds; those of findings claim no number that is not there."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_a_number_in_a_pages_words_stands_in_its_tables_or_in_what_was_published
 def test_a_block_is_cut_between_two_beginnings_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "DOCS", tmp_path)
     (tmp_path / "report.txt").write_text("Ranks\n\na  1\n\nFeasible\n\nb  2\n")
-    (tmp_path / "t.csv").write_text("method,p,runs,note\nx,0.123456,20,\n")
+    (tmp_path / "t.csv").write_text("method,p,runs,note\nx|y,0.123456,20,\n")
     page = "<!-- from report.txt: Ranks | Feasible -->\nstale\n<!-- end -->\n"
     assert findings.filled(page) == page.replace("stale", "```\nRanks\n\na  1\n```")
     rest = "<!-- from report.txt: Feasible -->\n<!-- end -->\n"
     assert findings.filled(rest) == rest.replace("<!-- end", "```\nFeasible\n\nb  2\n```\n<!-- end")
     table = "<!-- from t.csv: method, p, runs, note -->\n<!-- end -->"
-    shown = "| method | p | runs | note |\n| --- | --- | --- | --- |\n| x | 0.1235 | 20 | - |\n"
+    shown = "| method | p | runs | note |\n| --- | --- | --- | --- |\n| x\\|y | 0.1235 | 20 | - |\n"
     assert findings.filled(table) == table.replace("<!-- end", shown + "<!-- end")
     for wrong in ("Rank 2", "Ranks | Nothing"):
         with pytest.raises(ValueError, match="begins with"):

@@ -142,16 +142,12 @@ def train(
         total, number = torch.zeros((), device=data.device), 0
         with own_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
-                with torch.autocast("cuda", torch.bfloat16, enabled=on_gpu):
-                    if number == 0 and math.isnan(progress.memory):
-                        loss, progress.memory = measured(network, partial(_loss, network, images, recipe))
-                    else:
-                        loss = _loss(network, images, recipe)
-                progress.optimizer.zero_grad()
-                torch.autograd.backward(loss)
-                if recipe.clip is not None:
-                    nn.utils.clip_grad_norm_(network.parameters(), recipe.clip, foreach=True)
-                progress.optimizer.step()
+                compute = partial(loss_of, network, images, recipe, low_precision=on_gpu)
+                if number == 0 and math.isnan(progress.memory):
+                    loss, progress.memory = measured(network, compute)
+                else:
+                    loss = compute()
+                descend(loss, network, progress.optimizer, recipe)
                 total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
@@ -164,19 +160,59 @@ def train(
     return progress.chosen(data)
 
 
+def optimizer_of(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
+    """The optimiser of all of a network's parameters, as the recipe has it."""
+    return torch.optim.SGD(
+        network.parameters(),
+        recipe.learning_rate,
+        momentum=recipe.momentum,
+        nesterov=recipe.nesterov,
+        weight_decay=recipe.weight_decay,
+        foreach=True,  # the same bits with fewer calls
+    )
+
+
+def loss_of(network: nn.Module, batch: Batch, recipe: Recipe, low_precision: bool) -> Tensor:
+    """The loss of a batch, a scalar.
+
+    Args:
+        low_precision: whether a GPU computes what it can in bfloat16.
+    """
+    with torch.autocast("cuda", torch.bfloat16, enabled=low_precision):
+        outputs = network(batch.images)
+        loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
+        if batch.others is None:
+            return loss
+        mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
+        return batch.share * loss + (1 - batch.share) * mixed_in
+
+
+def descend(loss: Tensor, network: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
+    """One step down a loss. No gradient outlives it: a captured graph would overwrite what is left of it."""
+    torch.autograd.backward(loss)
+    if recipe.clip is not None:
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip, foreach=True)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def compiled(network: nn.Module, backend: str = "inductor") -> nn.Module:
+    """The network with the same parameters, compiled as one graph, which a GPU replays as CUDA graphs, one per shape.
+
+    Only `nasbench speed --gpu` uses it: no training is compiled until it is measured to gain.
+    """
+    mode = "reduce-overhead" if backend == "inductor" else None  # other backends have no modes
+    found: Any = torch.compile(network, fullgraph=True, dynamic=False, backend=backend, mode=mode)
+    assert isinstance(found, nn.Module)
+    return found
+
+
 class _Progress:
     """A training between two epochs."""
 
     def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None, until: int) -> None:
         self._network, self._recipe, self._path, self._until = network, recipe, state, until
-        self.optimizer = torch.optim.SGD(
-            network.parameters(),
-            recipe.learning_rate,
-            momentum=recipe.momentum,
-            nesterov=recipe.nesterov,
-            weight_decay=recipe.weight_decay,
-            foreach=True,  # the same bits with fewer calls
-        )
+        self.optimizer = optimizer_of(network, recipe)
         self.epoch, self.seconds, self.memory = 0, 0.0, math.nan
         self._begun, self._earlier = perf_counter(), 0.0
         self._first, self._optimistic = math.nan, math.nan
@@ -358,12 +394,3 @@ def _area(score: Any, positive: Any) -> float:
         return math.nan
     above = rankdata(score)[positive].sum() - n * (n + 1) / 2
     return float(above / (n * (len(positive) - n)))
-
-
-def _loss(network: nn.Module, batch: Batch, recipe: Recipe) -> Tensor:
-    outputs = network(batch.images)
-    loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
-    if batch.others is None:
-        return loss
-    mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
-    return batch.share * loss + (1 - batch.share) * mixed_in

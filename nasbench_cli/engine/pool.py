@@ -150,15 +150,20 @@ class _Worker(Generic[T, R]):
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
 
 
+def end_with_parent() -> None:
+    """From now on this process ends when the one that began it does, however that came to its end."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        sentinel = parent.sentinel
+        threading.Thread(target=lambda: (wait([sentinel]), os._exit(1)), daemon=True).start()
+
+
 def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environment: dict[str, str]) -> None:
     """Does tasks until the pipe ends; leaves Ctrl-C to the parent, and dies with it: a killed one has no orphans."""
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     echo_notices()
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        sentinel = parent.sentinel
-        threading.Thread(target=lambda: (wait([sentinel]), os._exit(1)), daemon=True).start()
+    end_with_parent()
     watch(doing)
     while True:
         try:

@@ -78,9 +78,9 @@ def _steps(
     }
     found: dict[str, list[float]] = {name: [] for name in ("", *rules)}
     for _ in range(repeats + 1):
-        found[""].append(_seconds(one_pass, 3))
+        found[""].append(seconds_of(one_pass, 3))
         for name, (rule, count, _) in rules.items():
-            found[name].append(_seconds(lambda rule=rule: rule.step(logits, train, val, adam), count))  # type: ignore[misc]
+            found[name].append(seconds_of(lambda rule=rule: rule.step(logits, train, val, adam), count))  # type: ignore[misc]
     times = {name: median(values[1:]) for name, values in found.items()}  # the first is for warming up
     return times[""], {name: (times[name], expected) for name, (_, _, expected) in rules.items()}
 
@@ -97,7 +97,7 @@ def _skipping(network: Supernet, sparse: Probabilities, batch: LabelledImages, r
     for _ in range(repeats + 1):
         for skip, own in times.items():
             network.exact_skip = skip
-            own.append(_seconds(lambda: gradients(loss(), parameters), 2))
+            own.append(seconds_of(lambda: gradients(loss(), parameters), 2))
             memory[skip] = training.measured(network, loss)[1]
     every, skipped = (median(times[skip][1:]) for skip in (False, True))
     ratio = f"{every / skipped:.2f}x"
@@ -129,8 +129,8 @@ def _few(choices: int, alive: int, generator: torch.Generator) -> Tensor:
     return sparsemax(logits)
 
 
-def _seconds(call: Callable[[], object], count: int) -> float:
-    """Seconds of one call, the mean of `count`."""
+def seconds_of(call: Callable[[], object], count: int) -> float:
+    """Seconds of one call, the mean of `count`; what they asked of the device is waited for."""
     training.wait(training.device())
     begin = perf_counter()
     for _ in range(count):

@@ -106,23 +106,16 @@ def _bare(benchmark: ImageBenchmark, configuration: Configuration, epochs: int, 
     Args:
         passes: looks at the validation images after each epoch, and at these and the test images at the end.
     """
-    import torch
-    from torch.nn.functional import cross_entropy
-
     from nasbench.benchmarks.training import training
+    from nasbench.cli.speed.bare import Bare
 
     data, size = benchmark.resident(), benchmark.batch
     network = training.channels_last(benchmark.networks.network(configuration)).to(data.device)
-    optimizer = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9, nesterov=True, weight_decay=3e-4)
-    batches = [(b.images.clone(), b.labels) for b in data.batches(size, None, np.random.default_rng(0))]
+    loop = Bare(network, data.batches(size, None, np.random.default_rng(0)))
     held_out = {split: list(data.plain(split)) for split in ("val", "test")}
     begin = perf_counter()
     for epoch in range(epochs):
-        network.train()
-        for images, labels in batches:
-            optimizer.zero_grad()
-            torch.autograd.backward(cross_entropy(network(images), labels))
-            optimizer.step()
+        loop.epoch()
         for split in ["val", *(["val", "test"] if epoch + 1 == epochs else [])] if passes else []:
             training.outputs_of(network, held_out[split])
     training.wait(data.device)

@@ -156,11 +156,57 @@ def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
     outputs = torch.randn(6, 3, dtype=torch.float64)
     labels, others, share = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 2, 1, 0, 0, 1]), 0.3
     batch = Batch(outputs, labels, others, share)
-    found = training._loss(torch.nn.Identity(), batch, RECIPES["retrain"])
+    found = training.loss_of(torch.nn.Identity(), batch, RECIPES["retrain"], low_precision=False)
     one_hot = torch.nn.functional.one_hot
     mixed = share * one_hot(labels, 3) + (1 - share) * one_hot(others, 3)
     smooth = 0.9 * mixed + 0.1 / 3
     assert float(found) == pytest.approx(float(-(smooth * outputs.log_softmax(1)).sum(1).mean()))
+
+
+def test_a_compiled_step_equals_the_plain_one() -> None:
+    """In double precision: the loss, the gradients as they are clipped, and the network after the step.
+
+    Compiled as for a GPU but for the last stage, which writes kernels: captured, decomposed and cut in two.
+    """
+    (batch,) = resident().batches(60, None, np.random.default_rng(0))
+    batch = batch._replace(images=batch.images.double())
+    recipe = RECIPES["search"]
+    steps = []
+    for compiles in (False, True):
+        made = initialisation.initialised(lambda: CellNetwork(STAGES, 4, 1, 3), torch.device("cpu"), 3).double()
+        network = training.compiled(made, "aot_eager_decomp_partition") if compiles else made
+        optimizer = training.optimizer_of(network, recipe)
+        gradients: list[torch.Tensor] = []
+        optimizer.register_step_pre_hook(lambda *_: gradients.extend(p.grad.clone() for p in made.parameters()))  # noqa: B023
+        loss = training.loss_of(network, batch, recipe, low_precision=False)
+        training.descend(loss, network, optimizer, recipe)
+        assert all(parameter.grad is None for parameter in made.parameters())
+        steps.append([loss.detach(), *gradients, *made.parameters(), *made.buffers()])
+    assert len(steps[0]) == len(steps[1]) > 30
+    for plain, compiled in zip(*steps, strict=True):
+        assert torch.allclose(compiled.double(), plain.double(), rtol=1e-6, atol=1e-9)
+
+
+def test_what_is_compiled_is_one_graph_of_the_networks_own_parameters() -> None:
+    network = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    compiled = training.compiled(network, "eager")
+    assert [*compiled.parameters()] == [*network.parameters()]
+
+    class Breaks(torch.nn.Module):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            print(float(images.sum()))
+            return images
+
+    with pytest.raises(torch._dynamo.exc.Unsupported):  # it would be two graphs
+        training.compiled(Breaks(), "eager")(torch.zeros(2))
+
+
+def test_cuda_graphs_are_asked_for_where_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda network, **options: (asked.append(options), network)[1])
+    network = torch.nn.Linear(2, 2)
+    assert training.compiled(network) is network
+    assert asked == [{"fullgraph": True, "dynamic": False, "backend": "inductor", "mode": "reduce-overhead"}]
 
 
 @pytest.mark.parametrize("classes", [2, 5])
