@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from nasbench.benchmarks import Evaluation, Metric
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.methods import Observation, Problem
 from nasbench.methods.fidelity.densities import Densities, Density
 from tests.benchmarks.test_parameters import SPACE
@@ -41,10 +41,10 @@ def test_densities_of_categories_are_those_of_statsmodels_below_the_flat_bandwid
 
 
 def test_candidates_are_truncated_normals_around_observations() -> None:
-    density = Density(np.array([[0.1], [0.9]]), NONE[:1])
+    density = Density(np.array([[0.1], [0.2]]), NONE[:1])
     drawn = density.drawn(20_000, np.random.default_rng(1))[:, 0]
     wide = 3 * density.bandwidths[0]
-    parts = [stats.truncnorm(-m / wide, (1 - m) / wide, m, wide) for m in (0.1, 0.9)]
+    parts = [stats.truncnorm(-m / wide, (1 - m) / wide, m, wide) for m in (0.1, 0.2)]
     assert stats.kstest(drawn, lambda x: sum(part.cdf(x) for part in parts) / 2).pvalue > 0.01
 
 
@@ -64,26 +64,21 @@ def told(problem: Problem, configurations: list[tuple[object, ...]], losses: lis
     return found
 
 
-def test_the_good_ones_are_at_least_one_more_than_hyper_parameters_and_failures_are_never_among_them() -> None:
-    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0), Integer("n", 1, 8)]), Metric("loss", ""))
-    good = [(0.2, 2), (0.21, 2), (0.22, 3)]
-    bad = [(0.8, 7), (0.81, 7), (0.82, 8), (0.9, 8), (0.2, 2)]
-    densities = told(problem, [*bad, *good], [3.0, 4.0, 5.0, 6.0, math.inf, 1.0, 1.1, 1.2])
-    suggested = [densities.suggestion() for _ in range(30)]
-    for configuration in suggested:
-        problem.space.check(configuration)
-    assert np.median([x for x, _ in suggested]) < 0.4
-    assert np.median([n for _, n in suggested]) < 5
-
-
-def test_fifteen_percent_are_good_where_these_are_more() -> None:
-    """Of 40 observations of one hyper-parameter six: those at 0.1, and none of those at 0.5."""
-    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), Metric("loss", ""))
+@pytest.mark.parametrize(("count", "good"), [(8, 3), (40, 6)])
+def test_the_best_of_64_candidates_is_proposed_of_which_observations_are_good(count: int, good: int) -> None:
+    """At least d + 1 are, or 15 % where these are more; a failed one is not. Densities here are statsmodels'."""
+    kde = pytest.importorskip("statsmodels.nonparametric.kernel_density").KDEMultivariate
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)]), Metric("loss", ""))
     rng = np.random.default_rng(3)
-    places = [*(0.1 + 0.01 * rng.random(6)), *(0.5 + 0.01 * rng.random(6)), *(0.6 + 0.4 * rng.random(28))]
-    densities = told(problem, [(float(x),) for x in places], [*np.linspace(0, 1, 40)])
-    suggested = [densities.suggestion() for _ in range(40)]
-    assert np.mean([x < 0.3 for (x,) in suggested]) > 0.9
+    places, losses = rng.random((count, 2)), rng.random(count)
+    losses[losses.argmin()] = math.inf
+    densities = told(problem, [tuple(place) for place in places.tolist()], losses.tolist())
+    rows = places[np.argsort(losses)]
+    candidates = Density(rows[:good], NONE[:2]).drawn(64, np.random.default_rng(0))
+    p_good, p_bad = (
+        np.maximum(kde(part, "cc", bw="normal_reference").pdf(candidates), 1e-32) for part in (rows[:good], rows[good:])
+    )
+    assert densities.suggestion() == pytest.approx(tuple(candidates[(p_bad / p_good).argmin()]))
 
 
 def test_spaces_of_every_kind_and_with_absent_hyper_parameters_are_proposed_from() -> None:
