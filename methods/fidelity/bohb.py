@@ -42,7 +42,7 @@ class BOHB(Hyperband):
     )
     version = 2
     needs = (AsFlat,)
-    seconds = 2e-4
+    seconds = 1e-3
 
     def __init__(
         self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, explore: float = 1 / 3
