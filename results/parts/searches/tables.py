@@ -144,9 +144,9 @@ def beside_published(searches: Searches) -> list[Table]:
 
 
 def _published_name(searches: Searches, setting: int, method: int, paper: dict[str, Any]) -> str | None:
-    """What the paper calls a method under a constraint; None if it has nothing like it."""
+    """What the paper calls a method under a constraint; None if it has nothing like it, as for another estimate."""
     name, _, options = searches.methods[method].partition(":")
-    if name not in paper["methods"] or "order=" in options:
+    if name not in paper["methods"] or "order=" in options or "estimate=" in options:
         return None
     constraint = searches.settings["constraint"].iloc[setting]
     sizes = [option.removeprefix("size=") for option in options.split(",") if option.startswith("size=")]
