@@ -23,7 +23,8 @@ _PARSERS: dict[type, Callable[[str], int | float | bool | str]] = {
     bool: lambda text: {"true": True, "false": False}[text.lower()],
 }
 
-_WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
+KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
+"""How a user is told of types."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class MethodSpec:
             try:
                 parsed = _PARSERS[kind](value)
             except (ValueError, KeyError):
-                raise UsageError(f"option {option} of {name} must be {_WORDS[kind]}, not {value!r}") from None
+                raise UsageError(f"option {option} of {name} must be {KINDS[kind]}, not {value!r}") from None
             if parsed != default:
                 options[option] = parsed
         return cls(name, tuple(sorted(options.items())))

@@ -161,7 +161,27 @@ class OneShot(Method):
 
     def _check_images(self) -> None:
         """Raises UsageError for images on which no supernet can be trained."""
-        _check_images(self._space, self._settings)
+        space, settings = self._space, self._settings
+        _, height, width = space.shape
+        if height % 4 or width % 4:
+            raise UsageError(
+                f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
+            )
+        if space.classes < 2:
+            raise UsageError(f"{space.name} has one class: there is nothing to learn")
+        half = space.training_images // 2
+        if half < space.batch:
+            raise UsageError(
+                f"half of the training images of {space.name}, {half}, are fewer than a batch of {space.batch}"
+            )
+        steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
+        if settings.rule == "zeroth-order" and settings.window > steps:
+            raise UsageError(
+                f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} batches "
+                f"of {space.batch}: choose T of at most {steps}"
+            )
+        if settings.rule == "zeroth-order":
+            _warn_of_unused(space.name, settings.window, steps)
 
     def _check_bounds(self) -> None:
         """Raises UsageError if no network of this method can lie within all bounds on its size."""
@@ -296,29 +316,6 @@ def _check_options(settings: Settings) -> None:
         raise UsageError(f"anneal must lie in (0, 1], not {s.anneal:g}")
     if s.flexible and not 0 <= s.theta < s.stop:
         raise UsageError(f"theta must lie in [0, stop), not {s.theta} with stop={s.stop}")
-
-
-def _check_images(space: Searchable, settings: Settings) -> None:
-    _, height, width = space.shape
-    if height % 4 or width % 4:
-        raise UsageError(
-            f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
-        )
-    if space.classes < 2:
-        raise UsageError(f"{space.name} has one class: there is nothing to learn")
-    half = space.training_images // 2
-    if half < space.batch:
-        raise UsageError(
-            f"half of the training images of {space.name}, {half}, are fewer than a batch of {space.batch}"
-        )
-    steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
-    if settings.rule == "zeroth-order" and settings.window > steps:
-        raise UsageError(
-            f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} batches of "
-            f"{space.batch}: choose T of at most {steps}"
-        )
-    if settings.rule == "zeroth-order":
-        _warn_of_unused(space.name, settings.window, steps)
 
 
 @cache

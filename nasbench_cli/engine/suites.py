@@ -13,12 +13,13 @@ from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
 from nasbench.methods import MethodSpec
+from nasbench.methods.spec import KINDS
 from nasbench.results.store.trajectory import SCORES
 
 T = TypeVar("T")
 
 _OURS = Path(__file__).parents[2] / "suites"
-_WORDS = {str: 'text in "quotes"', int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+_WORDS = {str: 'text in "quotes"', dict: "a table", **KINDS}
 """How a user is told of the types of TOML."""
 
 

@@ -33,11 +33,7 @@ def main(sizes: Sizes) -> None:
     training.use_one_thread()
     where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
     rng = np.random.default_rng(0)
-    chosen: list[Configuration] = []
-    while len(chosen) < sizes.architectures:
-        configuration = benchmark.space.sample(rng)
-        if not benchmark.networks.infeasible(configuration):
-            chosen.append(configuration)
+    chosen = [trainable(benchmark, rng) for _ in range(sizes.architectures)]
     rows: list[tuple[str, ...]] = [
         ("training", "ours", "plain", "plain / ours"),
         ("s an epoch: training, beside a bare loop over ready tensors", *_pair(_epochs, benchmark, chosen, sizes)),
@@ -150,6 +146,13 @@ def _steps(benchmark: ImageBenchmark, configuration: Configuration, sizes: Sizes
         training.wait(data.device)
         times.append(1000 * (perf_counter() - begin) / sizes.steps)
     return times[0], times[1]
+
+
+def trainable(benchmark: ImageBenchmark, rng: np.random.Generator) -> Configuration:
+    """A random network that can be trained."""
+    while benchmark.networks.infeasible(configuration := benchmark.space.sample(rng)):
+        pass
+    return configuration
 
 
 def _opened(name: str, epochs: int) -> ImageBenchmark:

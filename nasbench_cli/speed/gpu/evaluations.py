@@ -8,8 +8,10 @@ from time import monotonic, perf_counter
 import numpy as np
 
 from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark
+from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.speed.gpu.sizes import Sizes
+from nasbench.cli.speed.training import trainable
 
 
 def a_minute(name: str, sizes: Sizes, until: float) -> tuple[str, ...]:
@@ -21,7 +23,7 @@ def a_minute(name: str, sizes: Sizes, until: float) -> tuple[str, ...]:
     times: list[float] = []
     for seed in range(sizes.evaluations + 1):
         begin = perf_counter()
-        _evaluated(benchmark, _trainable(benchmark, rng), seed)
+        _evaluated(benchmark, trainable(benchmark, rng), seed)
         times.append(perf_counter() - begin)
         if len(times) > 1 and monotonic() + 2 * max(times[1:]) > until:
             break
@@ -32,7 +34,7 @@ def a_minute(name: str, sizes: Sizes, until: float) -> tuple[str, ...]:
 def spread(name: str, sizes: Sizes, until: float) -> tuple[str, ...]:
     """Validation and test errors of one network, trained several times with the same seed, and how far they differ."""
     benchmark = _opened(name)
-    configuration = _trainable(benchmark, np.random.default_rng(0))
+    configuration = trainable(benchmark, np.random.default_rng(0))
     found = [_evaluated(benchmark, configuration, 0) for _ in range(sizes.repetitions)]
     places = [next(i for i, m in enumerate(benchmark.metrics) if m.name.startswith(f"{s}-error")) for s in _SPLITS]
     errors = [[evaluation.metrics[place] for evaluation in found] for place in places]
@@ -43,18 +45,11 @@ def spread(name: str, sizes: Sizes, until: float) -> tuple[str, ...]:
 _SPLITS = ("val", "test")
 
 
-def _opened(name: str) -> Benchmark:
+def _opened(name: str) -> ImageBenchmark:
     benchmark = open_benchmark(name)
+    assert isinstance(benchmark, ImageBenchmark)  # all that this measures are
     benchmark.make_ready()
     return benchmark
-
-
-def _trainable(benchmark: Benchmark, rng: np.random.Generator) -> Configuration:
-    """A random network that can be trained."""
-    size = next(column for column, metric in enumerate(benchmark.metrics) if metric.name == "parameters")
-    while np.isnan(benchmark.known(size, configuration := benchmark.space.sample(rng))):
-        pass
-    return configuration
 
 
 def _evaluated(benchmark: Benchmark, configuration: Configuration, seed: int) -> Evaluation:

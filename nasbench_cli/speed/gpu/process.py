@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from multiprocessing.connection import Connection
 from time import monotonic
 
@@ -37,7 +38,7 @@ def measured(rows: Sequence[Row], seconds: float, begin: Callable[[], None]) -> 
             found: Found = ()
             if process is None:
                 process = _Process()
-                found = process.give(_Begin(begin), end)
+                found = process.give(partial(_begun, begin), end)
             if not isinstance(found, NotMeasured):
                 now = monotonic()
                 share = (end - now) * row.weight / sum(later.weight for later in rows[number:])
@@ -51,15 +52,10 @@ def measured(rows: Sequence[Row], seconds: float, begin: Callable[[], None]) -> 
             process.end()
 
 
-class _Begin:
+def _begun(begin: Callable[[], None], until: float) -> Sequence[str]:
     """`begin` as something that is measured."""
-
-    def __init__(self, begin: Callable[[], None]) -> None:
-        self._begin = begin
-
-    def __call__(self, until: float) -> Sequence[str]:
-        self._begin()
-        return ()
+    begin()
+    return ()
 
 
 class _Process:

@@ -18,6 +18,7 @@ from nasbench.cli.speed.bare import Bare
 from nasbench.cli.speed.gpu.kernels import Counted, profiler
 from nasbench.cli.speed.gpu.sizes import Sizes
 from nasbench.cli.speed.search import seconds_of
+from nasbench.cli.speed.training import trainable
 from nasbench.methods.oneshot.search import exact
 from nasbench.methods.oneshot.weights import flat, gradients
 
@@ -81,8 +82,7 @@ class Training:
         benchmark.make_ready()
         self.recipe, self.size, self.data = RECIPES[recipe], benchmark.batch, benchmark.resident()
         rng = np.random.default_rng(0)
-        while benchmark.networks.infeasible(configuration := benchmark.space.sample(rng)):
-            pass
+        configuration = trainable(benchmark, rng)
         made = initialised(lambda: benchmark.networks.network(configuration), self.data.device, 0)
         self.network = training.channels_last(made)
         self.optimizer = training.optimizer_of(self.network, self.recipe)

@@ -1,0 +1,124 @@
+"""Suites: what a file says is run, what is wrong in it is named by line and key, parts of it can be left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.conftest import Printed
+
+Command = Callable[..., Printed]
+
+
+def test_a_suite_runs_every_grid(nasbench: Command, tmp_path: Path) -> None:
+    suite = tmp_path / "mine.toml"
+    suite.write_text(
+        'title = "Mine"\nmethods = ["random"]\nseeds = "2:4"\nevals = 5\ncheckpoints = [2, 5]\nbaseline = "random"\n'
+        '[[grid]]\nbenchmarks = ["nb201-cifar10"]\nconstraints = ["none", "model_size@0.1+latency@0.50"]\n'
+        '[[grid]]\nbenchmarks = ["hpobench-car"]\nmethods = ["evolution:population=2,tournament=1"]\nworkers = 2\n'
+    )
+    assert nasbench("run", "--suite", suite, "--store", tmp_path / "s").code == 0
+    frame = pd.read_parquet(tmp_path / "s")
+    cells = set(zip(frame["method"], frame["bench"], frame["constraint"], strict=True))
+    assert cells == {
+        ("random", "nb201-cifar10", "none"),
+        ("random", "nb201-cifar10", "latency@0.5+model_size@0.1"),
+        ("evolution:population=2,tournament=1", "hpobench-car", "none"),
+    }
+    assert set(frame["seed"]) == {2, 3}
+
+
+WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("methods = [\nrandom]", r"is not TOML: .*line 2"),
+        ('methods = ["random"]\nbenchs = ["nb201-cifar10"]', r"line 2: benchs: unknown key .*did you mean benchmarks"),
+        ('methods = ["random"]', "benchmarks: must be a list with at least one item, each text in .quotes."),
+        (
+            'methods = "random"\nbenchmarks = ["nb201-cifar10"]',
+            r"line 1: methods: must be a list with at least one item, each text",
+        ),
+        ('benchmarks = ["nb201-cifar10"]\nmethods = ["rnadom"]', r"line 2: methods: unknown method 'rnadom'"),
+        ('methods = ["random"]\nbenchmarks = ["x"]', r"line 2: benchmarks: unknown benchmark 'x'"),
+        (WHOLE + "\nseeds = 0", r"line 4: seeds: seeds 0 name no seed"),
+        (WHOLE + 'evals = "5"', r"line 3: evals: must be a whole number, not "),
+        (WHOLE + "evals = true", r"line 3: evals: must be a whole number, not "),
+        (WHOLE + "evals = -1", r"line 3: evals: evals must lie in"),
+        (WHOLE + 'constraints = ["a"]', r"line 3: constraints: .*malformed"),
+        (WHOLE + "checkpoints = [0]", r"line 3: checkpoints: .*at least 1"),
+        (WHOLE + 'baseline = "x"', r"line 3: baseline: unknown method 'x'"),
+        ("grid = 3", "line 1: grid: must be tables"),
+        ("grid = []", "line 1: grid: must be tables"),
+        (WHOLE + "baseline = 3", r"line 3: baseline: must be text in .quotes., not 3"),
+        (WHOLE + 'baseline = "evolution"', r"line 3: baseline: unknown method of this suite .*allowed: random"),
+        (
+            WHOLE + "\nconstraints = ['modelsize@0.1']",
+            r"line 4: constraints: unknown metric of nb201-cifar10 'modelsize'",
+        ),
+        (
+            WHOLE + "constraints = ['model_size<=0']",
+            r"line 3: constraints: no configuration of nb201-cifar10 satisfies",
+        ),
+        (WHOLE + "\n[[grid]]\nseeds = 1\nmethods = ['darts']", r"line 6: methods: darts cannot run on nb201-cifar10"),
+        (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
+        (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be positive"),
+        (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals"),
+        (WHOLE + "[[grid]]\nseeds = 2\n\n[[grid]]\nevals = 3\nseeds = 0", r"line 8: seeds: seeds 0 name no seed"),
+        ('[[grid]]\ntitle = "x"', "line 2: title: unknown key of a grid"),
+    ],
+)
+def test_a_wrong_suite_is_named_with_line_and_key(nasbench: Command, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(text)
+    printed = nasbench("run", "--suite", path, "--store", tmp_path / "s")
+    assert printed.code == 2
+    assert re.search(said, printed.err), printed.err
+    assert printed.err.count("\n") == 1
+    assert not (tmp_path / "s").exists()
+
+
+def test_methods_of_a_suite_can_be_left_out_and_its_cost_is_said(
+    nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nasbench.methods.random_search import RandomSearch
+
+    path = tmp_path / "suite.toml"
+    path.write_text(WHOLE.replace('["random"]', '["random", "evolution:population=5"]') + "evals = 10\nseeds = 3")
+    monkeypatch.setattr(RandomSearch, "seconds", 60.0)
+    printed = nasbench("run", "--suite", path, "--store", tmp_path / "a")
+    assert "estimated: 30.0 min with --jobs 1 (random 30.0 min); --without NAME leaves a method out" in printed.out
+    for name in ("random", "evolution"):
+        printed = nasbench("run", "--suite", path, "--store", tmp_path / name, "--without", name)
+        assert printed.code == 0
+        assert name not in set(pd.read_parquet(tmp_path / name)["method"].str.partition(":")[0])
+    printed = nasbench("run", "--suite", path, "--without", "ax")
+    assert (printed.code, printed.err.count("\n")) == (2, 1)
+    assert "unknown method of this suite 'ax'" in printed.err
+    one = ["run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 10]
+    assert nasbench(*one, "--without", "random").code == 2
+    everything = nasbench("run", "--suite", path, "--without", "random", "--without", "evolution")
+    assert (everything.code, "leaves no method" in everything.err) == (2, True)
+
+
+def test_a_suite_goes_by_its_name_too(nasbench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "mine.toml").write_text(WHOLE + "evals = 5")
+    monkeypatch.chdir(tmp_path)
+    assert nasbench("run", "--suite", "mine").code == 0
+    assert (tmp_path / "runs" / "mine").is_dir()
+    moved = (tmp_path / "runs" / "mine").rename(tmp_path / "moved")
+    next(moved.glob("random*.parquet")).unlink()
+    assert "nasbench run --suite mine --store moved\n" in nasbench("status", "moved").out
+
+
+def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert "is not a text file" in nasbench("run", "--suite", path).err
