@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Fidelity
-from nasbench.benchmarks.images.datasets import Dataset
+from nasbench.benchmarks.images.datasets import Dataset, reduced
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
@@ -61,6 +61,8 @@ class ImageBenchmark(Benchmark):
         chosen = self._recipe = RECIPES[recipe or dataset.recipe]
         self._epochs = epochs or chosen.epochs
         self.batch = chosen.batch or dataset.batch[chosen.name]
+        whole = dataset.counts["train"]
+        self._images = min(chosen.images or whole, whole)
         parts = [space] * (space != _PLAIN) + [chosen.name] * (chosen.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
         self.variants = () if epochs else self._left()
@@ -69,7 +71,8 @@ class ImageBenchmark(Benchmark):
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, self._epochs + 1)))
         self.source, self.licence = dataset.source, dataset.licence
-        scale = f"{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
+        cut = f"{self._images:,} of {whole:,} training images, " if self._images < whole else ""
+        scale = f"{cut}{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
         frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES.get(space)(frame)
@@ -83,8 +86,10 @@ class ImageBenchmark(Benchmark):
         """Checksum of the images, the training and the space; three networks stand for the space."""
         rng = np.random.default_rng(0)
         samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3)]
-        facts = [VERSION, self._dataset.checksum, self._space, samples]
-        facts += [asdict(self._recipe), self.batch, self._epochs]
+        recipe = asdict(self._recipe)
+        del recipe["images"]  # stands below, where a set is cut: one that is not is the same as without the bound
+        facts = [VERSION, self._dataset.checksum, self._space, samples, recipe, self.batch, self._epochs]
+        facts += [self._images] if self._images < self._dataset.counts["train"] else []
         return f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
 
     @cached_property
@@ -92,7 +97,7 @@ class ImageBenchmark(Benchmark):
         rng = np.random.default_rng(0)
         flops = [self.networks.size(self.space.sample(rng)).flops for _ in range(_LOOKED_AT)]
         # A step back costs two forward ones.
-        return 3 * float(np.mean(flops)) * self._dataset.counts["train"] * self._epochs / _FLOPS_A_SECOND
+        return 3 * float(np.mean(flops)) * self._images * self._epochs / _FLOPS_A_SECOND
 
     def at(self, epochs: int) -> Benchmark:
         if epochs not in self.fidelities:
@@ -216,7 +221,7 @@ class ImageBenchmark(Benchmark):
             frame.filters,
             frame.shape,
             frame.classes,
-            dataset.counts["train"],
+            self._images,
             dataset.batch["search"],
             dataset.sizes if frame.filters == _PAPER_FILTERS else {},
             _FLOPS_A_SECOND,
@@ -233,7 +238,7 @@ class ImageBenchmark(Benchmark):
 
     def resident(self) -> Resident:
         """The images on the device. Raises UsageError if they are missing or damaged."""
-        return _resident(self._dataset)
+        return _resident(self._dataset, self._images)
 
     def _left(self) -> tuple[str, ...]:
         """What may still follow the name."""
@@ -244,13 +249,13 @@ class ImageBenchmark(Benchmark):
 
 
 @cache
-def _resident(dataset: Dataset) -> Resident:
-    """A data set on the device, loaded once per process."""
+def _resident(dataset: Dataset, images: int) -> Resident:
+    """A data set on the device, with so many of its training images; loaded once per process."""
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
     training.warm_up()
-    return Resident(dataset.load(), dataset.flip, training.device())
+    return Resident(reduced(dataset.load(), images), dataset.flip, training.device())
 
 
 def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:

@@ -63,6 +63,15 @@ class Dataset:
     """ZO-DARTS++'s S, M and L: bounds on `parameters_paper` of networks with 16 channels in the first stage."""
 
 
+def reduced(splits: dict[str, Split], images: int) -> dict[str, Split]:
+    """The splits with so many of the training images at most, always the same, drawn without regard to classes."""
+    whole = splits["train"]
+    if len(whole.labels) <= images:
+        return splits
+    kept = np.sort(np.random.default_rng(0).permutation(len(whole.labels))[:images])
+    return splits | {"train": Split(whole.images[kept], whole.labels[kept])}
+
+
 DATASETS: Registry[Dataset] = Registry(
     "data set", "nasbench.benchmarks.images", "nasbench.datasets", lambda item: isinstance(item, Dataset)
 )

@@ -22,6 +22,8 @@ class Recipe:
     """Number of channels of a network's first stage."""
     batch: int | None
     """Images per step; None for the data set's own number (table I of ZO-DARTS++)."""
+    images: int | None = None
+    """Training images at most, of a larger set always the same; None for all."""
     learning_rate: float = 0.1
     """Learning rate at its highest."""
     final_learning_rate: float = 0.001
@@ -81,6 +83,7 @@ RECIPES = {
             6,
             filters=4,
             batch=64,
+            images=1200,
             learning_rate=0.02,
         ),
         Recipe(

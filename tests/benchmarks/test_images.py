@@ -10,9 +10,10 @@ import pytest
 
 from nasbench.benchmarks import BenchmarkSpec, Evaluation, UsageError, parse_constraints
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
-from nasbench.benchmarks.images.datasets import Dataset, Split
+from nasbench.benchmarks.images.datasets import Dataset, Split, reduced
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.trainable import SPACES
+from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods import METHODS, Problem
 
 torch = pytest.importorskip("torch")
@@ -114,6 +115,42 @@ def test_names_and_identities_tell_what_differs() -> None:
     assert "test-error-optimistic@9" in [m.name for m in found[5].metrics]
     assert all(not m.held_out for f in found for m in f.metrics if not m.name.startswith("test-"))
     assert all(m.held_out for f in found for m in f.metrics if m.name.startswith("test-"))
+
+
+def test_a_recipe_may_bound_the_training_images() -> None:
+    images = np.arange(10, dtype=np.uint8).reshape(10, 1, 1, 1)
+    split = Split(images, np.arange(10) + 20)
+    splits = {"train": split, "val": split, "test": split}
+    few = reduced(splits, 4)
+    kept = few["train"].images.ravel()
+    assert (len(kept), len(set(kept))) == (4, 4)
+    assert (few["train"].labels == kept + 20).all()
+    assert (reduced(splits, 4)["train"].images.ravel() == kept).all()
+    assert few["val"] is split
+    assert few["test"] is split
+    assert reduced(splits, 10) is splits
+
+
+def test_a_set_that_is_cut_is_another_benchmark_and_one_that_is_not_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cut, whole = opened("medmnist-blood/nasbench201/table"), opened("digits/nasbench201/table")
+    assert "1,200 of 11,959 training images" in cut.procedure
+    assert "training images" not in whole.procedure
+    before = cut.checksum, whole.checksum, cut.seconds, whole.seconds
+    monkeypatch.setitem(RECIPES, "table", replace(RECIPES["table"], images=1100))
+    cut, whole = opened(cut.name), opened(whole.name)  # digits has 1,079
+    assert cut.checksum != before[0]
+    assert whole.checksum == before[1]
+    assert cut.seconds == pytest.approx(before[2] * 1100 / 1200)
+    assert whole.seconds == before[3]
+
+
+def test_training_sees_the_images_of_the_cut_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RECIPES, "smoke", replace(RECIPES["smoke"], images=64))
+    found = opened("digits@1")
+    assert len(found.resident().labels["train"]) == 64
+    assert len(found.resident().labels["val"]) == 359
 
 
 def test_size_classes_are_quantiles_of_what_can_be_trained() -> None:
