@@ -135,4 +135,9 @@ class Ridge:
 def _update(inverse: NDArray[np.float64], vector: NDArray[np.float64], weight: float) -> None:
     """The inverse of A + weight v v' in place of that of A (Sherman and Morrison, 1950)."""
     solved = inverse @ vector
-    inverse -= np.outer(solved, solved * (weight / (1 + weight * (vector @ solved))))
+    scaled = solved * (weight / (1 + weight * (vector @ solved)))
+    touched = np.flatnonzero(solved)
+    if len(touched) < len(solved) // 2:  # in a table few buckets are ever seen, and the others stay as they are
+        inverse[np.ix_(touched, touched)] -= np.outer(solved[touched], scaled[touched])
+    else:
+        inverse -= np.outer(solved, scaled)

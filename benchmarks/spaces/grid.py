@@ -40,6 +40,7 @@ class GridSpace(FiniteSpace, blockwise=True):
         self._radices = tuple(zip(self._strides, self.sizes, strict=True))
         self._mutable = tuple(d for d, size in enumerate(self.sizes) if size > 1)
         self._has_prior = any(h.prior for h in hyperparameters)
+        self._latest: tuple[Configuration, int] = (object(), 0)
         self._json = [[f"{json.dumps(h.name)}: {json.dumps(v)}" for v in h.values] for h in hyperparameters]
 
     def sample(self, rng: Generator) -> Choices:
@@ -78,6 +79,9 @@ class GridSpace(FiniteSpace, blockwise=True):
 
     def index(self, configuration: Configuration) -> int:
         """The row of a configuration, in [0, size). Raises ForeignConfiguration if it is not of this space."""
+        latest, row = self._latest
+        if configuration is latest:  # each evaluation asks for its own several times
+            return row
         if type(configuration) is not tuple or len(configuration) != len(self.sizes):
             raise ForeignConfiguration(
                 f"a configuration here is a tuple of {len(self.sizes)} choice indices, not {configuration!r}"
@@ -87,6 +91,7 @@ class GridSpace(FiniteSpace, blockwise=True):
             if type(choice) is not int or not 0 <= choice < size:
                 raise ForeignConfiguration(f"{choice!r} in {configuration!r} is not an int in [0, {size})")
             row += choice * stride
+        self._latest = configuration, row
         return row
 
     def configuration(self, index: int) -> Choices:

@@ -33,10 +33,12 @@ FAILED = Evaluation((math.nan,), 1.0, "failed", "boom")
 
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 700])
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
-def test_the_surrogate_is_scikit_learns_ridge_regression(n: int, alpha: float) -> None:
+@pytest.mark.parametrize("seen", [20, 6])
+def test_the_surrogate_is_scikit_learns_ridge_regression(n: int, alpha: float, seen: int) -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     rng = np.random.default_rng(n)
     x, y = rng.poisson(0.3, (n, 20)).astype(float), rng.normal(10, 3, n)
+    x[:, rng.permutation(20)[seen:]] = 0.0
     ridge = Ridge(20, alpha)
     for features, target in zip(x, y, strict=True):
         ridge.add(features, target)
