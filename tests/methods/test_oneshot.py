@@ -434,10 +434,10 @@ class TestZerothOrder:
         plain = replace(RECIPE, learning_rate=0.3, momentum=0.0, nesterov=False, weight_decay=0.0, clip=None)
         total, count = torch.zeros(4, dtype=torch.float64), 1000
         for number in range(count):
-            rule = ZerothOrder(Weights(Point(), plain), train_loss, val_loss, torch.Generator().manual_seed(number), 40)
+            rule = ZerothOrder(Weights(Point(), plain), train_loss, val_loss, torch.Generator().manual_seed(number), 20)
             here = Logits(a0.clone().requires_grad_())
             rule.open(here)
-            for _ in range(40):
+            for _ in range(20):
                 rule.train(here, batch(0))
             total += rule.estimate(here, batch(0))[0][0]
         expected = matrix.T @ (matrix @ a0 - b)

@@ -57,7 +57,7 @@ def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Pr
 
 def test_a_killed_search_goes_on_and_its_time_is_paid(tmp_path: Path) -> None:
     def command(store: str) -> list[str]:
-        run = ["run", "--bench", "digits@1", "--method", "zo-darts:epochs=3", "--seeds", "1", "--evals", "1"]
+        run = ["run", "--bench", "digits@1", "--method", "zo-darts:epochs=2", "--seeds", "1", "--evals", "1"]
         return [sys.executable, "-m", "nasbench", *run, "--store", str(tmp_path / store)]
 
     assert subprocess.run(command("whole"), capture_output=True, check=False).returncode == 0
