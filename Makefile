@@ -8,6 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
+FINDINGS += reproduce-which-method
 
 .PHONY: setup test test-slow reproduce picture reproduce-grand $(FINDINGS) lint docs clean
 
@@ -48,6 +49,7 @@ reproduce-nasbot: SUITES := nasbot nasbot-hpo
 reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-multi-fidelity: SUITES := multi-fidelity
+reproduce-which-method: SUITES := quick long
 $(FINDINGS): setup
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS); done
 	$(BIN)/python docs/findings.py $(SUITES)
