@@ -254,7 +254,6 @@ def _resident(dataset: Dataset, images: int) -> Resident:
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
-    training.warm_up()
     return Resident(reduced(dataset.load(), images), dataset.flip, training.device())
 
 

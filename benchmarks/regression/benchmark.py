@@ -82,6 +82,7 @@ class RegressionBenchmark(Benchmark):
 
         from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
         from nasbench.benchmarks.training import initialisation, training
+        from nasbench.benchmarks.training.descent import Descent
 
         begin = perf_counter()
         training.use_one_thread()
@@ -100,17 +101,16 @@ class RegressionBenchmark(Benchmark):
                 inputs, wanted = splits[split]
                 return float(mse_loss(network(inputs)[:, 0], wanted))
 
-        optimizer = torch.optim.SGD(network.parameters(), _RATE)
+        descent = Descent(network.parameters(), _RATE)
         features, target = splits["train"]
         best, tested, trained = math.inf, math.nan, 0.0
         for _ in range(_CHECKS):
             started = perf_counter()
             for _ in range(self._steps // _CHECKS):
                 rows = torch.randint(len(target), (min(_BATCH, len(target)),), generator=generator)
-                optimizer.zero_grad()
                 error = mse_loss(network(features[rows])[:, 0], target[rows], reduction="sum")
                 torch.autograd.backward(error)
-                optimizer.step()
+                descent.step()
             trained += perf_counter() - started
             val = error_on("val")
             if not math.isfinite(val):

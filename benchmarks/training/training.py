@@ -20,6 +20,7 @@ from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
 from nasbench.benchmarks.training.augmentation import Batch, Resident
+from nasbench.benchmarks.training.descent import Descent
 from nasbench.benchmarks.training.initialisation import initialised, own_numbers
 from nasbench.benchmarks.training.recipes import Recipe
 
@@ -82,7 +83,7 @@ def device() -> torch.device:
 
 
 def warm_up() -> None:
-    """Loads what PyTorch loads on the first use of an optimiser: a second that belongs to no evaluation."""
+    """Loads what PyTorch loads on the first use of an optimiser of its own: a second that belongs to no search."""
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)
 
 
@@ -132,8 +133,7 @@ def train(
     progress = _Progress(network, recipe, state, until)
     while progress.epoch < until and not progress.given_up:
         begin = clock()
-        for group in progress.optimizer.param_groups:
-            group["lr"] = recipe.rate(progress.epoch, epochs)
+        progress.descent.rate = recipe.rate(progress.epoch, epochs)
         network.train()
         rng = np.random.default_rng([seed, progress.epoch])
         for module in network.modules():
@@ -147,7 +147,7 @@ def train(
                     loss, progress.memory = measured(network, compute)
                 else:
                     loss = compute()
-                descend(loss, network, progress.optimizer, recipe)
+                descend(loss, network, progress.descent, recipe)
                 total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
@@ -160,16 +160,9 @@ def train(
     return progress.chosen(data)
 
 
-def optimizer_of(network: nn.Module, recipe: Recipe) -> torch.optim.SGD:
-    """The optimiser of all of a network's parameters, as the recipe has it."""
-    return torch.optim.SGD(
-        network.parameters(),
-        recipe.learning_rate,
-        momentum=recipe.momentum,
-        nesterov=recipe.nesterov,
-        weight_decay=recipe.weight_decay,
-        foreach=True,  # the same bits with fewer calls
-    )
+def descent_of(network: nn.Module, recipe: Recipe) -> Descent:
+    """The descent of all of a network's parameters, as the recipe has it."""
+    return Descent(network.parameters(), recipe.learning_rate, recipe.momentum, recipe.nesterov, recipe.weight_decay)
 
 
 def loss_of(network: nn.Module, batch: Batch, recipe: Recipe, low_precision: bool) -> Tensor:
@@ -187,13 +180,12 @@ def loss_of(network: nn.Module, batch: Batch, recipe: Recipe, low_precision: boo
         return batch.share * loss + (1 - batch.share) * mixed_in
 
 
-def descend(loss: Tensor, network: nn.Module, optimizer: torch.optim.Optimizer, recipe: Recipe) -> None:
+def descend(loss: Tensor, network: nn.Module, descent: Descent, recipe: Recipe) -> None:
     """One step down a loss. No gradient outlives it: a captured graph would overwrite what is left of it."""
     torch.autograd.backward(loss)
     if recipe.clip is not None:
         nn.utils.clip_grad_norm_(network.parameters(), recipe.clip, foreach=True)
-    optimizer.step()
-    optimizer.zero_grad()
+    descent.step()
 
 
 def compiled(network: nn.Module, backend: str = "inductor") -> nn.Module:
@@ -212,7 +204,7 @@ class _Progress:
 
     def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None, until: int) -> None:
         self._network, self._recipe, self._path, self._until = network, recipe, state, until
-        self.optimizer = optimizer_of(network, recipe)
+        self.descent = descent_of(network, recipe)
         self.epoch, self.seconds, self.memory = 0, 0.0, math.nan
         self._begun, self._earlier = perf_counter(), 0.0
         self._first, self._optimistic = math.nan, math.nan
@@ -274,7 +266,7 @@ class _Progress:
         facts |= {"best": self._best, "best_state": self._best_state, "paused_at": self._paused_at}
         facts |= {"curve": self._curve}
         facts |= {"earlier": self._earlier + perf_counter() - self._begun}
-        return facts | {"network": self._network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return facts | {"network": self._network.state_dict(), "descent": self.descent.state()}
 
     def _resume(self, path: Path) -> None:
         """Takes up what a file holds; one that is not whole, does not fit, or is further than asked for is as none."""
@@ -282,13 +274,12 @@ class _Progress:
         kept = kept_in(path)
         if kept is None or kept.keys() != begun.keys() or kept["epoch"] > self._until:
             return
-        own = deepcopy((begun["network"], begun["optimizer"]))
+        own = deepcopy(begun["network"])
         try:
             self._network.load_state_dict(kept["network"])
-            self.optimizer.load_state_dict(kept["optimizer"])
+            self.descent.resume(kept["descent"])
         except Exception:  # PyTorch has many, for what does not fit
-            self._network.load_state_dict(own[0])
-            self.optimizer.load_state_dict(own[1])
+            self._network.load_state_dict(own)
             return
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]

@@ -175,11 +175,16 @@ def test_a_compiled_step_equals_the_plain_one() -> None:
     for compiles in (False, True):
         made = initialisation.initialised(lambda: CellNetwork(STAGES, 4, 1, 3), torch.device("cpu"), 3).double()
         network = training.compiled(made, "aot_eager_decomp_partition") if compiles else made
-        optimizer = training.optimizer_of(network, recipe)
-        gradients: list[torch.Tensor] = []
-        optimizer.register_step_pre_hook(lambda *_: gradients.extend(p.grad.clone() for p in made.parameters()))  # noqa: B023
+        descent, gradients = training.descent_of(network, recipe), list[torch.Tensor]()
+        step = descent.step
+
+        def noted() -> None:
+            gradients.extend(p.grad.clone() for p in made.parameters())  # noqa: B023
+            step()  # noqa: B023
+
+        descent.step = noted
         loss = training.loss_of(network, batch, recipe, low_precision=False)
-        training.descend(loss, network, optimizer, recipe)
+        training.descend(loss, network, descent, recipe)
         assert all(parameter.grad is None for parameter in made.parameters())
         steps.append([loss.detach(), *gradients, *made.parameters(), *made.buffers()])
     assert len(steps[0]) == len(steps[1]) > 30
@@ -354,7 +359,7 @@ def test_a_damaged_state_is_as_none(damage: str, tmp_path: Path, monkeypatch: py
         path.write_bytes(path.read_bytes()[: 0 if damage == "empty" else 500])
     else:
         if damage == "half":
-            whole["optimizer"] = {}
+            whole["descent"] = {}
         elif damage == "without a fact":
             del whole["seconds"]
         else:

@@ -95,7 +95,7 @@ def test_a_recipe_is_trained_as_it_says(few: Dataset, monkeypatch: pytest.Monkey
     trained = trainings.Training("few", "retrain")
     assert [batch.others is None for batch in trained.batches()] == [False] * 4
     assert [batch.others for batch in trained.unmixed()] == [None] * 4
-    assert trained.optimizer.defaults["nesterov"] is False
+    assert trained.descent._nesterov is False
     clipped = []
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", lambda *_, **__: clipped.append(1))
     trained.epoch(trained.network)

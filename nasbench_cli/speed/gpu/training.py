@@ -85,7 +85,7 @@ class Training:
         configuration = trainable(benchmark, rng)
         made = initialised(lambda: benchmark.networks.network(configuration), self.data.device, 0)
         self.network = training.channels_last(made)
-        self.optimizer = training.optimizer_of(self.network, self.recipe)
+        self.descent = training.descent_of(self.network, self.recipe)
         number = len(self.data.labels["train"])
         self._rng, self._rows = rng, rng.permutation(number)[: number // self.size * self.size]
         self.images = len(self._rows)
@@ -107,7 +107,7 @@ class Training:
         """Trains for an epoch; the network is this one's, or it compiled."""
         network.train()
         for batch in self.batches():
-            training.descend(self.loss(network, batch), network, self.optimizer, self.recipe)
+            training.descend(self.loss(network, batch), network, self.descent, self.recipe)
 
 
 def first_step(network: nn.Module, batch: Batch, trained: Training) -> tuple[float, torch.Tensor]:
