@@ -45,7 +45,7 @@ picture: reproduce
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
 # What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine.
 reproduce-ctpe: SUITES := ctpe-paper
-reproduce-nasbot: SUITES := nasbot nasbot-hpo
+reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
 reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-multi-fidelity: SUITES := multi-fidelity
