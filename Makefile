@@ -31,7 +31,7 @@ test: setup
 
 # Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.
 test-slow: setup
-	@echo "test-slow: the slow tests on two processes: a quarter of an hour or more"
+	@echo "test-slow: the slow tests, 17 minutes in one process, on two"
 	$(BIN)/python -m pytest -n 2 -m slow
 
 reproduce: .venv/core

@@ -60,9 +60,9 @@ class FiniteSpace(Space):
 
     def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
         """`to_json` of many configurations, each text made once; an array of str of the same shape."""
-        for row in set(rows[~self._has_json[rows]].tolist()):
+        texts: NDArray[np.object_] = self._row_json[rows]
+        for row in set(rows[texts == ""].tolist()):
             self._row_json[row] = self.to_json(self.configuration(row))
-            self._has_json[row] = True
         made: NDArray[np.object_] = self._row_json[rows]
         return made
 
@@ -70,8 +70,3 @@ class FiniteSpace(Space):
     def _row_json(self) -> NDArray[np.object_]:
         """The JSON of every configuration that has been asked for, empty elsewhere."""
         return np.full(self.size, "", dtype=object)
-
-    @cached_property
-    def _has_json(self) -> NDArray[np.bool_]:
-        """Whether a configuration has been asked for (an array of flags is read faster than one of texts)."""
-        return np.zeros(self.size, bool)

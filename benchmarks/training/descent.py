@@ -38,11 +38,11 @@ class Descent:
     @torch.no_grad()
     def step(self) -> None:
         """One step; parameters without a gradient stay. No gradient outlives it."""
-        moved = [i for i, parameter in enumerate(self._parameters) if parameter.grad is not None]
-        buffers = [self._buffers[i] for i in moved]
+        gradients = {i: p.grad for i, p in enumerate(self._parameters) if p.grad is not None}
+        buffers = [self._buffers[i] for i in gradients]
         sgd(
-            [self._parameters[i] for i in moved],
-            [gradient for parameter in self._parameters if (gradient := parameter.grad) is not None],
+            [self._parameters[i] for i in gradients],
+            list(gradients.values()),
             buffers,
             foreach=True,  # the same bits with fewer calls
             weight_decay=self._weight_decay,
@@ -52,7 +52,7 @@ class Descent:
             nesterov=self._nesterov,
             maximize=False,
         )
-        for i, buffer in zip(moved, buffers, strict=True):
+        for i, buffer in zip(gradients, buffers, strict=True):
             self._buffers[i] = buffer
             self._parameters[i].grad = None
 
@@ -63,12 +63,7 @@ class Descent:
     def resume(self, state: dict[str, Any]) -> None:
         """Goes on from a state. Raises KeyError or ValueError, and changes nothing, where it is of another network."""
         kept = state["buffers"]
-        shapes = [None if buffer is None else buffer.shape for buffer in kept]
-        if len(kept) != len(self._parameters) or any(
-            shape not in (None, parameter.shape) for shape, parameter in zip(shapes, self._parameters, strict=True)
-        ):
+        pairs = list(zip(kept, self._parameters, strict=False))
+        if len(kept) != len(self._parameters) or not all(b is None or b.shape == p.shape for b, p in pairs):
             raise ValueError("the state is of another network")
-        self._buffers = [
-            None if buffer is None else buffer.to(parameter.device)
-            for buffer, parameter in zip(kept, self._parameters, strict=True)
-        ]
+        self._buffers = [None if b is None else b.to(p.device) for b, p in pairs]

@@ -182,12 +182,12 @@ class OneShot(Method):
                 f"half of the training images of {space.name}, {half}, are fewer than a batch of {space.batch}"
             )
         steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
-        if settings.rule == "zeroth-order" and settings.window > steps:
-            raise UsageError(
-                f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} batches "
-                f"of {space.batch}: choose T of at most {steps}"
-            )
         if settings.rule == "zeroth-order":
+            if settings.window > steps:
+                raise UsageError(
+                    f"a window of T={settings.window} batches does not fit into an epoch of {space.name}, {steps} "
+                    f"batches of {space.batch}: choose T of at most {steps}"
+                )
             _warn_of_unused(space.name, settings.window, steps)
 
     def _check_bounds(self) -> None:
