@@ -8,9 +8,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
-FINDINGS += reproduce-which-method
+FINDINGS += reproduce-which-method reproduce-grand
 
-.PHONY: setup test test-slow reproduce picture reproduce-grand $(FINDINGS) lint docs clean
+.PHONY: setup test test-slow reproduce picture $(FINDINGS) lint docs clean
 
 setup: .venv/core
 	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
@@ -43,23 +43,22 @@ picture: reproduce
 	$(BIN)/python docs/findings.py quick
 
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
-# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine.
+# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Images that are
+# missing are fetched.
 reproduce-ctpe: SUITES := ctpe-paper
 reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
 reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-multi-fidelity: SUITES := multi-fidelity
 reproduce-which-method: SUITES := quick long
+reproduce-grand: SUITES := grand-cpu
+reproduce-grand: EXTRAS := peers,live,gp
+reproduce-zo-darts: IMAGES := medmnist-breast
+reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
 $(FINDINGS): setup
+	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS); done
 	$(BIN)/python docs/findings.py $(SUITES)
-
-# Two hours on two cores that do nothing else, and goes on where it was stopped; fetches the two files where they are missing.
-reproduce-grand: EXTRAS := peers,live,gp
-reproduce-grand: setup
-	$(BIN)/nasbench data fetch medmnist-breast medmnist-pneumonia
-	$(BIN)/nasbench run --suite suites/grand-cpu.toml --jobs $(JOBS)
-	$(BIN)/nasbench report runs/grand-cpu
 
 lint: setup
 	$(BIN)/ruff check .

@@ -8,7 +8,9 @@
 A page shows a part of a file between two comments. `<!-- from reproduced/nasbot/report.txt: Expected | Feasible -->`
 takes the lines from the first one that begins with `Expected` up to the next that begins with `Feasible` (to the end of
 the file without a second text); `<!-- from reproduced/nasbot/claims.csv: better, worse, verdict -->` a table of these
-columns. `<!-- end -->` closes the block. Nothing between the two is written by hand; a test compares them.
+columns; `<!-- from reproduced/long/held-out.csv: method by bench, constraint: mean of metric test-error -->` a table
+with a row per method, a column per bench and constraint, and the mean of the row whose metric begins with test-error.
+`<!-- end -->` closes the block. Nothing between the two is written by hand; a test compares them.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -29,6 +32,7 @@ KEPT += ("published-searches.csv", "held-out.csv")
 KEPT += ("ranks.svg", "ranks-seconds.svg", "matrix.svg", "cd.svg")
 """The files of a report that are kept; every other one can be made again."""
 
+_WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
 _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -55,6 +59,8 @@ def filled(page: str) -> str:
 
 def _shown(source: str, part: str) -> str:
     path = DOCS / source
+    if wide := _WIDE.fullmatch(part):
+        return _wide(path, *wide.groups())
     names = [name.strip() for name in re.split(r"[|,]", part)]
     if path.suffix == ".csv":
         return _table(path, names)
@@ -71,10 +77,27 @@ def _shown(source: str, part: str) -> str:
 
 
 def _table(path: Path, columns: list[str]) -> str:
+    return _drawn(columns, ([_cell(row[column]) for column in columns] for row in _rows(path)))
+
+
+def _wide(path: Path, of_rows: str, of_columns: str, value: str, kind: str, beginning: str) -> str:
+    found: dict[str, dict[str, str]] = {}
+    for row in _rows(path):
+        if row[kind].startswith(beginning):
+            column = ", ".join(row[name.strip()] for name in of_columns.split(","))
+            found.setdefault(row[of_rows], {})[column] = _cell(row[value])
+    columns = sorted({column for cells in found.values() for column in cells})
+    lines = ([_cell(name), *(cells.get(column, "-") for column in columns)] for name, cells in found.items())
+    return _drawn([of_rows, *columns], lines)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    lines = [columns, ["---"] * len(columns), *([_cell(row[column]) for column in columns] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+        return list(csv.DictReader(file))
+
+
+def _drawn(heads: list[str], lines: Iterable[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, ["---"] * len(heads), *lines]) + "\n"
 
 
 def _cell(text: str) -> str:
