@@ -119,6 +119,10 @@ class Bound:
             return 0.0
         return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0)
 
+    def counted(self, value: float) -> float:
+        """The value; in place of NaN one with a violation of 1, for models that take no infinite one."""
+        return self.limit + self.sign * (abs(self.limit) or 1.0) if math.isnan(value) else value
+
     def __str__(self) -> str:
         return f"{self.metric.name} {self.relation} {self.limit:.7g} {self.metric.unit}".rstrip()
 

@@ -8,8 +8,8 @@
 A page shows a part of a file between two comments. `<!-- from reproduced/nasbot/report.txt: Expected | Feasible -->`
 takes the lines from the first one that begins with `Expected` up to the next that begins with `Feasible` (to the end of
 the file without a second text); `<!-- from reproduced/nasbot/claims.csv: better, worse, verdict -->` a table of these
-columns; `<!-- from reproduced/long/held-out.csv: method by bench, constraint: mean of metric test-error -->` a table
-with a row per method, a column per bench and constraint, and the mean of the row whose metric begins with test-error.
+columns; `<!-- from reproduced/long/held-out.csv: method by bench, constraint: mean of metric test-error* -->` a table
+with a row per method, a column per bench and constraint, and the mean of the row whose metric matches test-error*.
 `<!-- end -->` closes the block. Nothing between the two is written by hand; a test compares them.
 """
 
@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 DOCS = Path(__file__).parent
@@ -80,10 +81,10 @@ def _table(path: Path, columns: list[str]) -> str:
     return _drawn(columns, ([_cell(row[column]) for column in columns] for row in _rows(path)))
 
 
-def _wide(path: Path, of_rows: str, of_columns: str, value: str, kind: str, beginning: str) -> str:
+def _wide(path: Path, of_rows: str, of_columns: str, value: str, kind: str, pattern: str) -> str:
     found: dict[str, dict[str, str]] = {}
     for row in _rows(path):
-        if row[kind].startswith(beginning):
+        if fnmatchcase(row[kind], pattern):
             column = ", ".join(row[name.strip()] for name in of_columns.split(","))
             found.setdefault(row[of_rows], {})[column] = _cell(row[value])
     columns = sorted({column for cells in found.values() for column in cells})

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -63,9 +64,12 @@ class Problem:
         known = self.known
         return 0.0 if known is None else sum(b.violation(known(b.column, configuration)) for b in self.known_bounds)
 
-    @property
+    @cached_property
     def flat(self) -> Flat:
-        """The flat view of the space, for methods that need `AsFlat`. Raises UsageError if the space has none."""
+        """The flat view of the space, for methods that need `AsFlat`: one for the whole run.
+
+        Raises UsageError if the space has none.
+        """
         if not isinstance(self.space, AsFlat):
             raise UsageError("this space is no list of hyper-parameters")
         return self.space.as_flat()

@@ -54,6 +54,6 @@ def test_a_wide_block_has_a_column_per_setting(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(findings, "DOCS", tmp_path)
     rows = ("x,S,a,test-error@3,1.23456", "x,S,a,test-auc,0.9", "x,L,a,test-error@3,2", "y,S,b,test-error@2,3")
     (tmp_path / "t.csv").write_text("\n".join(["bench,constraint,method,metric,mean", *rows]))
-    page = "<!-- from t.csv: method by bench, constraint: mean of metric test-error -->\n<!-- end -->"
+    page = "<!-- from t.csv: method by bench, constraint: mean of metric test-error* -->\n<!-- end -->"
     shown = "| method | x, L | x, S | y, S |\n| --- | --- | --- | --- |\n| a | 2 | 1.235 | - |\n| b | - | - | 3 |\n"
     assert findings.filled(page) == page.replace("<!-- end", shown + "<!-- end")

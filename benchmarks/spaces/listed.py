@@ -208,27 +208,43 @@ class RowWalk:
         return [self._low, *changes.tolist(), self._high]
 
 
-class NearestRows:
-    """The flat view of a listed space: coordinates that no row has stand for the nearest row not yet given out.
+class Rows:
+    """The flat view of a listed space, for looking around: coordinates that no row has stand for the nearest row."""
+
+    def __init__(self, space: ListedSpace) -> None:
+        self._space = space
+        self.hyperparameters = space.hyperparameters
+        self.conditions = (None,) * len(space.hyperparameters)
+
+    def coordinates(self, configuration: Configuration) -> list[Coordinate]:
+        """The coordinates of a row."""
+        found: list[Coordinate] = self._space.points[configuration].tolist()
+        return found
+
+    def at(self, coordinates: Sequence[Coordinate]) -> int:
+        """The row at some coordinates, or the nearest one; of equally near rows the first."""
+        found = self._space.find(coordinates)
+        return int(self._space.distances(coordinates).argmin()) if found is None else found
+
+
+class NearestRows(Rows):
+    """The flat view for proposals: coordinates that no row has stand for the nearest row not yet given out.
 
     A view belongs to one search. A row counts as given out when the view returned it, or was asked for its coordinates;
     when all have been, the nearest is given again. Of equally near rows it gives the first.
     """
 
     def __init__(self, space: ListedSpace) -> None:
-        self._space = space
-        self.hyperparameters = space.hyperparameters
-        self.conditions = (None,) * len(space.hyperparameters)
+        super().__init__(space)
         self._given: set[int] = set()
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
-        """The coordinates of a row."""
+        """The coordinates of a row, which counts as given out."""
         self._given.add(configuration)
-        found: list[Coordinate] = self._space.points[configuration].tolist()
-        return found
+        return super().coordinates(configuration)
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
-        """The row at some coordinates, or near them."""
+        """The row at some coordinates, or near them, which counts as given out."""
         found = self._space.find(coordinates)
         if found is None:
             distances = self._space.distances(coordinates)

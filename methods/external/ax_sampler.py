@@ -78,7 +78,7 @@ class AxNEI(Method):
             self._begun().mark_trial_failed(trial)
             return
         metrics = observation.evaluation.metrics
-        data = {f"c{i}": metrics[b.column] for i, b in enumerate(self._problem.constraints)}
+        data = {f"c{i}": b.counted(metrics[b.column]) for i, b in enumerate(self._problem.constraints)}
         self._begun().complete_trial(trial, raw_data={"objective": metrics[0], **data})
 
     def _present(self, proposed: list[float | int]) -> list[Coordinate]:
@@ -88,14 +88,20 @@ class AxNEI(Method):
             kept.append(x if condition is None or condition.holds(kept) else None)
         return kept
 
+    @classmethod
+    def make_ready(cls) -> None:
+        before = logging.root.manager.disable
+        logging.disable(logging.INFO)  # it says that it has been imported
+        try:
+            import ax.api.client  # noqa: F401
+        finally:
+            logging.disable(before)
+
     def _begun(self) -> Client:
         if self._client is None:
-            before = logging.root.manager.disable
-            logging.disable(logging.INFO)  # it says that it has been imported
-            try:
-                from ax.api.client import Client
-            finally:
-                logging.disable(before)
+            self.make_ready()
+            from ax.api.client import Client
+
             warnings.filterwarnings("ignore", module="linear_operator")  # of jitter on a diagonal, again and again
             for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "ax"]:
                 logging.getLogger(name).setLevel(logging.ERROR)  # each has a level of its own

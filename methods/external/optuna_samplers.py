@@ -39,6 +39,10 @@ class OptunaMethod(Method):
         self._study: optuna.Study | None = None
         self._pending: dict[Configuration, deque[Any]] = {}
 
+    @classmethod
+    def make_ready(cls) -> None:
+        import optuna  # noqa: F401
+
     @abstractmethod
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         """The sampler, with a seed of its own."""
@@ -63,13 +67,13 @@ class OptunaMethod(Method):
 
         trial = self._pending[observation.configuration].popleft()
         evaluation = observation.evaluation
-        slacks = {str(bound): bound.slack(evaluation.metrics[bound.column]) for bound in self._problem.constraints}
-        known = {name: slack for name, slack in slacks.items() if not math.isnan(slack)}
-        if evaluation.status == "failed" or (evaluation.status == "infeasible" and not known):
+        told = {bound: evaluation.metrics[bound.column] for bound in self._problem.constraints}
+        if evaluation.status == "failed" or (evaluation.status == "infeasible" and all(map(math.isnan, told.values()))):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
-        # What is not known of a refused one is as if it held.
-        self.constrain(trial, {name: -known.get(name, 0.0) for name in slacks})
+        if evaluation.status == "infeasible":  # what is not known of a refused one is as if it held
+            told = {bound: bound.limit if math.isnan(value) else value for bound, value in told.items()}
+        self.constrain(trial, {str(bound): -bound.slack(bound.counted(value)) for bound, value in told.items()})
         self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
 
     def _begun(self) -> optuna.Study:
@@ -143,6 +147,11 @@ class OptunaGP(OptunaMethod):
     """
 
     seconds = 0.23
+
+    @classmethod
+    def make_ready(cls) -> None:
+        super().make_ready()
+        import torch  # noqa: F401
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-gp", "peers,gp", "optuna", "torch")

@@ -53,6 +53,11 @@ class RandomForestCEI(Method):
         """What has values of some constraints at least: also what was refused before training."""
         self._observed: list[Observation] = []
 
+    @classmethod
+    def make_ready(cls) -> None:
+        import scipy.special  # noqa: F401
+        import sklearn.ensemble  # noqa: F401
+
     def ask(self) -> Configuration:
         self._asked += 1
         if self._asked <= self._initial or not self._observed:
@@ -61,8 +66,11 @@ class RandomForestCEI(Method):
         known, at = self._features([o.configuration for o in self._observed]), self._features(candidates)
         scores = np.zeros(len(candidates))
         for bound in self._problem.constraints:
-            told = [o for o in self._told if not math.isnan(o.evaluation.metrics[bound.column])]
-            values = np.array([o.evaluation.metrics[bound.column] for o in told])
+            column = bound.column
+            told = [
+                o for o in self._told if o.evaluation.status == "ok" or not math.isnan(o.evaluation.metrics[column])
+            ]
+            values = np.array([bound.counted(o.evaluation.metrics[column]) for o in told])
             mean, spread = self._predict(self._features([o.configuration for o in told]), values, at)
             scores += np.log(np.maximum(_cdf(bound.slack(mean) / spread), 1e-300))
         feasible = [o.objective for o in self._observed if o.feasible]

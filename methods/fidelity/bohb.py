@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from numpy.random import Generator
@@ -40,7 +41,7 @@ class BOHB(Hyperband):
         "S. Falkner, A. Klein and F. Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML "
         "2018."
     )
-    version = 2
+    version = 3
     needs = (AsFlat,)
     seconds = 1e-3
 
@@ -62,16 +63,21 @@ class BOHB(Hyperband):
 
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
-        level = observation.level if observation.evaluation.status == "ok" else self._levels[0]
+        # What was refused before training is known at the lowest level.
+        level = self._levels[0] if observation.evaluation.status == "infeasible" else observation.level
         self._models[level].tell(observation)
         self._told[level] += 1
 
     def draw(self) -> Configuration:
         """One from the model, but a share of `explore` at random, and all until a level has enough observations."""
+        return self._source()()
+
+    def _source(self) -> Callable[[], Configuration]:
+        """What the next configuration is drawn from."""
         level = next((level for level in reversed(self._levels) if self._told[level] >= self._needed), None)
         if level is None or self._rng.random() < self._explore:
-            return self._problem.space.sample(self._rng)
-        return self._models[level].suggestion()
+            return lambda: self._problem.space.sample(self._rng)
+        return self._models[level].suggestion
 
     @classmethod
     def make_ready(cls) -> None:
@@ -82,8 +88,9 @@ class BOHB(Hyperband):
 class CBOHB(BOHB):
     """BOHB under constraints: its model is `c-tpe`, and nothing is trained that is known to violate a constraint.
 
-    A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid; after
-    1,000 such draws the last one is proposed, and the harness refuses to train it. Promotions go by violation first.
+    A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid, from
+    the model or at random as it was, and after 500 such draws at random; after 1,000 the last one is proposed, and the
+    harness refuses to train it. Promotions go by violation first.
     Without a constraint it is `bohb`.
     """
 
@@ -99,8 +106,9 @@ class CBOHB(BOHB):
         CTPE.make_ready()
 
     def draw(self) -> Configuration:
-        for _ in range(_MOST_DRAWS):
-            configuration = super().draw()
+        source = self._source()  # drawn from it until one is allowed, so `explore` stays the share of random ones
+        for attempt in range(_MOST_DRAWS):
+            configuration = source() if attempt < _MOST_DRAWS // 2 else self._problem.space.sample(self._rng)
             if self._problem.allows(configuration):
                 break
         return configuration

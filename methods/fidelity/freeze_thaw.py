@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import math
+from bisect import insort
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -38,8 +38,10 @@ class FreezeThaw(Method):
     A training pauses whenever it has become `eta` times as long. Its end is predicted from its curve (`extrapolated`);
     how wrong that is, the trainings that have ended tell. A free worker takes the paused training with the best chance
     per level up to the end, or begins a new one, whose worth is that of the last 200 (`worth_of_new`). So where the
-    beginning of a curve tells nothing, trainings go on, and where it does, few do. Of two violations of constraints the
-    smaller one is better, whatever the objective. Where levels are trainings of their own, all are trained to the end.
+    beginning of a curve tells nothing, trainings go on, and where it does, few do. Of two violations of constraints at
+    the end the smaller one is better, whatever the objective; what one is earlier counts as far as trainings with as
+    large a one have not come down to the incumbent's. Where levels are trainings of their own, all are trained to the
+    end.
 
     Options:
         eta: a training pauses whenever it has become this many times as long; at least 2.
@@ -50,6 +52,7 @@ class FreezeThaw(Method):
         "This project's, after K. Swersky, J. Snoek and R. P. Adams. Freeze-Thaw Bayesian Optimization. arXiv "
         "1406.3896, 2014."
     )
+    version = 2
     needs_fidelity = True
     seconds = 5e-4  # on LCBench, 40 whole evaluations: 0.25 ms alone, 0.9 ms between evaluations that take all caches
 
@@ -62,9 +65,11 @@ class FreezeThaw(Method):
         self._levels = levels if problem.fidelity.continuable else levels[-1:]
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
         self._paused: dict[int, list[tuple[Rank, int, Configuration]]] = {level: [] for level in self._above}
-        """By level, a heap: violation and predicted end, trial and configuration."""
-        self._predicted: dict[int, dict[int, float]] = {}
-        """By trial that has not ended: at each level, what was predicted of its end."""
+        """By level, in this order: violation and predicted end, trial and configuration."""
+        self._seen: dict[int, dict[int, Rank]] = {}
+        """By trial that has not ended: at each level, its violation there and what was predicted of its end."""
+        self._violations: dict[int, list[Rank]] = {level: [] for level in self._above}
+        """By level: violation there and at the end, of all trainings that have ended."""
         self._errors: dict[int, list[float]] = {level: [] for level in self._above}
         """By level: end less prediction, of all trainings that have ended."""
         self._spreads: dict[int, Spread] = {}
@@ -74,15 +79,16 @@ class FreezeThaw(Method):
         self._best: Rank = (math.inf, math.inf)
 
     def ask(self) -> Proposal:
-        level = self._most_promising()
-        if level is None:
+        found = self._most_promising()
+        if found is None:
             return Proposal(self._problem.space.sample(self._rng), self._levels[0])
-        _, trial, configuration = heapq.heappop(self._paused[level])
+        level, place = found
+        _, trial, configuration = self._paused[level].pop(place)
         return Proposal(configuration, self._above[level], trial)
 
     def tell(self, observation: Observation) -> None:
         trial, level = observation.trial, observation.level
-        predicted = self._predicted.pop(trial, {})
+        seen = self._seen.pop(trial, {})
         if observation.evaluation.status != "ok":
             if level == self._levels[0]:
                 self._newest.append((math.inf, math.inf))
@@ -90,9 +96,10 @@ class FreezeThaw(Method):
         violation, objective = observation.rank(self._problem.constraints)
         if level not in self._above:
             self._best = min(self._best, (violation, objective))
-            for early, value in predicted.items():
+            for early, (before, predicted) in seen.items():
+                self._violations[early].append((before, violation))
                 errors = self._errors[early]
-                errors.append(objective - value)
+                errors.append(objective - predicted)
                 if len(errors) >= _LEAST_ENDED:
                     self._spreads[early] = Spread.of(errors)
             return
@@ -100,26 +107,30 @@ class FreezeThaw(Method):
         rank = violation, extrapolated(self._known[: len(curve)], curve, self._levels[-1])
         if level == self._levels[0]:
             self._newest.append(rank)
-        self._predicted[trial] = predicted | {level: rank[1]}
-        heapq.heappush(self._paused[level], (rank, trial, observation.configuration))
+        self._seen[trial] = seen | {level: rank}
+        insort(self._paused[level], (rank, trial, observation.configuration))
 
     @classmethod
     def make_ready(cls) -> None:
         import scipy.special  # noqa: F401
 
-    def _most_promising(self) -> int | None:
-        """The level whose best paused training goes on; None for a new one."""
+    def _most_promising(self) -> tuple[int, int] | None:
+        """The level and the place in it of the paused training that goes on; None for a new one."""
         highest, first = self._levels[-1], self._levels[0]
-        worth = {
-            level: float(self._chances([paused[0][0]], level)[0]) / (highest - level)
-            for level, paused in self._paused.items()
-            if paused
-        }
+        worth: dict[int, tuple[float, int]] = {}
+        for level, paused in self._paused.items():
+            if paused:
+                # With equal violations the first has the best chance.
+                looked_at = paused[:1] if paused[0][0][0] == paused[-1][0][0] else paused
+                chances = self._chances([rank for rank, _, _ in looked_at], level)
+                place = int(chances.argmax())
+                worth[level] = float(chances[place]) / (highest - level), place
         if not worth:
             return None
-        best = max(worth, key=lambda level: (worth[level], level))
+        best = max(worth, key=lambda level: (worth[level][0], level))
+        value, place = worth[best]
         new = worth_of_new(self._chances(self._newest, first), first, highest)
-        return best if worth[best] >= new and worth[best] > 0 else None
+        return (best, place) if value >= new and value > 0 else None
 
     def _chances(self, ranks: Sequence[Rank], level: int) -> Array:
         """The probabilities that trainings end better than the incumbent, shape (trainings,).
@@ -131,7 +142,22 @@ class FreezeThaw(Method):
         least, best = self._best
         spread = self._spreads.get(level)
         by_end = np.ones(len(ends)) if spread is None else chance_below(best, ends, spread)
-        return np.where(violations < least, 1.0, np.where(violations > least, 0.0, by_end))
+        limit = self._lost_from(level)
+        lost = (violations >= limit) & (limit < math.inf)
+        return np.where(violations < least, 1.0, np.where(lost, 0.0, by_end))
+
+    def _lost_from(self, level: int) -> float:
+        """The violation at a level from which on no training is expected to fall to the incumbent's by its end.
+
+        It is the least from which one has not fallen so far, if none has from there or from above. Infinite until three
+        have ended that stood above the incumbent's.
+        """
+        least, _ = self._best
+        above = [(before, end) for before, end in self._violations.get(level, ()) if before > least]
+        if len(above) < _LEAST_ENDED:
+            return math.inf
+        fallen = max((before for before, end in above if end <= least), default=least)
+        return min((before for before, end in above if end > least and before > fallen), default=math.inf)
 
 
 def worth_of_new(chances: Array, first: int, highest: int) -> float:

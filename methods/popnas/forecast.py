@@ -52,7 +52,7 @@ class Forecast:
     """Predicted rank among what was told, as a share: by violation, then by objective."""
     seconds: Array
     size: Array | None
-    """Exact on a table, predicted elsewhere; None where it is not known before training."""
+    """Exact on a table, predicted elsewhere; None where it is not known before training, or was not asked for."""
     violation: Array
     """Sum of the violations of constraints that are known before training; exact or predicted as the size is."""
     objectives: Array
@@ -66,7 +66,7 @@ class Forecast:
 
 
 def forecast(
-    problem: Problem, growth: Growth, told: Mapping[Member, Observation], members: Sequence[Member]
+    problem: Problem, growth: Growth, told: Mapping[Member, Observation], members: Sequence[Member], with_size: bool
 ) -> Forecast:
     """Fits a predictor of each objective on what was told, and asks it of candidates.
 
@@ -100,7 +100,7 @@ def forecast(
         members,
         predicted(ranks([observation.rank(problem.constraints) for observation in observed])),
         predicted(seconds),
-        None if columns.size is None else cheap(columns.size),
+        None if columns.size is None or not with_size else cheap(columns.size),
         violation,
         np.array([o.objective for o in observed if o.evaluation.status == "ok"]),
     )

@@ -32,8 +32,10 @@ Member: TypeAlias = tuple[Group, ...]
 class Growth(ABC):
     """The levels of a space; a member of level b has b groups."""
 
-    levels: int
-    """The last level."""
+    @property
+    @abstractmethod
+    def levels(self) -> int:
+        """The last level of the members that have been looked at."""
 
     @abstractmethod
     def groups(self, member: Member) -> Sequence[Group]:
@@ -74,9 +76,12 @@ class BlockGrowth(Growth):
 
     def __init__(self, space: AsBlocks) -> None:
         self._space = space.as_blocks()
-        self.levels = self._space.most
         self._operators = len(self._space.operators)
         self._blocks = lru_cache(maxsize=None)(lambda number: blocks_of(number, self._space.lookbacks, self._operators))
+
+    @property
+    def levels(self) -> int:
+        return self._space.most
 
     def groups(self, member: Member) -> Sequence[Group]:
         return self._blocks(len(member) + 1) if len(member) < self.levels else ()
@@ -124,7 +129,12 @@ class StepGrowth(Growth):
         assert isinstance(space, AsSequence)
         self._space, self._first = space, space.as_sequence
         self._known = lru_cache(maxsize=200_000)(self._filled)
-        self.levels = len(self._known(())[0])
+        self._deepest = 0
+        self._known(())
+
+    @property
+    def levels(self) -> int:
+        return self._deepest  # some options lead to more choices than others
 
     def groups(self, member: Member) -> Sequence[Group]:
         counts = self._known(member)[2]
@@ -171,6 +181,7 @@ class StepGrowth(Growth):
             counts.append(walk.options)
             options.append(decided[place] if place < len(decided) else self._filling(place, walk.options))
             walk = walk.take(options[-1])
+        self._deepest = max(self._deepest, len(options))
         return tuple(options), walk.configuration, tuple(counts)
 
     def _filling(self, place: int, options: int) -> int:
@@ -189,7 +200,10 @@ class NodeGrowth(StepGrowth):
         self._operations = len(operations)
         self._skip, self._none = operations.index("skip_connect"), operations.index("none")
         super().__init__(space)
-        self.levels = _NODES
+
+    @property
+    def levels(self) -> int:
+        return _NODES
 
     def groups(self, member: Member) -> Sequence[Group]:
         edges = len(member) + 1

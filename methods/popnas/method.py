@@ -50,6 +50,7 @@ class Popnas(Method):
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
+    version = 2
     needs = (AsSequence,)
     seconds = 0.01
     initial_option = "first"
@@ -82,6 +83,8 @@ class Popnas(Method):
         """Members of these fronts that have not been told."""
         self._pending: dict[Configuration, list[tuple[Round, Member] | None]] = {}
         self._asked: set[Hashable] = set()
+        self._is_over = False
+        """Whether every network that can be grown has been asked for."""
 
     def ask(self) -> Configuration:
         member = self._next()
@@ -106,11 +109,12 @@ class Popnas(Method):
 
     def _next(self) -> Member | None:
         """The member to ask for next; None where there is none."""
-        if not self._queue and not self._awaited:
+        if not self._queue and not self._awaited and not self._is_over:
             own = self._following() if self._rounds else self._begun()
             self._rounds.append(own)
             self._queue = own.front + own.exploration
             self._awaited = set(self._queue)
+            self._is_over = not self._queue
         return self._queue.pop(0) if self._queue else next(self._rounds[-1].rest, None)
 
     def _stray(self) -> Configuration:
@@ -139,12 +143,13 @@ class Popnas(Method):
     def _following(self) -> Round:
         """The fronts of the next level that has something new; of all levels once the last one was reached."""
         level, told = self._rounds[-1].level, {m: o for own in self._rounds for m, o in own.told.items()}
+        with_size = self._objectives == _PARETO["time+size"]
         while True:
             was_last = level >= self._growth.levels
             level = min(level + 1, self._growth.levels)
             members = self._extended(self._parents(told, level, was_last))
-            own = self._fronts(level, told, forecast(self._problem, self._growth, told, members))
-            if own.front or was_last:
+            own = self._fronts(level, told, forecast(self._problem, self._growth, told, members, with_size))
+            if own.front or (was_last and level >= self._growth.levels):
                 return own
 
     def _fronts(self, level: int, told: Mapping[Member, Observation], found: Forecast) -> Round:

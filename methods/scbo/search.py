@@ -59,6 +59,13 @@ class SCBO(Method):
         self._number = -1
         self._begin()
 
+    @classmethod
+    def make_ready(cls) -> None:
+        import scipy.special
+        import scipy.stats  # noqa: F401
+
+        import nasbench.methods.scbo.gaussian_process  # noqa: F401
+
     def _begin(self) -> None:
         """Begins a region: what was learnt in the last one is dropped, as the paper does."""
         from nasbench.methods.scbo.gaussian_process import GaussianProcess
@@ -142,8 +149,9 @@ def _key(row: NDArray[np.float64]) -> bytes:
 
 def excesses(bound: Bound, told: Sequence[Observation]) -> NDArray[np.float64]:
     """The transformed excess of each observation, shape (n,): NaN where unknown, the worst known where it failed."""
-    values = np.array([bilog(excess(bound, o.evaluation.metrics[bound.column])) for o in told])
-    failed = [o.evaluation.status == "failed" for o in told]
+    metrics = [(o.evaluation.status, o.evaluation.metrics[bound.column]) for o in told]
+    values = np.array([bilog(excess(bound, bound.counted(v) if status == "ok" else v)) for status, v in metrics])
+    failed = [status == "failed" for status, _ in metrics]
     return np.where(failed, np.nanmax(values), values)
 
 

@@ -16,6 +16,7 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
 from nasbench.methods.answers import answered
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 
@@ -51,6 +52,7 @@ class TreeBO(Method):
         "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
         "Dependencies. ICML 2017."
     )
+    version = 2
     seconds = 0.1
 
     def __init__(
@@ -86,6 +88,13 @@ class TreeBO(Method):
         self._failed: set[int] = set()
         self._surrogates: dict[int, Surrogate] = {}
         """By the metric's column."""
+
+    @classmethod
+    def make_ready(cls) -> None:
+        import scipy.special  # noqa: F401
+
+        import nasbench.methods.nasbot.acquisition
+        import nasbench.methods.treebo.surrogate  # noqa: F401
 
     @classmethod
     def misfit(cls, space: Space) -> str:
@@ -238,4 +247,6 @@ def _flat(problem: Problem) -> Flat:
         from nasbench.methods.treebo.chains import Chains
 
         return Chains(problem.space)
+    if isinstance(problem.space, ListedSpace):
+        return Rows(problem.space)  # most of what is looked at is not proposed
     return problem.flat

@@ -21,6 +21,7 @@ from nasbench.benchmarks.tabular import (
     taskset,
 )
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
+from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
 from nasbench.results.display.numbers import count
@@ -34,6 +35,7 @@ def import_() -> None:
 @import_.command("table", short_help="A CSV or Parquet file of your own.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--spec", type=click.Path(path_type=Path), required=True, metavar="TOML", help="What its columns are.")
+@takes_data_dir
 def import_table(file: Path, spec: Path) -> None:
     """Make a benchmark of a CSV (also compressed) or Parquet file.
 
@@ -49,6 +51,7 @@ def import_table(file: Path, spec: Path) -> None:
 @click.option("--column", "wanted", multiple=True, metavar="COLUMN", help="A column to take.  [default: all numbers]")
 @click.option("--prefix", default="", metavar="TEXT", help="What the metrics' names begin with, such as latency-.")
 @click.option("--unit", default="", metavar="TEXT", help="The unit of all of them, such as ms.")
+@takes_data_dir
 def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], prefix: str, unit: str) -> None:
     """Add columns of a CSV (also compressed) or Parquet file to a table as metrics that can be constrained.
 
@@ -70,6 +73,7 @@ def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], pre
 @import_.command("nas-bench-201", short_help="The official NAS-Bench-201 or NATS-Bench file.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--trust", is_flag=True, help="Open a file that is not a released one: a pickle can run any code.")
+@takes_data_dir
 def import_nasbench201(file: Path, trust: bool) -> None:
     """Give nb201-cifar10, -cifar100 and -imagenet16 test errors, FLOPs and every epoch.
 
@@ -80,6 +84,7 @@ def import_nasbench201(file: Path, trust: bool) -> None:
 
 @import_.command("nas-bench-101", short_help="The official NAS-Bench-101 file, or a CSV of its runs.")
 @click.argument("file", type=click.Path(path_type=Path))
+@takes_data_dir
 def import_nasbench101(file: Path) -> None:
     """Make the benchmark nb101.
 
@@ -93,6 +98,7 @@ def import_nasbench101(file: Path) -> None:
 
 @import_.command("nats-bench-size", short_help="The official file of NATS-Bench's size space.")
 @click.argument("file", type=click.Path(path_type=Path))
+@takes_data_dir
 def import_nats_size(file: Path) -> None:
     """Make the benchmarks nats-size-cifar10, -cifar100 and -imagenet16, with every epoch.
 
@@ -106,6 +112,7 @@ def import_nats_size(file: Path) -> None:
 
 @import_.command("taskset", short_help="Tasks of TaskSet's Adam with eight parameters.")
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@takes_data_dir
 def import_taskset(files: tuple[Path, ...]) -> None:
     """Make a benchmark of each FILE: 1,000 settings of Adam with the losses of 50 points of a training.
 
@@ -117,6 +124,7 @@ def import_taskset(files: tuple[Path, ...]) -> None:
 
 @import_.command("lcbench", short_help="The surrogate of LCBench (YAHPO Gym).")
 @click.argument("folder", type=click.Path(path_type=Path))
+@takes_data_dir
 def import_lcbench(folder: Path) -> None:
     """Make the 34 benchmarks lcbench-3945 … lcbench-189909: seven hyper-parameters of perceptrons, 52 epochs.
 

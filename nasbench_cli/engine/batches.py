@@ -17,6 +17,7 @@ from nasbench.cli.engine.workers import Diverged
 from nasbench.results import Interrupted, Store, StoreError, Trajectory
 from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.journal import Journal, forget, keep_for_retry
+from nasbench.results.store.under_way import begun
 
 _BATCH_ROWS = 50_000  # of one fragment: bounds the memory of a batch and the number of files
 _COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are cheap
@@ -63,7 +64,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     cell = batch.planned.cell
     benchmark = open_benchmark(cell.bench)
     benchmark.make_ready()
-    if benchmark.live:
+    if benchmark.live or cell.charge_thinking:
         batch.planned.spec.method.make_ready()
     done: list[Trajectory] = []
     yielded = monotonic()
@@ -97,14 +98,18 @@ def commit(
 
 
 def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) -> list[RunRecord]:
-    """Records a single run that took its process down as failed; one whose process was killed is left missing."""
+    """Records a single run that took its process down as failed; one whose process was killed is left missing.
+
+    What its journal holds is stored, as of a run whose method failed.
+    """
     cell, (seed,) = batch.planned.cell, batch.seeds
     if lost.killed:
         store.notices.append(
             f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}, is left out: {lost.reason}"
         )
         return []
-    return store.commit(cell, [died(cell, seed, lost.reason)], provenance)
+    rows = next((run.rows for run in begun(store.journals, [(cell, seed)])), [])
+    return store.commit(cell, [died(cell, seed, lost.reason, rows)], provenance)
 
 
 def _compute_live(planned: PlannedCell, seed: int, journals: Path, is_stored: Callable[[int], bool]) -> Computed:

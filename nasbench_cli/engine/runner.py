@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from operator import index
 from time import perf_counter
@@ -65,12 +66,19 @@ def run(
     return Trajectory(seed, columns, failure, began, _now(), log)
 
 
-def died(cell: Cell, seed: int, reason: str) -> Trajectory:
-    """The trajectory of a run whose process died: one failed row with the reason."""
-    now, nan = _now(), math.nan
-    metrics = len(cell.metrics)
-    row = Row(1, 0, None, nan, False, nan, 0.0, 0.0, 0.0, "failed", reason, (nan,) * metrics)
-    return Trajectory(seed, to_columns([row], metrics), reason, now, now)
+def died(cell: Cell, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:
+    """The trajectory of a run whose process died: the evaluations that are known, and a failed row with the reason."""
+    now, metrics = _now(), len(cell.metrics)
+    closing = _closing(rows, max((row.finished for row in rows), default=0.0), reason, metrics)
+    return Trajectory(seed, to_columns([*rows, closing], metrics), reason, now, now)
+
+
+def _closing(rows: Sequence[Row], clock: float, failure: str, metrics: int) -> Row:
+    """The row that ends a failed run."""
+    nan = math.nan
+    incumbent = rows[-1].incumbent if rows else nan
+    nothing = (nan,) * metrics
+    return Row(len(rows) + 1, 0, None, nan, False, incumbent, clock, clock, 0.0, "failed", failure, nothing)
 
 
 def _streams(cell: Cell, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
@@ -190,10 +198,7 @@ class _Search:
 
     def close(self, failure: str) -> None:
         """Ends the run before its budget is used up, with a failed row that gives the reason."""
-        now, nan = self._clock(), math.nan
-        metrics = (nan,) * self._metrics
-        number = len(self.rows) + 1
-        self.rows.append(Row(number, 0, None, nan, False, self._incumbent, now, now, 0.0, "failed", failure, metrics))
+        self.rows.append(_closing(self.rows, self._clock(), failure, self._metrics))
 
     def _ask(self, method: Method) -> None:
         begin = perf_counter()

@@ -7,6 +7,7 @@ from statistics import median
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.table import Table
@@ -59,9 +60,10 @@ def seconds(subject: Subject) -> dict[str, float]:
     means: dict[str, list[float]] = {}
     for _, fragment in subject.fragments:
         try:
-            table = fragment.table(["seed", "thinking"])
+            table = fragment.table(["seed", "thinking", "configuration"])
         except Torn:  # the store has said so when the curves were read
             continue
+        table = table.filter(pc.is_valid(table["configuration"]))  # the row that closes a failed run is no ask
         own = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()
         means.setdefault(fragment.cell.method, []).extend(own.dropna())
     return {method: median(values) for method, values in means.items() if values}

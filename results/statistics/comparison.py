@@ -160,12 +160,16 @@ class Comparison:
 
     @cached_property
     def _identity(self) -> NDArray[np.int64]:
-        """As in `Field`: runs are the same where all that they saw was, and what it is worth."""
+        """As in `Field`: runs are the same where all that they saw was, and what it is worth.
+
+        Of runs without a feasible evaluation nothing says that they are.
+        """
         curves = self.curves
         seen = zip(curves.observed, curves.mean, curves.feasible, curves.runs["evaluations"], strict=True)
         prints = np.array([hash(tuple(of[:n].tobytes() for of in own)) if n else 0 for *own, n in seen])
         numbers = np.unique(prints, return_inverse=True)[1] + 1
-        found: NDArray[np.int64] = self._spread(np.where(curves.runs["evaluations"] > 0, numbers, 0)[:, None])[0]
+        found_some = np.array([not np.isnan(own).all() for own in curves.observed])
+        found: NDArray[np.int64] = self._spread(np.where(found_some, numbers, 0)[:, None])[0]
         return found
 
     def _fields(self, values: Array) -> list[Field]:

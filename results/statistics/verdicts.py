@@ -136,8 +136,8 @@ class Field:
     places: Places
     """Shape (settings, methods, seeds), comparable inside a setting; -1 where there is no run."""
     identity: NDArray[np.int64]
-    """Same shape: runs of a setting that are the same have the same number; 0 without any evaluation, -1 without a
-    run."""
+    """Same shape: runs of a setting that are the same have the same number; 0 without any feasible evaluation, -1
+    without a run."""
     tasks: Tasks
     """Of all settings."""
 
@@ -177,7 +177,9 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
     found = []
     for v in verdicts:
         pairs = {
-            key: pair if pair.is_identical else replace(pair, p_here=p[id(pair)][0], p_alike=p[id(pair)][1])
+            key: pair
+            if pair.is_identical
+            else replace(pair, p_here=p[id(pair)][0], p_alike=p[id(pair)][1], floor=float(min(pair.floor / share, 1.0)))
             for key, pair in v.pairs.items()
         }
         with_p = replace(v, pairs=pairs)

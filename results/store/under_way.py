@@ -166,7 +166,8 @@ def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
 def _end(part: Part) -> float:
     """How far a run is, in whole evaluations or seconds."""
     if part.cell.evals is None:
-        return float(part.rows["finished"][-1].as_py())
+        # One that finishes after the seconds is written down, and counts no more than in the stored run.
+        return min(float(part.rows["finished"][-1].as_py()), part.cell.seconds or math.inf)
     return float(np.floor(part.rows["spent"][-1].as_py()))
 
 

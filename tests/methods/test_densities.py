@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks import Evaluation, Metric
+from nasbench.benchmarks import Bound, Evaluation, Fidelity, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
+from nasbench.methods.fidelity.bohb import BOHB, CBOHB
 from nasbench.methods.fidelity.densities import Densities, Density
 from tests.benchmarks.test_parameters import SPACE
 
@@ -104,3 +107,51 @@ def test_what_is_absent_is_filled_from_those_that_have_it() -> None:
     assert absent.any()
     for d in np.flatnonzero(absent.any(0)):
         assert set(rows[absent[:, d], d]) <= set(rows[~absent[:, d], d])
+
+
+def test_a_failure_is_known_at_the_level_where_it_failed_and_a_refusal_at_the_lowest() -> None:
+    problem = Problem(SPACE, Metric("loss", ""), fidelity=Fidelity("epochs", "1 epoch", tuple(range(1, 10))))
+    method = BOHB(problem, np.random.default_rng(0))
+    for trial, (status, level) in enumerate((("failed", 9), ("infeasible", 9), ("ok", 3))):
+        asked = method.ask()
+        loss = 1.0 if status == "ok" else math.nan
+        method.tell(Observation(asked.configuration, Evaluation((loss,), 1.0, status), False, level, trial))  # type: ignore[arg-type]
+    assert method._told == {1: 1, 3: 1, 9: 1}
+
+
+def test_a_row_that_one_level_was_told_of_is_given_to_no_other() -> None:
+    points = np.random.default_rng(0).random((60, 2))
+    space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], points)
+    problem = Problem(space, Metric("loss", ""))
+    one, other = (Densities(problem, np.random.default_rng(0)) for _ in range(2))
+    for row in range(30):
+        one.tell(Observation(row, Evaluation((float(row),), 1.0), True, 1, row))
+    for row in range(30, 40):
+        other.tell(Observation(row, Evaluation((float(row),), 1.0), True, 3, row))
+    assert {other.suggestion() for _ in range(20)} == set(range(40, 60))
+
+
+def test_the_share_of_random_configurations_is_that_of_the_option_under_a_bound_too() -> None:
+    """Random ones keep it one time in ten, the model's always: they are drawn again, and so is no coin."""
+    metric = Metric("size", "", cheap=True)
+    problem = Problem(
+        ParameterSpace([Float("x", 0.0, 1.0)]),
+        Metric("loss", ""),
+        (Bound(metric, 1, 0.1, upper=True),),
+        known=lambda column, configuration: configuration[0],
+        fidelity=Fidelity("epochs", "1 epoch", (1, 3, 9)),
+    )
+    method = CBOHB(problem, np.random.default_rng(0))
+    drawn = {"model": 0, "random": 0}
+
+    def suggestion() -> tuple[float]:
+        drawn["model"] += 1
+        return (0.05,)
+
+    method._told = dict.fromkeys(method._told, 100)
+    method._models = dict.fromkeys(method._models, SimpleNamespace(suggestion=suggestion))  # type: ignore[assignment]
+    count = 600
+    kept = [method.draw() for _ in range(count)]
+    assert all(x <= 0.1 for (x,) in kept)
+    assert drawn["model"] == sum(x == 0.05 for (x,) in kept)
+    assert 1 - drawn["model"] / count == pytest.approx(1 / 3, abs=0.06)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -326,3 +328,52 @@ def test_a_package_outside_the_clone_is_refused(registry: Path) -> None:
         with pytest.raises(UsageError, match=r"there is no|needs path=CLONE"):
             spec = MethodSpec.parse(f"optunahub:path={registry},package={package}")
             spec.build(PROBLEM, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("known", [0, 4])
+@pytest.mark.parametrize(
+    ("name", "n"), [("optuna-tpe", 30), ("cnsga2", 30), ("rf-cei", 20), ("ax-nei", 8), ("scbo", 20)]
+)
+def test_an_evaluation_without_a_constraints_metric_is_not_taken_for_a_feasible_one(
+    name: str, n: int, known: int
+) -> None:
+    """The metric is there of none, or of those with a < 4, which are feasible; where it lacks, the loss is best."""
+    method = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0)) if name == "scbo" else built(name)
+    asked = []
+    for _ in range(n):
+        a, b, _ = configuration = method.ask()
+        asked.append(configuration)
+        size = float(a) if a < known else math.nan
+        metrics = (20.0 - 2 * a - b, size)
+        method.tell(Observation(configuration, Evaluation(metrics, 1.0), BOUND.holds(size)))
+    if known and name != "ax-nei":  # too dear for more than a few suggestions here
+        assert np.mean([a < known for a, _, _ in asked[n // 2 :]]) > 0.5
+
+
+@pytest.mark.parametrize("name", ["rf-cei", "optuna-tpe", "optuna-gp", "ax-nei", "scbo", "treebo"])
+def test_what_was_made_ready_is_not_loaded_while_the_clock_runs(name: str) -> None:
+    """The libraries that a search of 14 evaluations has loaded were there before it began."""
+    library = LIBRARIES.get(name, "scipy")
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOADING.format(name=name)], check=True, capture_output=True, text=True
+    )
+    assert loaded.stdout.strip() == "set()"
+
+
+LOADING = """
+import sys
+import numpy as np
+from nasbench.benchmarks import Bound, Evaluation, Metric
+from nasbench.methods import METHODS, MethodSpec, Observation, Problem
+from tests.methods.test_external import BOUND, GRID, told
+HEAVY = ("ax", "botorch", "gpytorch", "optuna", "pandas", "scipy", "sklearn", "torch")
+spec = MethodSpec.parse("{name}:initial=3")
+spec.method.make_ready()
+before = {{n for n in sys.modules if n in HEAVY or n in ("scipy.special", "scipy.stats", "scipy.optimize")}}
+method = spec.build(Problem(GRID, Metric("loss", ""), (BOUND,)), np.random.default_rng(0))
+for _ in range(5):
+    told(method, method.ask())
+print({{n for n in sys.modules if n in HEAVY or n in ("scipy.special", "scipy.stats", "scipy.optimize")}} - before)
+"""

@@ -140,9 +140,26 @@ def test_where_the_first_level_tells_nothing_trainings_go_on_from_it() -> None:
 
 def test_a_paused_training_is_taken_up_again_when_it_is_the_best_there_is() -> None:
     asked = [trial for trial, _, _ in searched(lambda x, level: x + 0.3 * math.sin(40 * x * level), 400)]
-    thawed = [trial for before, trial in itertools.pairwise(asked) if trial not in (before, max(asked[: len(asked)]))]
-    first = {trial: asked.index(trial) for trial in asked}
-    assert any(asked[first[trial] + 1] != trial for trial in thawed)
+    newest = itertools.accumulate(asked, max)
+    assert any(trial < last for trial, last in zip(asked, newest, strict=True))
+
+
+@pytest.mark.parametrize(
+    "before", [lambda x, level: 10 * x + 8 - level, lambda x, level: 0.0 if level == 8 else math.nan]
+)
+def test_a_constraint_that_is_met_only_later_stops_no_training(before: object) -> None:
+    bound = (Bound(Metric("size", ""), 1, 5.0, upper=True),)
+    asked = searched(lambda x, level: -x, 400, bound, before)
+    ended = [x for _, level, x in asked if level == 8]
+    assert len(ended) > 5
+    assert max(x for x in ended if not before(x, 8) > 5.0) > 0.45  # type: ignore[operator]
+
+
+def test_a_violation_that_never_falls_is_not_paid_for_after_three() -> None:
+    bound = (Bound(Metric("size", ""), 1, 0.5, upper=True),)
+    asked = searched(lambda x, level: x, 400, bound, lambda x, level: x)
+    feasible = next(i for i, (_, level, x) in enumerate(asked) if level == 8 and x <= 0.5)
+    assert sum(x > 0.5 for _, level, x in asked[feasible:] if level == 8) <= 3
 
 
 def test_of_equal_chances_the_training_with_less_to_pay_goes_on() -> None:
@@ -167,13 +184,18 @@ def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
     asked = searched(lambda x, level: -x, 300, bound, lambda x, level: x)
     ended = [x for _, level, x in asked if level == 8]
     feasible = next(i for i, x in enumerate(ended) if x <= 0.5)
-    assert all(x <= 0.5 for x in ended[feasible + 1 :])
+    assert sum(x > 0.5 for x in ended[feasible + 1 :]) < 12  # to learn from where on it does not fall
     assert max(ended[feasible:]) > 0.45  # of the feasible ones the best
     method = FreezeThaw(
         Problem(SPACE, Metric("loss", ""), constraints=bound, fidelity=LEVELS), np.random.default_rng(0)
     )
     method._best = (0.25, 0.0)
-    assert method._chances([(0.0, 9.0), (0.5, -9.0), (0.25, 9.0)], 1).tolist() == [1.0, 0.0, 1.0]
+    chances = [(0.0, 9.0), (0.5, -9.0), (0.25, 9.0), (0.35, 9.0)]
+    assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]  # it may fall
+    method._violations[1] = [(0.4, 0.4), (0.5, 0.5), (0.6, 0.6)]
+    assert method._chances(chances, 1).tolist() == [1.0, 0.0, 1.0, 1.0]
+    method._violations[1].append((0.5, 0.1))
+    assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
 def test_where_nothing_can_be_continued_all_are_trained_to_the_end() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from itertools import permutations, product
@@ -29,6 +30,17 @@ from nasbench.methods.popnas.rounds import spearman
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 NB201 = CellGrid([Categorical(f"Op{k}", OPERATIONS) for k in range(6)])
 GRID = GridSpace([Ordinal(name, (0, 1, 2, 3)) for name in "abc"])
+NESTED = read(
+    json.dumps(
+        {
+            "hyperparameters": [
+                {"name": "a", "type": "categorical", "choices": ["x", "y", "z"]},
+                *({"name": f"b{k}", "type": "ordinal", "sequence": [0, 1]} for k in range(4)),
+            ],
+            "conditions": [{"type": "EQ", "child": f"b{k}", "parent": "a", "value": "x"} for k in range(4)],
+        }
+    )
+)
 METRICS = (Metric("loss", ""), Metric("train_time", "s"), Metric("model_size", "MB", cheap=True))
 Score = Callable[[Configuration], tuple[float, float, float]]
 
@@ -205,7 +217,7 @@ class TestForecast:
             for m, c in zip(ends, map(growth.configuration, ends), strict=True)
         }
         members = [(*ends[3], group) for group in growth.groups(ends[3])]
-        found = forecast(problem, growth, told, members)
+        found = forecast(problem, growth, told, members, with_size=True)
         sizes = [wide(growth.configuration(member))[2] for member in members]
         assert found.size is not None
         assert found.size.tolist() == sizes
@@ -284,6 +296,12 @@ class TestGrowth:
         assert isinstance(growth, StepGrowth)
         assert (growth.levels, growth.configuration(((1,),))) == (3, (1, 2, 2))
 
+    def test_levels_are_those_of_the_deepest_network_that_was_looked_at(self) -> None:
+        growth = growth_of(NESTED)
+        assert growth.levels == 1  # the middle value has no further choice
+        assert growth.groups(((0,),))
+        assert growth.levels == 5
+
     def test_a_real_number_has_no_sequence(self) -> None:
         problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), METRICS[0])
         with pytest.raises(
@@ -293,6 +311,22 @@ class TestGrowth:
 
 
 class TestSearch:
+    def test_choices_that_only_some_networks_have_are_decided(self) -> None:
+        """The best of 18 networks: a = x, and the last of each of four choices, which y and z do not have."""
+
+        def score(configuration: Configuration) -> tuple[float, float, float]:
+            values = NESTED.values(configuration)
+            return 10.0 - 5 * (values["a"] == "x") - sum(values.get(f"b{k}", 0) for k in range(4)), 1.0, 1.0
+
+        method, asked = searched("popnas:first=3", NESTED, score, 18)
+        assert len(set(asked)) == 18
+        assert min(score(one)[0] for one in asked) == 1.0
+        method.ask()
+        rounds = len(method._rounds)
+        more = {method.ask() for _ in range(20)}  # there is nothing else: random ones, and no new round for each
+        assert more <= set(asked)
+        assert len(method._rounds) == rounds
+
     def test_nothing_is_asked_for_twice_while_there_is_something_new(self) -> None:
         for space, evals in ((NB201, 150), (GRID, 64)):
             score: Score = wide if space is NB201 else lambda c: (float(sum(c)), 1.0 + c[0], 1.0)

@@ -13,6 +13,7 @@ from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benc
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, ParameterSpace
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.treebo.chains import Chains
 from nasbench.methods.treebo.process import Hyperparameters, Points, Process
@@ -204,3 +205,16 @@ def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is(unk
         method.tell(Observation(configuration, Evaluation(values, 1.0), bound.holds(values[1])))
         asked.append(configuration[0])
     assert max(asked[9:]) < 0.6 or unknown == 1  # the loss is least at 1, and what is allowed lies below 0.5
+
+
+def test_of_listed_rows_it_asks_for_the_best_and_loses_none_that_it_only_looked_at() -> None:
+    points = np.random.default_rng(0).random((1000, 2))
+    space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], points)
+    losses = ((points - 0.4) ** 2).sum(axis=1)
+    method = MethodSpec.parse("treebo").build(Problem(space, Metric("loss", "")), np.random.default_rng(1))
+    asked = []
+    for _ in range(40):
+        asked.append(method.ask())
+        method.tell(Observation(asked[-1], Evaluation((float(losses[asked[-1]]),), 1.0), True))
+    assert len(set(asked)) == 40
+    assert len(set(np.argsort(losses)[:10].tolist()) & set(asked)) >= 8

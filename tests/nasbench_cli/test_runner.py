@@ -22,7 +22,7 @@ from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation
-from nasbench.results import Cell, Trajectory
+from nasbench.results import Cell, Row, Trajectory
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import SETTING, rows, toy_run
 
@@ -320,3 +320,15 @@ def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
     stumbled = toy_run(Stumbles, toys.Toy(), evals=3)
     assert re.fullmatch(r"log: RuntimeError: nothing to say \(test_runner.py:\d+\)", stumbled.failure)
     assert len(stumbled) == 3 + 1
+
+
+def test_of_a_run_whose_process_died_its_journal_is_kept_with_the_reason() -> None:
+    cell = Cell("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
+    evaluations = [
+        Row(i + 1, 0, "{}", 2.0 - i, True, 2.0 - i, i, i + 1, math.nan, "ok", "", (2.0 - i, 1.0)) for i in range(2)
+    ]
+    trajectory = runner.died(cell, 3, "an ask took too long", evaluations)
+    assert trajectory.columns["incumbent"].tolist() == [2.0, 1.0, 1.0]
+    row = last_row(trajectory)
+    assert NOTHING.items() <= row.items()
+    assert (row["evaluation"], row["started"], row["finished"], row["reason"]) == (3, 2, 2, "an ask took too long")

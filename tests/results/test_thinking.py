@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -60,3 +61,11 @@ def test_a_front_holds_equals_and_no_dominated_point() -> None:
 def test_the_report_has_it_on_request(thoughts: Store, tmp_path: Path) -> None:
     report.write([thoughts], tmp_path / "out", formats=("csv",), optional=["thinking"])
     assert (tmp_path / "out" / "thinking.csv").read_text().startswith("method,seconds,rank,front\n")
+
+
+def test_the_row_that_closes_a_failed_run_is_no_suggestion(filled: Fill) -> None:
+    run = make_run(0, [9.0, 8.0, math.nan], failure="ask: it took too long")
+    columns = run.columns | {"thinking": np.array([2.0, 2.0, 0.0])}
+    chosen = select([filled({make_cell("slow"): [replace(run, columns=columns)]})])
+    curves = load(chosen)
+    assert seconds(Subject(Comparison(curves, 0, (curves.end,)), chosen)) == {"slow": 2.0}

@@ -122,6 +122,19 @@ def test_a_budget_in_seconds_is_cut_by_the_clock(asked: Callable[..., Store]) ->
     assert [f.table()["finished"].to_pylist() for _, f in cut.fragments] == [[1, 2]] * 4
 
 
+def test_what_finishes_after_the_seconds_does_not_count(asked: Callable[..., Store]) -> None:
+    """`a` has one at 5 s and one at 6 s, where the budget ends at 5.5."""
+    store = asked(evals=None, seconds=5.5)
+    cell = make_cell("late", evals=None, seconds=5.5)
+    store.save_plan("d", [(cell, [0])], {})
+    begin(store, cell, 0, [9.0, 8.0, 7.0, 6.0, 5.0, 4.0])
+    late = [(s, f) for s, f in select([store], partial=True) if f.cell.method == "late"]
+    cut = beginning(late)
+    assert cut is not None
+    assert cut.end == 5.5
+    assert load(cut.fragments).incumbent[:, -1].tolist() == [5.0]
+
+
 @pytest.mark.parametrize(("end", "rows", "failure"), [(1, 1, ""), (2, 3, "boom"), (9, 3, "boom")])
 def test_a_run_that_stopped_early_has_stopped_once_its_last_evaluation_is_reached(
     store: Store, end: int, rows: int, failure: str

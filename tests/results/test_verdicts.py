@@ -13,7 +13,7 @@ from scipy import stats
 from nasbench.results import Cell, Store
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import holm
-from nasbench.results.statistics.verdicts import expected_ranks
+from nasbench.results.statistics.verdicts import expected_ranks, judge
 from nasbench.results.store.trajectory import Trajectory
 from tests.results.conftest import SETTING, load_all, make_cell, make_run
 
@@ -174,6 +174,22 @@ def test_under_one_constraint_the_average_is_that_constraint(filled: Fill) -> No
     assert comparison.by_constraint["none"] is comparison.overall
     raw = np.array([p.here.p() for p in comparison.overall.pairs.values()])
     assert [p.p_here for p in comparison.overall.pairs.values()] == pytest.approx(holm(raw))
+
+
+def test_methods_that_found_nothing_feasible_are_not_the_same_for_that(filled: Fill) -> None:
+    found = {
+        make_cell(name): [make_run(seed, [1.0 + seed, 2.0, 3.0], feasible) for seed in range(6)]
+        for name, feasible in (("a", None), ("b", [False] * 3), ("c", [False] * 3))
+    }
+    curves = load_all(filled(found))
+    assert Comparison(curves, 0, (curves.end,)).overall.kinds == ((0,), (1,), (2,))
+
+
+def test_the_smallest_p_that_seeds_allow_is_said_for_the_share_that_verdicts_have(filled: Fill) -> None:
+    comparison = compared(filled, drawn())
+    raw = judge(comparison.field, np.arange(len(comparison.curves.settings)), 0)
+    floors = [pair.floor for pair in comparison.overall.pairs.values()]
+    assert floors == pytest.approx([min(pair.floor / 0.8, 1.0) for pair in raw.pairs.values()])
 
 
 def test_identical_methods_are_one_in_ranks_and_not_counted_by_holm(filled: Fill) -> None:
