@@ -192,7 +192,9 @@ def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
     method._best = (0.25, 0.0)
     chances = [(0.0, 9.0), (0.5, -9.0), (0.25, 9.0), (0.35, 9.0)]
     assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]  # it may fall
-    method._violations[1] = [(0.4, 0.4), (0.5, 0.5), (0.6, 0.6)]
+    method._violations[1] = [(0.4, 0.4), (0.5, 0.5)]
+    assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]  # three have to say so
+    method._violations[1].append((0.6, 0.6))
     assert method._chances(chances, 1).tolist() == [1.0, 0.0, 1.0, 1.0]
     method._violations[1].append((0.5, 0.1))
     assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]
