@@ -247,7 +247,10 @@ class Method(Blockwise, ABC):
 
     @classmethod
     def make_ready(cls) -> None:
-        """Loads and compiles what the method needs. Called before a live run, so that this time is not on its clock."""
+        """Loads and compiles what the method needs.
+
+        Called before a run whose clock is real, or is charged with thinking, so that this time is not on it.
+        """
 
     @classmethod
     def misfit(cls, space: Space) -> str:

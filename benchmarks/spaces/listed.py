@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -223,8 +223,17 @@ class Rows:
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
         """The row at some coordinates, or the nearest one; of equally near rows the first."""
+        return self._nearest(coordinates, ())
+
+    def _nearest(self, coordinates: Sequence[Coordinate], passed_over: Collection[int]) -> int:
+        """The row at some coordinates, or the nearest that is not passed over, if any is left."""
         found = self._space.find(coordinates)
-        return int(self._space.distances(coordinates).argmin()) if found is None else found
+        if found is None:
+            distances = self._space.distances(coordinates)
+            if len(passed_over) < self._space.size:
+                distances[list(passed_over)] = np.inf
+            found = int(distances.argmin())
+        return found
 
 
 class NearestRows(Rows):
@@ -245,12 +254,7 @@ class NearestRows(Rows):
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
         """The row at some coordinates, or near them, which counts as given out."""
-        found = self._space.find(coordinates)
-        if found is None:
-            distances = self._space.distances(coordinates)
-            if len(self._given) < self._space.size:
-                distances[list(self._given)] = np.inf
-            found = int(distances.argmin())
+        found = self._nearest(coordinates, self._given)
         self._given.add(found)
         return found
 

@@ -142,8 +142,10 @@ class FreezeThaw(Method):
         least, best = self._best
         spread = self._spreads.get(level)
         by_end = np.ones(len(ends)) if spread is None else chance_below(best, ends, spread)
-        limit = self._lost_from(level)
-        lost = (violations >= limit) & (limit < math.inf)
+        lost = violations > least
+        if lost.any():
+            limit = self._lost_from(level)
+            lost &= (violations >= limit) & (limit < math.inf)
         return np.where(violations < least, 1.0, np.where(lost, 0.0, by_end))
 
     def _lost_from(self, level: int) -> float:

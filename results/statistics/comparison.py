@@ -166,7 +166,7 @@ class Comparison:
         """
         curves = self.curves
         seen = zip(curves.observed, curves.mean, curves.feasible, curves.runs["evaluations"], strict=True)
-        prints = np.array([hash(tuple(of[:n].tobytes() for of in own)) if n else 0 for *own, n in seen])
+        prints = np.array([hash(tuple(of[:n].tobytes() for of in own)) for *own, n in seen])
         numbers = np.unique(prints, return_inverse=True)[1] + 1
         found_some = ~(np.isnan(curves.observed) & np.isnan(curves.mean)).all(axis=1)
         found: NDArray[np.int64] = self._spread(np.where(found_some, numbers, 0)[:, None])[0]
