@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
-FINDINGS += reproduce-which-method reproduce-grand
+FINDINGS += reproduce-which-method reproduce-rivals reproduce-grand
 
 .PHONY: setup test test-slow reproduce picture $(FINDINGS) lint docs clean
 
@@ -51,6 +51,8 @@ reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-multi-fidelity: SUITES := multi-fidelity
 reproduce-which-method: SUITES := quick long
+reproduce-rivals: SUITES := ctpe-rivals
+reproduce-rivals: EXTRAS := peers,gp,smac
 reproduce-grand: SUITES := grand-cpu
 reproduce-grand: EXTRAS := peers,live,gp
 reproduce-zo-darts: IMAGES := medmnist-breast

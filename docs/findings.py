@@ -29,9 +29,11 @@ ROOT = DOCS.parent
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
 KEPT = ("answer.csv", "claims.csv", "comparison.csv", "constraints.csv", "families.csv", "pairs.csv", "score.csv")
 KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "search-directions.csv")
-KEPT += ("published-searches.csv", "held-out.csv")
+KEPT += ("published-searches.csv", "held-out.csv", "thinking.csv")
 KEPT += ("ranks.svg", "ranks-seconds.svg", "matrix.svg", "cd.svg")
 """The files of a report that are kept; every other one can be made again."""
+PARTS = {"ctpe-rivals": ("thinking",)}
+"""Optional parts of a suite's report."""
 
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
 _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -41,6 +43,7 @@ def keep(suite: str) -> None:
     """Reports runs/SUITE, and keeps what the terminal shows and the files of KEPT in docs/reproduced/SUITE."""
     into, report = DOCS / "reproduced" / suite, ROOT / "report" / suite
     command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg"]
+    command += [f"--part={part}" for part in PARTS.get(suite, ())]
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout

@@ -9,7 +9,7 @@ docs/oneshot.md has the tables and says what they mean.
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -209,4 +209,7 @@ def trained(benchmark: ImageBenchmark, cell: Sequence[str], seed: int) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("toy", "digits"))
+    parser.add_argument("seeds", type=int, nargs="?", default=3)
+    main(**vars(parser.parse_args()))

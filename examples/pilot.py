@@ -97,6 +97,9 @@ def main() -> int:
     parser.add_argument("long", type=Path, help="CSV of a longer training of the same networks")
     parser.add_argument("--metric", default="val-error", help="the table's objective, without its epoch")
     asked = parser.parse_args()
+    for path in (asked.short, asked.long):
+        if not path.is_file():
+            parser.error(f"there is no file {path}")
     name, short = read(asked.short, asked.metric)
     longer, long = read(asked.long, asked.metric)
     both = short.index.intersection(long.index)

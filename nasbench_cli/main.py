@@ -121,7 +121,7 @@ def run_command(arguments: list[str]) -> int:
 def _explain(error: BaseException) -> tuple[str, int]:
     """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "stopped; what is stored is kept: give the same command again to continue", INTERRUPTED
+        return "stopped; what was stored is kept, and the same run, tabulate or fetch goes on from it", INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         context = error.ctx or click.Context(cli, info_name="nasbench")
         group = context.command if isinstance(context.command, click.Group) else cli

@@ -10,12 +10,13 @@ PAGE = ROOT / "docs" / "licences.md"
 HEAD = """# Licences
 
 nasbench itself is under the MIT licence. This table says what packages say of themselves, for what
-`make setup` installs (the core, and the extras dev, peers and live), in the versions of `constraints.txt`. Other extras
-(`gp`, `optuna`, `smac`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each
-benchmark: `nasbench show NAME`.
+`make setup` installs (the core, and the extras dev, peers and live) in the versions of `constraints.txt`, with
+PyTorch's CPU build; its CUDA build brings NVIDIA's packages under their own licences. Other extras (`gp`, `optuna`,
+`smac`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each benchmark:
+`nasbench show NAME`.
 
 None is under a strong copyleft licence; those under the MPL (changes of their own files must be published) are used
-unchanged. `python tests/test_licences.py` writes the table anew.
+unchanged. `python tests/test_licences.py` writes the table anew, of an environment with these extras alone.
 
 | package | licence |
 |---|---|
@@ -43,6 +44,7 @@ def licences() -> dict[str, str]:
 
 
 def test_the_table_of_licences_is_that_of_the_installed_packages() -> None:
+    assert PAGE.read_text().startswith(HEAD)
     rows = dict(line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| "))
     assert {name: rows[name] for name in licences() if name in rows} == {
         name: text for name, text in licences().items() if name in rows

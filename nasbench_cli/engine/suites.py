@@ -194,10 +194,9 @@ def _found(path: Path) -> Path:
     """The suite file that a path means: it may lack its suffix, or be the name of one that comes with nasbench."""
     if path.exists():
         return path
-    if path.suffix != ".toml":
-        path = (Path("suites") / path if path.parent == Path() else path).with_suffix(".toml")
-    ours = _OURS / path.name
-    return ours if not path.exists() and path.parent == Path("suites") and ours.exists() else path
+    path = path.with_suffix(".toml")
+    folders = (path.parent, Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
+    return next((folder / path.name for folder in folders if (folder / path.name).exists()), path)
 
 
 class _Reader:

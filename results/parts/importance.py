@@ -52,7 +52,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
         "what was tried, not in the whole space."
     )
     title = "Importance of hyper-parameters"
-    return Part("importance", title, [Table("importance", title, note, data, shown)])
+    return Part("importance", title, [Table("importance", title, note, data, shown, place="terminal")])
 
 
 def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, float]]]:

@@ -67,7 +67,8 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     known = sorted({name for _, f in subject.fragments for name in f.cell.metrics})
     for name in metrics:
         if not any(_is_called(metric, name) for metric in known):
-            raise StoreError(f"no benchmark here has the metric {name!r}{nearest(name, known)}; {', '.join(known)}")
+            allowed = f"{nearest(name, known)}; allowed: {', '.join(known)}"
+            raise StoreError(f"no benchmark here has the metric {name!r}{allowed}")
     curves = subject.curves
     for metrics_here in {f.cell.metrics for _, f in subject.fragments}:
         for name in metrics:
@@ -136,7 +137,7 @@ def hypervolumes(found: Fronts, comparison: Comparison) -> Table:
         "benchmarks and constraints weighed alike. 95 % here: delete-one-seed jackknife, t over seeds. The rectangle "
         "depends on which methods take part, and no verdict rests on it."
     )
-    return Table("pareto", f"Hypervolume of {first} and {second}", note, data, shown)
+    return Table("pareto", f"Hypervolume of {first} and {second}", note, data, shown, place="terminal")
 
 
 def _mean(weights: Array, values: Array) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
@@ -45,10 +44,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
         "median over runs, so that loading a library once does not count. It depends on the machine, and on what else "
         "ran there. front: no other method has both a lower or equal rank and a lower or equal time."
     )
-    bold = np.zeros(shown.shape, bool)
-    bold[:, 0] = front
-    marks = "Bold methods are on the front."
-    return Part("thinking", title, [Table("thinking", title, note, data, shown, bold, marks, place="terminal")])
+    return Part("thinking", title, [Table("thinking", title, note, data, shown, place="terminal")])
 
 
 def _shown(ms: float) -> str:

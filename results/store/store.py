@@ -58,16 +58,7 @@ class Store:
     def open(cls, folder: Path) -> Store:
         """An existing store. Raises StoreError if there is none, or it is from a newer schema."""
         if not _is_store(folder):
-            inside = sorted(path.parent.name for path in folder.glob(f"*/{_HEADER}"))
-            if folder.is_file():
-                advice = "it is a file"
-            else:
-                advice = (
-                    f"it holds the stores {', '.join(inside)}"
-                    if inside
-                    else f"`nasbench run --store {folder}` makes one"
-                )
-            raise StoreError(f"{folder} is not a trajectory store; {advice}")
+            raise StoreError(f"{folder} is not a trajectory store; {_what_is_there(folder)}")
         store = cls(folder)
         with _said(folder):
             try:
@@ -344,6 +335,23 @@ class Store:
         """Holds the store's lock (the system releases it if the process dies) and words its errors."""
         with _said(self.folder), self._lock.held(_PATIENCE):
             yield
+
+
+def _what_is_there(folder: Path) -> str:
+    """What stands where a store was looked for, or which stores are near."""
+    if folder.is_file():
+        return "it is a file"
+    if inside := _stores_in(folder):
+        return f"it holds the stores {', '.join(inside)}"
+    if folder.is_dir():
+        return "it holds other things" if any(folder.iterdir()) else "it is empty"
+    if beside := _stores_in(folder.parent):
+        return f"there is no such folder; {folder.parent} holds the stores {', '.join(beside)}"
+    return f"there is no such folder; `nasbench run --store {folder}` makes one"
+
+
+def _stores_in(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob(f"*/{_HEADER}"))
 
 
 def _is_store(folder: Path) -> bool:

@@ -67,6 +67,7 @@ def test_every_method_that_fits_searches_cells_under_a_size(
     assert (found["finished"] > found["started"]).all()
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp_path: Path) -> None:
     def start(store: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "nasbench", "run", "--bench", BENCH, "--method"]

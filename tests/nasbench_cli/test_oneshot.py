@@ -55,6 +55,7 @@ def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Pr
     assert (out / "index.html").read_text().count("<svg") > 6
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on_and_its_time_is_paid(tmp_path: Path) -> None:
     def command(store: str) -> list[str]:
         run = ["run", "--bench", "digits@1", "--method", "zo-darts:epochs=2", "--seeds", "1", "--evals", "1"]

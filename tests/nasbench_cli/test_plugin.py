@@ -214,6 +214,7 @@ def test_a_live_run_that_cannot_be_resumed_keeps_its_journal(command: Command, t
     assert journal.exists()
 
 
+@pytest.mark.slow
 def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
     command: Command, plugged: Path, tmp_path: Path
 ) -> None:

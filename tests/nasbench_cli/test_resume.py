@@ -47,6 +47,7 @@ def start(suite: Path, store: Path, jobs: int, **environment: str) -> subprocess
     return subprocess.Popen(command, start_new_session=True, env=os.environ | environment, **streams)
 
 
+@pytest.mark.slow
 def test_killed_a_dozen_times_the_store_equals_that_of_an_undisturbed_run(plugged: Path, tmp_path: Path) -> None:  # noqa: F811
     """Each kill comes when so many evaluations have begun: of the driver alone, or of its workers too."""
     suite, marks = tmp_path / "suite.toml", tmp_path / "marks"
@@ -119,7 +120,10 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=_LONG)  # the suite would take longer
     assert process.returncode == 130
-    assert errors.strip() == b"nasbench: stopped; what is stored is kept: give the same command again to continue"
+    assert (
+        errors.strip()
+        == b"nasbench: stopped; what was stored is kept, and the same run, tabulate or fetch goes on from it"
+    )
     assert len(Store.open(tmp_path / "store").fragments()) > 0
 
 

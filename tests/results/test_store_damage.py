@@ -147,6 +147,16 @@ def test_the_folder_above_some_stores_names_them(tmp_path: Path) -> None:
     Store.create(tmp_path / "demo")
     with pytest.raises(StoreError, match="it holds the stores demo"):
         Store.open(tmp_path)
+    with pytest.raises(StoreError, match=f"there is no such folder; {tmp_path} holds the stores demo"):
+        Store.open(tmp_path / "dmeo")
+    (tmp_path / "papers").mkdir()
+    with pytest.raises(StoreError, match="not a trajectory store; it is empty"):
+        Store.open(tmp_path / "papers")
+    (tmp_path / "papers" / "one.txt").touch()
+    with pytest.raises(StoreError, match="not a trajectory store; it holds other things"):
+        Store.open(tmp_path / "papers")
+    with pytest.raises(StoreError, match=r"one\.txt is not a trajectory store; it is a file"):
+        Store.open(tmp_path / "papers" / "one.txt")
 
 
 def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
