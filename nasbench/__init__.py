@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     )
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
     from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
-    from nasbench.results import Store
+    from nasbench.results import Store, StoreError
 
 _PLACES = {
     "nasbench.benchmarks": ["BENCHMARKS", "Benchmark", "Bound", "Evaluation", "Metric", "UsageError", "open_benchmark"],
     "nasbench.benchmarks.constraints": ["parse_constraints"],
     "nasbench.benchmarks.spaces": ["Configuration", "GridSpace", "ParameterSpace", "Space"],
     "nasbench.methods": ["METHODS", "Method", "MethodSpec", "Observation", "Problem"],
-    "nasbench.results": ["Store"],
+    "nasbench.results": ["Store", "StoreError"],
 }
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "Problem",
     "Space",
     "Store",
+    "StoreError",
     "UsageError",
     "open_benchmark",
     "parse_constraints",
