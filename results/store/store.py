@@ -341,17 +341,12 @@ def _what_is_there(folder: Path) -> str:
     """What stands where a store was looked for, or which stores are near."""
     if folder.is_file():
         return "it is a file"
-    if inside := _stores_in(folder):
-        return f"it holds the stores {', '.join(inside)}"
-    if folder.is_dir():
-        return "it holds other things" if any(folder.iterdir()) else "it is empty"
-    if beside := _stores_in(folder.parent):
-        return f"there is no such folder; {folder.parent} holds the stores {', '.join(beside)}"
-    return f"there is no such folder; `nasbench run --store {folder}` makes one"
-
-
-def _stores_in(folder: Path) -> list[str]:
-    return sorted(path.parent.name for path in folder.glob(f"*/{_HEADER}"))
+    absent = "" if folder.is_dir() else "there is no such folder; "
+    near, called = (folder.parent, f"{folder.parent}") if absent else (folder, "it")
+    stores = sorted(path.parent.name for path in near.glob(f"*/{_HEADER}"))
+    if stores:
+        return f"{absent}{called} holds the stores {', '.join(stores)}"
+    return f"{absent}`nasbench run --store {folder}` makes one" if absent else "it holds no runs"
 
 
 def _is_store(folder: Path) -> bool:
