@@ -195,7 +195,7 @@ def _found(path: Path) -> Path:
     if path.exists():
         return path
     path = path.with_suffix(".toml")
-    folders = (path.parent, Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
+    folders = (Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
     return next((folder / path.name for folder in folders if (folder / path.name).exists()), path)
 
 

@@ -89,6 +89,17 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
     assert expand(suite.without([name for name in peers if name in named]).grids)
 
 
+def test_a_suite_of_ours_is_found_by_its_name_and_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nasbench.cli.engine.suites import load_suite
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("smoke", "smoke.toml", "suites/smoke", "suites/smoke.toml"):
+        assert load_suite(Path(name)).title.startswith("Smoke"), name
+    (tmp_path / "smoke.toml").write_text('title = "own"\nmethods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n')
+    assert load_suite(Path("smoke.toml")).title == "own"
+    assert load_suite(Path("smoke")).title.startswith("Smoke")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
