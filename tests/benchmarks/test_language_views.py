@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from nasbench.benchmarks.spaces.published.cells import cells
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import is_valid, nasbench101
 from nasbench.benchmarks.spaces.published.nasnet import nasnet
+from nasbench.benchmarks.spaces.published.popnas import popnas
 from tests.benchmarks.written import FINITE, alike, late, named, op
 
 
@@ -162,6 +164,20 @@ def test_the_description_is_a_tree() -> None:
     assert rows[0] == ("repeat-0.times", "categorical", "1, 2, 4")
     assert ("  repeat-0.times = 1", "", "") in rows
     assert len(Program(figures.figure_18).describe()) <= 61
+
+
+def test_a_tree_whose_ways_bring_nothing_new_is_looked_at_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell of blocks: thousands of cells lead to the same next block, a line."""
+    looked = count(1)
+
+    def allowed(*_: object) -> bool:
+        assert next(looked) < 1000
+        return False
+
+    monkeypatch.setattr("nasbench.benchmarks.spaces.language.program.is_forbidden", allowed)
+    rows = Program(popnas).describe()
+    assert ("blocks", "ordinal", "1, 2, 3, 4, 5") in rows
+    assert ("b5-in1", "categorical", "-2, -1, 0, 1, 2, 3   if blocks = 5") in rows
 
 
 def test_a_tree_that_goes_on_and_on_is_described_as_a_list_with_conditions() -> None:

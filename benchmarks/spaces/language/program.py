@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 
 from numpy.random import Generator
 
@@ -210,8 +209,13 @@ class Program(Space):
         Where that tree goes on and on, all that can ever be asked for, with the choice that brings it about; where
         there is no end to that either, the tree is cut.
         """
-        lines = list(islice(_tree(self._first(), "", set(), {}), _MOST_LINES + 1))
-        if len(lines) <= _MOST_LINES:
+        lines = []
+        for ways, line in enumerate(_tree(self._first(), "", set(), {}), 1):
+            if line is not None:
+                lines.append(line)
+            if ways > _MOST_WAYS or len(lines) > _MOST_LINES:
+                break
+        else:
             return lines
         try:
             flat = self.as_flat()
@@ -310,10 +314,13 @@ def _when(condition: Condition | None, flat: Flat) -> str:
 
 
 _MOST_LINES = 60
+_MOST_WAYS = 300  # ways to go on that are looked at for these lines, most of which may bring nothing new
 
 
-def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Value]) -> Iterator[tuple[str, str, str]]:
-    """The choices due, and below each combination of values that changes the graph what follows."""
+def _tree(
+    step: Step, indent: str, seen: set[Step], made: dict[Independent, Value]
+) -> Iterator[tuple[str, str, str] | None]:
+    """The choices due, and below each combination of values that changes the graph what follows; None: nothing new."""
     for h in step.order:
         yield f"{indent}{h.name}", h.domain.kind, _text(h.domain)
     if step.is_last:
@@ -330,6 +337,8 @@ def _tree(step: Step, indent: str, seen: set[Step], made: dict[Independent, Valu
             seen.add(following)
             yield f"{indent}  " + ", ".join(f"{h.name} = {v}" for h, v in chosen.items()), "", ""
             yield from _tree(following, f"{indent}    ", seen, now)
+        else:
+            yield None
 
 
 def _example(h: Independent) -> Value:
