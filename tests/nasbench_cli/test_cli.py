@@ -86,6 +86,8 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
     # Peers whose library is not installed cannot be built here; everything else must fit.
     peers = [name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is None]
     named = {spec.name for grid in suite.grids for spec in grid.methods}
+    if not named - {*peers}:
+        pytest.skip(f"needs {', '.join(named)}")
     assert expand(suite.without([name for name in peers if name in named]).grids)
 
 
