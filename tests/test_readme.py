@@ -210,6 +210,8 @@ def test_the_search_space_of_the_pages_is_one(nasbench: Callable[..., Printed], 
     pytest.importorskip("torch")
     run_python("docs/search-space-language.md")
     assert "repeat-0/conv2d-1.kernel_size" in nasbench("show", "my-space").out
+    checked = nasbench("check", "my-space")
+    assert checked.code == 0, checked.out
     asked = ["--method", "random", "--method", "smbo", "--method", "mcts", "--method", "c-tpe", "--bench", "my-space"]
     done = nasbench("run", *asked, "--constrain", "filters<=60", "--seeds", 3, "--evals", 30, "--store", "s")
     assert done.code == 0, done.err

@@ -27,7 +27,7 @@ from nasbench.cli.speed import tables
 def speed(gpu: bool, out: Path | None) -> int:
     """Measure our speed beside a peer's, in one process; or with --gpu what a CUDA device gives.
 
-    A quarter of an hour and more on an idle core; each table is printed once it is measured, the first after minutes.
+    It takes long: the tables that train, seven minutes of one core. Each table is printed once it is measured.
     With --gpu every row has a share of the time. One that fails or is too slow says why, and the others go on; the
     exit code is then 1.
     """

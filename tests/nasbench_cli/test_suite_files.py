@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from nasbench.benchmarks import BENCHMARKS
+from nasbench.benchmarks.images import ImageBenchmark
+from nasbench.benchmarks.spaces.trainable.cells import CellSpace
+from nasbench.benchmarks.surrogate import lcbench
+from nasbench.cli.engine.plan import expand
+from nasbench.cli.engine.suites import load_suite
 from tests.conftest import Printed
+from tests.methods.test_external import LIBRARIES
 
 Command = Callable[..., Printed]
 
@@ -122,3 +131,29 @@ def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     path.write_bytes(b"\xff\xfe\x00")
     assert "is not a text file" in nasbench("run", "--suite", path).err
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
+def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: None)  # the images may be absent
+    monkeypatch.setattr(CellSpace, "pool", 30)  # size classes are drawn from 900 networks for each data set
+    BENCHMARKS.names()
+    for task in lcbench.TASKS:  # the surrogate may be absent, too: to plan it takes no answer of it
+        monkeypatch.setitem(BENCHMARKS._items, f"lcbench-{task}", partial(lcbench.LCBench, task))
+    suite = load_suite(path)
+    assert suite.title
+    # Peers whose library is not installed cannot be built here; everything else must fit.
+    peers = [name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is None]
+    named = {spec.name for grid in suite.grids for spec in grid.methods}
+    if not named - {*peers}:
+        pytest.skip(f"needs {', '.join(named)}")
+    assert expand(suite.without([name for name in peers if name in named]).grids)
+
+
+def test_a_suite_of_ours_is_found_by_its_name_and_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("smoke", "smoke.toml", "suites/smoke", "suites/smoke.toml"):
+        assert load_suite(Path(name)).title.startswith("Smoke"), name
+    (tmp_path / "smoke.toml").write_text('title = "own"\nmethods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n')
+    assert load_suite(Path("smoke.toml")).title == "own"
+    assert load_suite(Path("smoke")).title.startswith("Smoke")

@@ -206,8 +206,8 @@ class Program(Space):
     def describe(self) -> list[tuple[str, str, str]]:
         """A line a hyper-parameter, below the choice that brings it about.
 
-        Where that tree goes on and on, all that can ever be asked for, with the choice that brings it about; where
-        there is no end to that either, the tree is cut.
+        Where that tree goes on and on, or nothing new comes for long, all that can ever be asked for, with the choice
+        that brings it about; where there is no end to that either, the tree is cut.
         """
         lines = []
         for ways, line in enumerate(_tree(self._first(), "", set(), {}), 1):
@@ -314,7 +314,7 @@ def _when(condition: Condition | None, flat: Flat) -> str:
 
 
 _MOST_LINES = 60
-_MOST_WAYS = 300  # ways to go on that are looked at for these lines, most of which may bring nothing new
+_MOST_WAYS = 300  # ways to go on, and lines, that are looked at: most ways may bring nothing new
 
 
 def _tree(
