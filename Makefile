@@ -10,9 +10,19 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
 FINDINGS += reproduce-which-method reproduce-rivals reproduce-grand
 
+# pip warns of an extra that does not exist, and goes on.
+define CHECK_EXTRAS
+import sys, tomllib
+known = sorted(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"])
+strange = sorted(set(filter(None, sys.argv[1].split(","))) - set(known))
+sys.exit(f"EXTRAS: there is no {', '.join(strange)}; allowed: {', '.join(known)}" if strange else 0)
+endef
+export CHECK_EXTRAS
+
 .PHONY: setup test test-slow reproduce picture $(FINDINGS) lint docs clean
 
 setup: .venv/core
+	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
 	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
 	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
 
@@ -53,7 +63,7 @@ reproduce-multi-fidelity: SUITES := multi-fidelity
 reproduce-which-method: SUITES := quick long
 reproduce-rivals: SUITES := ctpe-rivals
 reproduce-rivals: EXTRAS := peers,gp,smac
-reproduce-grand: SUITES := grand-cpu
+reproduce-grand: SUITES := grand-cpu oneshot-seconds
 reproduce-grand: EXTRAS := peers,live,gp
 reproduce-zo-darts: IMAGES := medmnist-breast
 reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia

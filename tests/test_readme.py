@@ -116,6 +116,16 @@ def test_every_suite_and_every_target_of_make_exists(page: str) -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
+def test_an_extra_that_is_not_there_is_refused_before_pip() -> None:
+    make = ["make", "-s", "-o", ".venv/core", f"BIN={Path(sys.executable).parent}", "PIP=echo pip", "setup"]
+    refused = subprocess.run([*make, "EXTRAS=dev,foo"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "EXTRAS: there is no foo; allowed: dev, docs, gp, live" in refused.stderr
+    assert refused.stdout == ""
+    accepted = subprocess.run([*make, "EXTRAS=dev,live"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "pip --no-build-isolation -e .[dev,live]" in accepted.stdout
+
+
 @each_page
 def test_every_path_on_a_page_exists(page: str) -> None:
     rooms = "nasbench_cli|methods|benchmarks|results|tests|suites|examples|docs"

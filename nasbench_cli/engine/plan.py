@@ -95,7 +95,7 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
                     bounds = benchmark.bounds(constraints)
                     setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
-                    with _placed(grid, "methods"):
+                    with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
                         beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
                     cell = _cell(spec, benchmark, label(constraints), bounds, setting, grid.protocol)
                     known = planned[cell.id].seeds if cell.id in planned else ()
@@ -105,14 +105,14 @@ def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
 
 
 @contextmanager
-def _placed(grid: Grid, key: str) -> Iterator[None]:
-    """Begins a UsageError with the place of a key in the suite file, if the grid comes from one."""
+def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
+    """Begins a UsageError with the place of a key in the suite file, and ends it so, if the grid comes from one."""
     try:
         yield
     except UsageError as error:
         if key not in grid.places:
             raise
-        raise UsageError(f"{grid.places[key]}: {error}") from None
+        raise UsageError(f"{grid.places[key]}: {error}{remedy}") from None
 
 
 def is_current(cell: Cell) -> bool | None:

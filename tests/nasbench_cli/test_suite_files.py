@@ -75,7 +75,10 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
             WHOLE + "constraints = ['model_size<=0']",
             r"line 3: constraints: no configuration of nb201-cifar10 satisfies",
         ),
-        (WHOLE + "\n[[grid]]\nseeds = 1\nmethods = ['darts']", r"line 6: methods: darts cannot run on nb201-cifar10"),
+        (
+            WHOLE + "\n[[grid]]\nseeds = 1\nmethods = ['darts']",
+            r"line 6: methods: darts cannot run on nb201-cifar10: .*; --without darts leaves it out",
+        ),
         (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
         (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be positive"),
         (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals"),
