@@ -183,7 +183,7 @@ def statements(overall: Verdicts, constraints: list[Verdicts], is_alike: bool) -
 def words(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     """What the sentences and claims of a report on methods that are alike say, and whether it is false."""
     yield "a first named", any(" is first" in text for text in sentences.answer(comparison))
-    yield "a claim decided", claims(comparison)["verdict"].isin(["supported", "reversed"]).any()
+    yield "a claim decided", claims(comparison, workers=1)["verdict"].isin(["supported", "reversed"]).any()
 
 
 def coverage(overall: Verdicts, better: Array, ranks: Array) -> Iterator[tuple[str, bool]]:

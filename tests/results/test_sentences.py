@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store
-from nasbench.results.parts.claims import claims
+from nasbench.results.curves import load, select
+from nasbench.results.parts.claims import claims, part
+from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import answer
 from tests.results.conftest import load_all, make_cell, make_run
 from tests.results.test_verdicts import Values, cells, compared, drawn, one_family_of_four
@@ -117,7 +119,7 @@ def test_every_constraint_has_its_sentence(filled: Fill) -> None:
 
 
 def held(filled: Fill, values: Values) -> dict[str, str]:
-    found = claims(compared(filled, values))
+    found = claims(compared(filled, values), workers=1)
     return dict(zip(found["worse"], found["verdict"], strict=True)) if len(found) else {}
 
 
@@ -159,15 +161,29 @@ def test_a_claim_about_constraints_is_held_against_constrained_runs_alone(filled
 
 def test_a_foil_is_not_the_method_that_it_is_made_of(filled: Fill) -> None:
     values = dict(zip(("zo-darts++:T=8,estimate=noise", "darts", "zo-darts++:T=8"), clear("abc").values(), strict=True))
-    found = claims(compared(filled, values))
+    found = claims(compared(filled, values), workers=1)
     assert found[["better", "worse"]].to_numpy().tolist() == [["zo-darts++:T=8", "darts"]]
 
 
 def test_multi_fidelity_methods_have_claims_too(filled: Fill) -> None:
     values = dict(zip(("bohb", "hyperband", "random"), clear("abc").values(), strict=True))
-    found = claims(compared(filled, values))
+    found = claims(compared(filled, values), workers=1)
     assert set(zip(found["better"], found["worse"], strict=True)) == {
         ("hyperband", "random"),
         ("bohb", "random"),
         ("bohb", "hyperband"),
     }
+
+
+@pytest.mark.parametrize(("workers", "judged"), [(1, []), (4, [["asha", "bohb"]])])
+def test_a_claim_about_several_workers_is_held_against_runs_on_several_alone(
+    filled: Fill, workers: int, judged: list[list[str]]
+) -> None:
+    cells = {
+        make_cell(method, workers=workers): [make_run(seed, [worse, worse, worse + seed]) for seed in range(20)]
+        for worse, method in enumerate(("asha", "bohb"), 1)
+    }
+    chosen = select([filled(cells)])
+    curves = load(chosen)
+    found = part(Subject(Comparison(curves, 0, (curves.end,)), chosen))
+    assert ([] if found is None else found.tables[0].data[["better", "worse"]].to_numpy().tolist()) == judged
