@@ -104,7 +104,7 @@ class Ridge:
         """Begins anew."""
         self.n = 0
         self._inverse = np.eye(self.size) / self._alpha
-        self._gram = np.zeros((self.size, self.size))
+        self._seen: list[NDArray[np.float64]] = []
         self._sum, self._cross = np.zeros(self.size), np.zeros(self.size)
         self._total = 0.0
 
@@ -114,10 +114,10 @@ class Ridge:
         self._sum += features
         self._cross += target * features
         self._total += target
-        present = np.flatnonzero(features)
-        self._gram[np.ix_(present, present)] += np.outer(features[present], features[present])
+        self._seen.append(features)
         if self.n % _REFRESH == 0:
-            self._inverse[:] = np.linalg.inv(self._gram + self._alpha * np.eye(self.size))
+            seen = np.array(self._seen)
+            self._inverse[:] = np.linalg.inv(seen.T @ seen + self._alpha * np.eye(self.size))
         else:
             _update(self._inverse, features, 1.0)
 
@@ -138,6 +138,6 @@ def _update(inverse: NDArray[np.float64], vector: NDArray[np.float64], weight: f
     scaled = solved * (weight / (1 + weight * (vector @ solved)))
     touched = np.flatnonzero(solved)
     if len(touched) < len(solved) // 2:  # in a table few buckets are ever seen, and the others stay as they are
-        inverse[np.ix_(touched, touched)] -= np.outer(solved[touched], scaled[touched])
+        inverse[touched[:, None], touched] -= solved[touched, None] * scaled[touched]
     else:
         inverse -= np.outer(solved, scaled)
