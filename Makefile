@@ -36,7 +36,7 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	@echo "test: the whole suite on two processes: about ten minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
+	@echo "test: every test but the slow ones, on two processes: about ten minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
 	$(BIN)/python -m pytest -n 2
 
 # Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.

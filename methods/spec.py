@@ -41,13 +41,17 @@ class MethodSpec:
         defaults = option_defaults(METHODS.get(name))
         if colon and not tail.strip(" ,"):
             raise UsageError(f"no option follows the colon of {text.strip()!r}; write {name}, or {name}:option=value")
-        options = {}
+        options: dict[str, int | float | bool | str] = {}
+        given: set[str] = set()
         for item in filter(None, tail.split(",")):
             option, equals, value = (part.strip() for part in item.partition("="))
             if not equals:
                 raise UsageError(f"option {item!r} of {name} is malformed; write {name}:option=value")
             if option not in defaults:
                 raise unknown(f"option of {name}", option, defaults)
+            if option in given:
+                raise UsageError(f"option {option} of {name} is given twice")
+            given.add(option)
             kind, default = defaults[option]
             try:
                 parsed = _PARSERS[kind](value)

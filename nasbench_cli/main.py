@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import traceback
+from itertools import pairwise
 
 import click
 from click.shell_completion import CompletionItem
@@ -105,6 +106,7 @@ def run_command(arguments: list[str]) -> int:
     An error is printed as one sentence on standard error; with `--debug` its traceback comes first.
     """
     try:
+        _refuse_empty(arguments)
         return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
     except BrokenPipeError:
         # The reader of our output (head, less) has gone; nor must Python's last flush complain of it.
@@ -118,6 +120,14 @@ def run_command(arguments: list[str]) -> int:
         return code
 
 
+def _refuse_empty(arguments: list[str]) -> None:
+    """No empty text means anything here: it is what a shell makes of a variable that is not set."""
+    for before, argument in pairwise(["", *arguments]):
+        if not argument or (argument.startswith("--") and argument.endswith("=")):
+            option = argument.rstrip("=") or (before if before.startswith("-") else "an argument")
+            raise click.UsageError(f"{option} is empty: is a variable of the shell not set?")
+
+
 def _explain(error: BaseException) -> tuple[str, int]:
     """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
@@ -127,8 +137,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         group = context.command if isinstance(context.command, click.Group) else cli
         names = ", ".join(group.list_commands(context))
         return f"give a command: {names} ({context.command_path} --help says more)", BAD_USAGE
-    if isinstance(error, click.UsageError) and error.ctx is not None and error.ctx.command is cli:
-        return f"{error.format_message()} Allowed: {', '.join(COMMANDS)}", BAD_USAGE
+    if isinstance(error, click.UsageError) and error.ctx is not None and isinstance(error.ctx.command, click.Group):
+        return f"{error.format_message()} Allowed: {', '.join(error.ctx.command.list_commands(error.ctx))}", BAD_USAGE
     if isinstance(error, click.ClickException):
         return error.format_message(), BAD_USAGE
     from nasbench.benchmarks import UsageError

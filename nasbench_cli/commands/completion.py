@@ -27,8 +27,10 @@ def either(context: click.Context, parameter: click.Parameter, begun: str) -> li
 
 
 def suites(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Paths of suite files in `suites/` that begin with `begun`."""
-    return _fitting([str(path) for path in Path("suites").glob("*.toml")], begun)
+    """Suites that begin with `begun`: their names, and the paths of those in `suites/`."""
+    from nasbench.cli.engine.suites import suite_files
+
+    return _fitting([*(p.stem for p in suite_files()), *map(str, Path("suites").glob("*.toml"))], begun)
 
 
 def _fitting(names: list[str], begun: str) -> list[str]:

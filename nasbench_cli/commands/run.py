@@ -135,7 +135,7 @@ def run(
     if jobs < 1:
         raise UsageError(f"jobs must be at least 1, not {jobs}")
     if suite is not None:
-        if any(flag for flag in flags if flag is not None):
+        if any(flag is not None and flag is not False and flag != () for flag in flags):  # a zero is given, too
             raise UsageError(
                 "--suite describes the whole grid: give it alone, or with how to compute it (--store, --jobs, "
                 "--without, --shard, --executor and what belongs to it, --ask-seconds, --evaluation-seconds, "

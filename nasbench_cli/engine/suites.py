@@ -194,9 +194,9 @@ def _found(path: Path) -> Path:
     """The suite file that a path means: it may lack its suffix, or be the name of one that comes with nasbench."""
     if path.exists():
         return path
-    path = path.with_suffix(".toml")
+    name = path.name.removesuffix(".toml") + ".toml"
     folders = (Path("suites"), _OURS) if path.parent in (Path(), Path("suites")) else (path.parent,)
-    return next((folder / path.name for folder in folders if (folder / path.name).exists()), path)
+    return next((folder / name for folder in folders if (folder / name).exists()), path.with_name(name))
 
 
 class _Reader:

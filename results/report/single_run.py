@@ -46,7 +46,7 @@ def incumbent(store: Store, method: str, bench: str, constraint: str | None, see
         )
     values = json.loads(_best(rows)["configuration"])
     if not networks.is_network(values):
-        raise StoreError(f"what {bench} searches are no graphs of layers: there is nothing to draw")
+        raise StoreError(f"a configuration of {bench} is not stored as a graph of layers: there is nothing to draw")
     return networks.draw(values)
 
 

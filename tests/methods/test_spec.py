@@ -28,6 +28,8 @@ def test_defaults_are_left_out_of_the_canonical_label() -> None:
         ("evolution:population", "write evolution:option=value"),
         ("evolution:population=many", "must be a whole number, not"),
         ("evolution:population=2.5", "must be a whole number, not"),
+        ("evolution:population=20,population=100", "option population of evolution is given twice"),
+        ("evolution:population=100,population=100", "option population of evolution is given twice"),
         ("mcts:exploration=much", "must be a number, not"),
         ("mcts:bisection=much", "must be true or false, not"),
         ("random:x=1", "unknown option of random 'x'; allowed: none"),

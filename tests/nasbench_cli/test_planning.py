@@ -173,6 +173,7 @@ def test_a_plan_notes_of_which_metrics_more_is_better() -> None:
         ("nasbench run --bench hpolib-s", ["hpolib-slice"]),
         ("nasbench run --suite suites/grand", ["suites/grand-cpu.toml", "suites/grand.toml"]),
         ("nasbench plan suites/smo", ["suites/smoke.toml"]),
+        ("nasbench run --suite qu", ["quick"]),
         ("nasbench show evo", ["evolution"]),
     ],
 )
