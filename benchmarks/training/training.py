@@ -172,12 +172,16 @@ def loss_of(network: nn.Module, batch: Batch, recipe: Recipe, low_precision: boo
         low_precision: whether a GPU computes what it can in bfloat16.
     """
     with torch.autocast("cuda", torch.bfloat16, enabled=low_precision):
-        outputs = network(batch.images)
-        loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
-        if batch.others is None:
-            return loss
-        mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
-        return batch.share * loss + (1 - batch.share) * mixed_in
+        return loss_from(network(batch.images), batch, recipe)
+
+
+def loss_from(outputs: Tensor, batch: Batch, recipe: Recipe) -> Tensor:
+    """The loss of a batch, a scalar, from a network's scores (batch, classes)."""
+    loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
+    if batch.others is None:
+        return loss
+    mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
+    return batch.share * loss + (1 - batch.share) * mixed_in
 
 
 def descend(loss: Tensor, network: nn.Module, descent: Descent, recipe: Recipe) -> None:

@@ -90,6 +90,24 @@ def test_images_per_second_are_medians_of_whole_batches_beside_a_bare_loop(
     assert counts == [2] * 8
 
 
+def test_stacked_networks_are_measured_beside_the_same_one_by_one(
+    few: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([99.0, 99.0, 99.0, 99.0, 2.0, 1.0, 2.0, 3.0])  # the stack, its three one by one, and again
+    counts = []
+
+    def scripted(call: Callable[[], object], count: int) -> float:
+        call()
+        counts.append(count)
+        return next(seconds)
+
+    monkeypatch.setattr(trainings, "seconds_of", scripted)
+    *speeds, apart = trainings.stacked_images_a_second("retrain", Sizes(images="few", repeats=1, epochs=2), math.inf)
+    assert speeds == ["96", "32", "3.00x"]  # three times 64 images
+    assert float(apart) <= 1e-6
+    assert counts == [2] * 8
+
+
 def test_a_recipe_is_trained_as_it_says(few: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its mixing, its clipping, its optimiser; the bare loop with none of them."""
     trained = trainings.Training("few", "retrain")

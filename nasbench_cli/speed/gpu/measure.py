@@ -48,6 +48,7 @@ def tables(sizes: Sizes) -> list[Table]:
     eager = [Row(f"{name}, eager", partial(trainings.images_a_second, name, None, sizes), 12) for name in RECIPES]
     fast = [Row(f"{name}, compiled", partial(trainings.images_a_second, name, backend, sizes), 50) for name in RECIPES]
     same = [Row(name, partial(trainings.agreement, name, backend, sizes), 30) for name in RECIPES]
+    stacks = [Row(name, partial(trainings.stacked_images_a_second, name, sizes), 20) for name in RECIPES]
     steps = [Row(name, partial(searches.step, name, sizes), 12) for name in searches.SEARCHES]
     seen = [Row(f"{name}, a step", partial(searches.kernels, name, sizes), 20) for name in searches.SEARCHES]
     trained = [
@@ -89,6 +90,12 @@ def tables(sizes: Sizes) -> list[Table]:
             f"Training on {images}, images per second, {repeated}",
             ("images/s", "plain loop", "ratio", "first loss apart"),
             tuple(eager + fast),
+        ),
+        Table(
+            "stacked",
+            f"{trainings.STACKED} networks of one shape trained as one on {images}, images per second, {repeated}",
+            ("images/s", "one by one", "ratio", "first losses apart"),
+            tuple(stacks),
         ),
         Table(
             "agreement",

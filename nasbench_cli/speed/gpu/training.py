@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark
-from nasbench.benchmarks.training import training
+from nasbench.benchmarks.training import stacking, training
 from nasbench.benchmarks.training.augmentation import Batch
 from nasbench.benchmarks.training.initialisation import initialised
 from nasbench.benchmarks.training.recipes import RECIPES
@@ -21,6 +22,9 @@ from nasbench.cli.speed.search import seconds_of
 from nasbench.cli.speed.training import trainable
 from nasbench.methods.oneshot.search import exact
 from nasbench.methods.oneshot.weights import flat, gradients
+
+STACKED = 3
+"""Networks in a stack."""
 
 AGREE = 1e-5
 """The largest relative difference between the losses of a plain and of a compiled first step in float32."""
@@ -45,6 +49,28 @@ def images_a_second(recipe: str, backend: str | None, sizes: Sizes, until: float
         times.append((ours, seconds_of(loop.epoch, sizes.epochs)))
     ours, plain = (trained.images / median(values) for values in zip(*times[1:], strict=True))
     return f"{ours:,.0f}", f"{plain:,.0f}", f"{ours / plain:.2f}x", apart
+
+
+def stacked_images_a_second(recipe: str, sizes: Sizes, until: float) -> tuple[str, ...]:
+    """Images per second of networks trained as one, of the same one by one, their ratio; how far first losses differ.
+
+    The networks are of one shape; the one loss is compared with the sum of the others.
+    """
+    alone, together = ([Training(sizes.images, recipe) for _ in range(STACKED)] for _ in range(2))
+    one = Stacked(together)
+    batches = [next(trained.batches()) for trained in alone]
+    apart = _relative(
+        sum(
+            float(trained.loss(trained.network, batch).detach()) for trained, batch in zip(alone, batches, strict=True)
+        ),
+        float(one.loss(batches).detach()),
+    )
+    times: list[tuple[float, float]] = []
+    for _ in range(sizes.repeats + 1):
+        stack = seconds_of(one.epoch, sizes.epochs)
+        times.append((stack, sum(seconds_of(partial(t.epoch, t.network), sizes.epochs) for t in alone)))
+    stack, single = (STACKED * one.images / median(values) for values in zip(*times[1:], strict=True))
+    return f"{stack:,.0f}", f"{single:,.0f}", f"{stack / single:.2f}x", f"{apart:.2g}"
 
 
 def agreement(recipe: str, backend: str, sizes: Sizes, until: float) -> tuple[str, ...]:
@@ -108,6 +134,26 @@ class Training:
         network.train()
         for batch in self.batches():
             training.descend(self.loss(network, batch), network, self.descent, self.recipe)
+
+
+class Stacked:
+    """Random networks of one shape that are trained as one."""
+
+    def __init__(self, trained: Sequence[Training]) -> None:
+        self._trained, self._recipe, self.images = trained, trained[0].recipe, trained[0].images
+        self._low_precision = trained[0].data.device.type == "cuda"
+        self._stack = stacking.Stack([one.network for one in trained])
+        self._descent = training.descent_of(self._stack, self._recipe)
+
+    def loss(self, batches: Sequence[Batch]) -> torch.Tensor:
+        """The sum of the networks' losses, each of a batch of its own."""
+        return stacking.loss_of(self._stack, batches, self._recipe, self._low_precision)
+
+    def epoch(self) -> None:
+        """Trains all for an epoch."""
+        self._stack.train()
+        for batches in zip(*(one.batches() for one in self._trained), strict=True):
+            stacking.descend(self.loss(batches), self._stack, self._descent, self._recipe)
 
 
 def first_step(network: nn.Module, batch: Batch, trained: Training) -> tuple[float, torch.Tensor]:
