@@ -27,8 +27,7 @@ class Stack(nn.Module):
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         super().__init__()
-        shapes = [[(name, value.shape) for name, value in network.state_dict().items()] for network in networks]
-        if any(own != shapes[0] for own in shapes):
+        if any(_shape(network) != _shape(networks[0]) for network in networks):
             raise ValueError("networks of several shapes cannot be stacked")
         self.number = len(networks)
         self.whole = _stacked(networks)
@@ -62,6 +61,14 @@ def _clip(parameters: Sequence[nn.Parameter], number: int, most: float) -> None:
     for gradient in gradients:
         own = factors.repeat_interleave(len(gradient) // number)
         gradient.mul_(own.view(-1, *[1] * (gradient.dim() - 1)))
+
+
+def _shape(network: nn.Module) -> list[tuple[object, ...]]:
+    """What two networks share that differ in their parameters' values alone."""
+    edges = [
+        (name, type(part), part.leaving if isinstance(part, Cell) else None) for name, part in network.named_modules()
+    ]
+    return [*edges, *((name, value.shape) for name, value in network.state_dict().items())]
 
 
 def _stacked(modules: Sequence[nn.Module]) -> nn.Module:

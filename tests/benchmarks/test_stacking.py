@@ -26,6 +26,7 @@ STAGES = (
     Stage(("nor_conv_1x1", "skip_connect", "nor_conv_5x5", "nor_conv_1x1", "nor_conv_5x5", "none"), 1),
     Stage(("avg_pool_3x3", "avg_pool_3x3", "none", "none", "none", "nor_conv_3x3"), 1),
 )
+PLAIN = (Stage(("skip_connect", "skip_connect", "nor_conv_3x3", "nor_conv_1x1", "none", "skip_connect"), 1),) * 3
 RARE = {"clip": 0.2, "mix": 1.0, "label_smoothing": 0.1}
 
 
@@ -87,6 +88,13 @@ def test_a_stack_leaves_the_networks_that_it_is_made_of_alone() -> None:
 def test_what_cannot_be_stacked_is_refused() -> None:
     with pytest.raises(ValueError, match="several shapes"):
         stacking.Stack([torch.nn.Linear(2, 2), torch.nn.Linear(2, 3)])
+    for operations in (("skip_connect", "none"), ("avg_pool_3x3", "none"), ("none", "skip_connect")):
+        ours = Stage((*operations, "nor_conv_3x3", "nor_conv_1x1", "none", "skip_connect"), 1)
+        other = CellNetwork((ours,) * 3, 4, 1, 3)
+        same = CellNetwork((ours,) * 3, 4, 1, 3)
+        assert stacking.Stack([other, same]).number == 2
+        with pytest.raises(ValueError, match="several shapes"):
+            stacking.Stack([other, CellNetwork(PLAIN, 4, 1, 3)])
     with pytest.raises(TypeError, match="LayerNorm"):
         stacking.Stack([torch.nn.LayerNorm(2)] * 2)
     with pytest.raises(TypeError, match="a bias or groups"):
