@@ -104,7 +104,8 @@ class Ridge:
         """Begins anew."""
         self.n = 0
         self._inverse = np.eye(self.size) / self._alpha
-        self._seen: list[NDArray[np.float64]] = []
+        self._gram = np.zeros((self.size, self.size))  # of all observations but the recent ones
+        self._recent: list[NDArray[np.float64]] = []
         self._sum, self._cross = np.zeros(self.size), np.zeros(self.size)
         self._total = 0.0
 
@@ -114,10 +115,12 @@ class Ridge:
         self._sum += features
         self._cross += target * features
         self._total += target
-        self._seen.append(features)
+        self._recent.append(features)
         if self.n % _REFRESH == 0:
-            seen = np.array(self._seen)
-            self._inverse[:] = np.linalg.inv(seen.T @ seen + self._alpha * np.eye(self.size))
+            recent = np.array(self._recent)
+            self._gram += recent.T @ recent
+            self._recent.clear()
+            self._inverse[:] = np.linalg.inv(self._gram + self._alpha * np.eye(self.size))
         else:
             _update(self._inverse, features, 1.0)
 

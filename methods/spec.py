@@ -42,24 +42,20 @@ class MethodSpec:
         if colon and not tail.strip(" ,"):
             raise UsageError(f"no option follows the colon of {text.strip()!r}; write {name}, or {name}:option=value")
         options: dict[str, int | float | bool | str] = {}
-        given: set[str] = set()
         for item in filter(None, tail.split(",")):
             option, equals, value = (part.strip() for part in item.partition("="))
             if not equals:
                 raise UsageError(f"option {item!r} of {name} is malformed; write {name}:option=value")
             if option not in defaults:
                 raise unknown(f"option of {name}", option, defaults)
-            if option in given:
+            if option in options:
                 raise UsageError(f"option {option} of {name} is given twice")
-            given.add(option)
-            kind, default = defaults[option]
+            kind, _ = defaults[option]
             try:
-                parsed = _PARSERS[kind](value)
+                options[option] = _PARSERS[kind](value)
             except (ValueError, KeyError):
                 raise UsageError(f"option {option} of {name} must be {KINDS[kind]}, not {value!r}") from None
-            if parsed != default:
-                options[option] = parsed
-        return cls(name, tuple(sorted(options.items())))
+        return cls(name, tuple(sorted((o, value) for o, value in options.items() if value != defaults[o][1])))
 
     @property
     def label(self) -> str:

@@ -123,8 +123,9 @@ def run_command(arguments: list[str]) -> int:
 def _refuse_empty(arguments: list[str]) -> None:
     """No empty text means anything here: it is what a shell makes of a variable that is not set."""
     for before, argument in pairwise(["", *arguments]):
-        if not argument or (argument.startswith("--") and argument.endswith("=")):
-            option = argument.rstrip("=") or (before if before.startswith("-") else "an argument")
+        name, equals, value = argument.partition("=")
+        if not argument or (name.startswith("--") and equals and not value):
+            option = name or (before if before.startswith("-") else "an argument")
             raise click.UsageError(f"{option} is empty: is a variable of the shell not set?")
 
 

@@ -1,6 +1,6 @@
 """Networks of one shape trained as one: each convolution is a group of a larger one, so a device is asked less often.
 
-Only `nasbench speed --gpu` uses it: no trainings are stacked until that is measured to gain.
+Only `nasbench speed --gpu` uses it; docs/gpu.md says why no run does, and what it gains on a CPU.
 """
 
 from __future__ import annotations

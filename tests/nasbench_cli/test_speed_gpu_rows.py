@@ -71,19 +71,25 @@ def test_the_machine_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cells_of("machine", 0)["device"] == "NVIDIA H200"
 
 
+def scripted(seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What is measured is called, and takes these seconds one after the other; the epochs that each was asked for."""
+    counts, left = [], iter(seconds)
+
+    def measured(call: Callable[[], object], count: int) -> float:
+        call()
+        counts.append(count)
+        return next(left)
+
+    monkeypatch.setattr(trainings, "seconds_of", measured)
+    return counts
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_images_per_second_are_medians_of_whole_batches_beside_a_bare_loop(
     recipe: str, few: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = iter([99.0, 99.0, 2.0, 1.0, 4.0, 3.0, 3.0, 2.0])  # ours, the bare loop's, and again; the first warm up
-    counts = []
-
-    def scripted(call: Callable[[], object], count: int) -> float:
-        call()
-        counts.append(count)
-        return next(seconds)
-
-    monkeypatch.setattr(trainings, "seconds_of", scripted)
+    seconds = [99.0, 99.0, 2.0, 1.0, 4.0, 3.0, 3.0, 2.0]  # ours, the bare loop's, and again; the first warm up
+    counts = scripted(seconds, monkeypatch)
     sizes = Sizes(images="few", repeats=3, epochs=2)
     found = trainings.images_a_second(recipe, None, sizes, math.inf)
     assert found == ("21", "32", "0.67x", "")  # 64 of 70 images: no batch of another shape
@@ -93,15 +99,8 @@ def test_images_per_second_are_medians_of_whole_batches_beside_a_bare_loop(
 def test_stacked_networks_are_measured_beside_the_same_one_by_one(
     few: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = iter([99.0, 99.0, 99.0, 99.0, 2.0, 1.0, 2.0, 3.0])  # the stack, its three one by one, and again
-    counts = []
-
-    def scripted(call: Callable[[], object], count: int) -> float:
-        call()
-        counts.append(count)
-        return next(seconds)
-
-    monkeypatch.setattr(trainings, "seconds_of", scripted)
+    seconds = [99.0, 99.0, 99.0, 99.0, 2.0, 1.0, 2.0, 3.0]  # the stack, its three one by one, and again
+    counts = scripted(seconds, monkeypatch)
     *speeds, apart = trainings.stacked_images_a_second("retrain", Sizes(images="few", repeats=1, epochs=2), math.inf)
     assert speeds == ["96", "32", "3.00x"]  # three times 64 images
     assert float(apart) <= 1e-6

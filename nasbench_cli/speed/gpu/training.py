@@ -56,15 +56,11 @@ def stacked_images_a_second(recipe: str, sizes: Sizes, until: float) -> tuple[st
 
     The networks are of one shape; the one loss is compared with the sum of the others.
     """
-    alone, together = ([Training(sizes.images, recipe) for _ in range(STACKED)] for _ in range(2))
-    one = Stacked(together)
+    alone = [Training(sizes.images, recipe) for _ in range(STACKED)]
+    one = Stacked(alone)
     batches = [next(trained.batches()) for trained in alone]
-    apart = _relative(
-        sum(
-            float(trained.loss(trained.network, batch).detach()) for trained, batch in zip(alone, batches, strict=True)
-        ),
-        float(one.loss(batches).detach()),
-    )
+    losses = [float(t.loss(t.network, batch).detach()) for t, batch in zip(alone, batches, strict=True)]
+    apart = _relative(sum(losses), float(one.loss(batches).detach()))
     times: list[tuple[float, float]] = []
     for _ in range(sizes.repeats + 1):
         stack = seconds_of(one.epoch, sizes.epochs)
@@ -137,7 +133,7 @@ class Training:
 
 
 class Stacked:
-    """Random networks of one shape that are trained as one."""
+    """Networks of one shape that are trained as one, from copies of their parameters."""
 
     def __init__(self, trained: Sequence[Training]) -> None:
         self._trained, self._recipe, self.images = trained, trained[0].recipe, trained[0].images
