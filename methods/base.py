@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, Self, TypeAlias
 
 from numpy.random import Generator
 
@@ -210,6 +210,9 @@ class Method(Blockwise, ABC):
     """Views of the space that the method calls, as protocols (`AsFlat`, `AsGraph`, …: `spaces.views`). The method fits
     a space that has all of them."""
 
+    stacks: ClassVar[bool] = False
+    """Whether `begin_together` does something."""
+
     needs_fidelity: ClassVar[bool] = False
     """Whether the method chooses how long to train. It then fits benchmarks that state a fidelity."""
 
@@ -250,6 +253,14 @@ class Method(Blockwise, ABC):
         """Loads and compiles what the method needs.
 
         Called before a run whose clock is real, or is charged with thinking, so that this time is not on it.
+        """
+
+    @classmethod
+    def begin_together(cls, methods: Sequence[Self]) -> None:
+        """Does at once what the first asks of several runs begin with (`run --stack`), where the class `stacks`.
+
+        Each leaves it in its `Problem.state`, where the run will find it, as what an interrupted attempt had done. One
+        that fails leaves what it has; its run will meet the failure, and tell.
         """
 
     @classmethod

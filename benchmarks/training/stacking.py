@@ -1,7 +1,4 @@
-"""Networks of one shape trained as one: each convolution is a group of a larger one, so a device is asked less often.
-
-Only `nasbench speed --gpu` uses it; docs/gpu.md says why no run does, and what it gains on a CPU.
-"""
+"""Networks of one shape as one: each convolution is a group of a larger one, so a device is asked less often."""
 
 from __future__ import annotations
 
@@ -12,10 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from nasbench.benchmarks.spaces.cells.network import Cell
-from nasbench.benchmarks.training.augmentation import Batch
-from nasbench.benchmarks.training.descent import Descent
-from nasbench.benchmarks.training.recipes import Recipe
-from nasbench.benchmarks.training.training import loss_from
 
 
 class Stack(nn.Module):
@@ -27,52 +20,30 @@ class Stack(nn.Module):
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         super().__init__()
-        if any(_shape(network) != _shape(networks[0]) for network in networks):
+        if any(shape_of(network) != shape_of(networks[0]) for network in networks):
             raise ValueError("networks of several shapes cannot be stacked")
         self.number = len(networks)
-        self.whole = _stacked(networks)
+        self.whole = side_by_side(networks)
 
     def forward(self, images: Tensor) -> Tensor:
         scores: Tensor = self.whole(images)
         return scores
 
 
-def loss_of(stack: Stack, batches: Sequence[Batch], recipe: Recipe, low_precision: bool) -> Tensor:
-    """The sum of the losses of a batch for each network, a scalar: each gradient is that of its own network's loss."""
-    with torch.autocast("cuda", torch.bfloat16, enabled=low_precision):
-        outputs = stack(torch.cat([batch.images for batch in batches], 1)).unbind(1)
-        return torch.stack([loss_from(own, batch, recipe) for own, batch in zip(outputs, batches, strict=True)]).sum()
-
-
-def descend(loss: Tensor, stack: Stack, descent: Descent, recipe: Recipe) -> None:
-    """One step of every network down its own loss, its own gradient clipped as the recipe says."""
-    torch.autograd.backward(loss)
-    if recipe.clip is not None:
-        _clip(list(stack.parameters()), stack.number, recipe.clip)
-    descent.step()
-
-
-@torch.no_grad()
-def _clip(parameters: Sequence[nn.Parameter], number: int, most: float) -> None:
-    """Scales each network's gradient to a norm of `most` at most, as `torch.nn.utils.clip_grad_norm_` does one's."""
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    squares = torch.stack([g.square().reshape(number, -1).sum(1) for g in gradients]).sum(0)
-    factors = (most / (squares.sqrt() + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        own = factors.repeat_interleave(len(gradient) // number)
-        gradient.mul_(own.view(-1, *[1] * (gradient.dim() - 1)))
-
-
-def _shape(network: nn.Module) -> list[tuple[object, ...]]:
+def shape_of(network: nn.Module) -> tuple[tuple[object, ...], ...]:
     """What two networks share that differ in their parameters' values alone."""
     edges = [
-        (name, type(part), part.leaving if isinstance(part, Cell) else None) for name, part in network.named_modules()
+        (name, type(part), repr(part.leaving) if isinstance(part, Cell) else "")
+        for name, part in network.named_modules()
     ]
-    return [*edges, *((name, value.shape) for name, value in network.state_dict().items())]
+    return (*edges, *((name, value.shape) for name, value in network.state_dict().items()))
 
 
-def _stacked(modules: Sequence[nn.Module]) -> nn.Module:
-    """Modules of one shape as one that takes and gives their channels side by side."""
+def side_by_side(modules: Sequence[nn.Module]) -> nn.Module:
+    """Modules of one shape as one that takes and gives their channels side by side.
+
+    Raises TypeError for layers that cannot be.
+    """
     first = modules[0]
     if isinstance(first, nn.Conv2d):
         return _convolution([module for module in modules if isinstance(module, nn.Conv2d)])
@@ -84,7 +55,7 @@ def _stacked(modules: Sequence[nn.Module]) -> nn.Module:
         raise TypeError(f"no way to stack {type(first).__name__} is known")
     found = deepcopy(first)
     for name, _ in first.named_children():
-        setattr(found, name, _stacked([getattr(module, name) for module in modules]))
+        setattr(found, name, side_by_side([getattr(module, name) for module in modules]))
     if isinstance(found, Cell):
         for node, leaving in enumerate(found.leaving):
             for operation, targets in leaving.items():
@@ -130,13 +101,18 @@ class _Linears(nn.Module):
 
 
 class _ByEdge(nn.Module):
-    """Channels by network and edge → by edge and network, which a cell splits by edge."""
+    """See `by_edge`."""
 
     def __init__(self, number: int, edges: int) -> None:
         super().__init__()
         self._number, self._edges = number, edges
 
     def forward(self, x: Tensor) -> Tensor:
-        last = x.permute(0, 2, 3, 1)  # as it lies in memory
-        split = last.reshape(*last.shape[:3], self._number, self._edges, -1)
-        return split.transpose(3, 4).flatten(3).permute(0, 3, 1, 2)
+        return by_edge(x, self._number, self._edges)
+
+
+def by_edge(x: Tensor, number: int, edges: int) -> Tensor:
+    """Channels by network and edge → by edge and network, which a cell splits by edge."""
+    last = x.permute(0, 2, 3, 1)  # as it lies in memory
+    split = last.reshape(*last.shape[:3], number, edges, -1)
+    return split.transpose(3, 4).flatten(3).permute(0, 3, 1, 2)

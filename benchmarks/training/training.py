@@ -7,7 +7,6 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,10 +18,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
-from nasbench.benchmarks.training.augmentation import Batch, Resident
-from nasbench.benchmarks.training.descent import Descent
+from nasbench.benchmarks.training import lockstep
+from nasbench.benchmarks.training.augmentation import Resident
 from nasbench.benchmarks.training.initialisation import initialised, own_numbers
 from nasbench.benchmarks.training.recipes import Recipe
+from nasbench.benchmarks.training.steps import Step, descend, descent_of
 
 _LOG = logging.getLogger("nasbench")
 
@@ -121,13 +121,15 @@ def train(
         state: file in which progress is kept; a training that was interrupted continues from it.
         until: the epoch after which the training pauses: a later call with the same state goes on; None for the last.
         each: called at the end of each epoch with the network, in eval mode.
-        clock: what `Trained.seconds` is measured by.
+        clock: what `Trained.seconds` is measured by; of several in a lockstep, its own share is.
 
     Raises TrainingFailed if a loss is no longer a number.
     """
     on_gpu = data.device.type == "cuda"
     if not on_gpu:
         use_one_thread()
+    beside = lockstep.member()
+    clock = clock if beside is None else beside.clock
     network = channels_last(initialised(make, data.device, seed))
     until = epochs if until is None else until
     progress = _Progress(network, recipe, state, until)
@@ -142,11 +144,11 @@ def train(
         total, number = torch.zeros((), device=data.device), 0
         with own_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
-                compute = partial(loss_of, network, images, recipe, low_precision=on_gpu)
+                step = Step(network, images, recipe, low_precision=on_gpu)
                 if number == 0 and math.isnan(progress.memory):
-                    loss, progress.memory = measured(network, compute)
+                    loss, progress.memory = measured(network, step.loss)
                 else:
-                    loss = compute()
+                    loss = lockstep.loss(step)
                 descend(loss, network, progress.descent, recipe)
                 total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
@@ -158,38 +160,6 @@ def train(
     if until < epochs:
         progress.pause()
     return progress.chosen(data)
-
-
-def descent_of(network: nn.Module, recipe: Recipe) -> Descent:
-    """The descent of all of a network's parameters, as the recipe has it."""
-    return Descent(network.parameters(), recipe.learning_rate, recipe.momentum, recipe.nesterov, recipe.weight_decay)
-
-
-def loss_of(network: nn.Module, batch: Batch, recipe: Recipe, low_precision: bool) -> Tensor:
-    """The loss of a batch, a scalar.
-
-    Args:
-        low_precision: whether a GPU computes what it can in bfloat16.
-    """
-    with torch.autocast("cuda", torch.bfloat16, enabled=low_precision):
-        return loss_from(network(batch.images), batch, recipe)
-
-
-def loss_from(outputs: Tensor, batch: Batch, recipe: Recipe) -> Tensor:
-    """The loss of a batch, a scalar, from a network's scores (batch, classes)."""
-    loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
-    if batch.others is None:
-        return loss
-    mixed_in = cross_entropy(outputs, batch.others, label_smoothing=recipe.label_smoothing)
-    return batch.share * loss + (1 - batch.share) * mixed_in
-
-
-def descend(loss: Tensor, network: nn.Module, descent: Descent, recipe: Recipe) -> None:
-    """One step down a loss. No gradient outlives it: a captured graph would overwrite what is left of it."""
-    torch.autograd.backward(loss)
-    if recipe.clip is not None:
-        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip, foreach=True)
-    descent.step()
 
 
 def compiled(network: nn.Module, backend: str = "inductor") -> nn.Module:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -59,6 +59,7 @@ class OneShot(Method):
     """
 
     version = 2
+    stacks = True
     needs = (AsSupernet,)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
@@ -98,6 +99,18 @@ class OneShot(Method):
         raise RuntimeError(
             f"infeasible: {_MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
         )
+
+    @classmethod
+    def begin_together(cls, methods: Sequence[Self]) -> None:
+        """The searches of several runs, their passes made as one (`lockstep`)."""
+        from nasbench.benchmarks.training.lockstep import Lockstep
+        from nasbench.methods.oneshot.search import exact
+
+        with exact():  # as each has it, but to the end of all
+            found = Lockstep([own._search for own in methods]).run()
+        for error in found:
+            if error is not None:
+                _LOG.warning("a search has left the others, and will be continued alone: %s", error)
 
     def tell(self, observation: Observation) -> None:
         """Ignored: the search is over."""
@@ -226,8 +239,12 @@ class OneShot(Method):
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, log: Sequence[Epoch]) -> None:
-        """Logs now and then how far the search is, and its losses."""
-        stop, epoch = self._settings.stop, log[-1]
+        """Logs now and then how far the search is, and its losses; of several side by side the first one speaks."""
+        from nasbench.benchmarks.training import lockstep
+
+        beside, stop, epoch = lockstep.member(), self._settings.stop, log[-1]
+        if beside is not None and not beside.is_first:
+            return
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
         self._said = monotonic()
@@ -285,6 +302,8 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
     yield Logged(number, "train_loss", epoch.train_loss)
     yield Logged(number, "val_loss", epoch.val_loss)
     yield Logged(number, "seconds", epoch.seconds)
+    if epoch.stacked > 1:
+        yield Logged(number, "stacked", epoch.stacked)
     for step, update in enumerate(epoch.updates, 1):
         for name, value in update._asdict().items():
             yield Logged(number, name, value, step=step)

@@ -30,6 +30,7 @@ class OneShotRandom(OneShot):
     """Draws from the space of a one-shot method without a search: what any of them must beat."""
 
     source = "No paper: a foil of this project."
+    stacks = False
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
@@ -67,6 +68,7 @@ class SPOS(OneShot):
         "with Uniform Sampling. ECCV 2020."
     )
     version = 3
+    stacks = False  # each batch takes another path
 
     def __init__(
         self,

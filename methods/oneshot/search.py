@@ -15,10 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
-from nasbench.benchmarks.training import initialisation, training
+from nasbench.benchmarks.training import initialisation, lockstep, training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
 from nasbench.methods.oneshot.distributions import (
@@ -29,6 +28,7 @@ from nasbench.methods.oneshot.distributions import (
     sparsemax,
     temperature,
 )
+from nasbench.methods.oneshot.mixed_pass import MixedPass
 from nasbench.methods.oneshot.parameters import ExpectedParameters
 from nasbench.methods.oneshot.settings import DEPTH, Settings
 from nasbench.methods.oneshot.supernet import Supernet
@@ -67,6 +67,8 @@ class Epoch(NamedTuple):
     """The distributions over operations and, where they are searched, over kernel sizes and depths."""
     kept: float = math.nan
     """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
+    stacked: int = 1
+    """Number of searches whose passes were made as one; `seconds` is then this one's share."""
 
 
 @dataclass
@@ -103,7 +105,8 @@ class Search:
             kept = None if state is None else training.kept_in(state)
             if kept is not None:
                 self._resume(kept)
-                _LOG.info("the search goes on after epoch %d of %d", len(self.log), self.settings.stop)
+                if len(self.log) < self.settings.stop:
+                    _LOG.info("the search goes on after epoch %d of %d", len(self.log), self.settings.stop)
             while len(self.log) < self.settings.stop:
                 self.log.append(self._sound(self._epoch(len(self.log))))
                 if state is not None:
@@ -143,7 +146,9 @@ class Search:
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
     def _epoch(self, epoch: int) -> Epoch:
-        begin = perf_counter()
+        beside = lockstep.member()
+        clock = perf_counter if beside is None else beside.clock
+        begin = clock()
         self._now = epoch
         self._generator.manual_seed(self.seed + epoch + 1)
         self.weights.rate = _RECIPE.rate(epoch, self.settings.epochs)
@@ -159,8 +164,8 @@ class Search:
                 "kernel_mode=shared_mask needs less memory"
             ) from error
         train_loss, val_loss = (float(torch.stack(own).mean()) for own in (self.rule.losses, self._val_losses))
-        seconds = perf_counter() - begin
-        return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **self._architecture())
+        facts = self._architecture() | ({} if beside is None else {"stacked": beside.number})
+        return Epoch(epoch, self.temperature, train_loss, val_loss, clock() - begin, updates, **facts)
 
     def _architecture(self) -> dict[str, Any]:
         """What an epoch's record says of the architecture."""
@@ -223,12 +228,12 @@ class Search:
         return found if self.settings.sparse else found._replace(alive=found.everything())
 
     def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
-        return cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
+        return lockstep.loss(MixedPass(network, self._probabilities(logits), batch))
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
         probabilities = self._probabilities(logits)
-        loss = cross_entropy(network(batch.images, probabilities), batch.labels)
+        loss = lockstep.loss(MixedPass(network, probabilities, batch))
         self._val_losses.append(loss.detach())
         return loss + self.penalty(probabilities)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -12,7 +13,7 @@ from nasbench.benchmarks import open_benchmark
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.progress import notices_about
-from nasbench.cli.engine.runner import died, run
+from nasbench.cli.engine.runner import begin_together, died, run
 from nasbench.cli.engine.workers import Diverged
 from nasbench.results import Interrupted, Store, StoreError, Trajectory
 from nasbench.results.store.fragment import RunRecord
@@ -29,6 +30,8 @@ class Batch:
 
     planned: PlannedCell
     seeds: tuple[int, ...]
+    stacked: bool = False
+    """Whether what its runs begin with is computed for all at once."""
 
     def single(self) -> list[Batch]:
         """The smallest batches there are: a run each."""
@@ -42,15 +45,21 @@ class Computed(NamedTuple):
     notices: list[str]
 
 
-def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int) -> list[Batch]:
-    """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy."""
+def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int, stack: int = 1) -> list[Batch]:
+    """Cuts the missing runs into batches: large enough to make few files, small enough to keep every job busy.
+
+    Args:
+        stack: how many runs begin together, where their method can.
+    """
     found = []
     for planned, seeds in missing:
         is_live = open_benchmark(planned.cell.bench).live
+        stacked = is_live and stack > 1 and planned.spec.method.stacks
         size = 1 if is_live else max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
         if len(missing) < 2 * jobs:
             size = min(size, -(-len(seeds) // jobs))
-        found += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]
+        size = stack if stacked else size
+        found += [Batch(planned, tuple(seeds[i : i + size]), stacked) for i in range(0, len(seeds), size)]
     return found
 
 
@@ -66,6 +75,8 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     benchmark.make_ready()
     if benchmark.live or cell.charge_thinking:
         batch.planned.spec.method.make_ready()
+    if batch.stacked:
+        _begin_together(batch.planned, [seed for seed in batch.seeds if not is_stored(seed)], journals)
     done: list[Trajectory] = []
     yielded = monotonic()
     for seed in batch.seeds:
@@ -110,6 +121,25 @@ def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) 
         return []
     rows = next((run.rows for run in begun(store.journals, [(cell, seed)])), [])
     return store.commit(cell, [died(cell, seed, lost.reason, rows)], provenance)
+
+
+def _begin_together(planned: PlannedCell, seeds: list[int], journals: Path) -> None:
+    """What runs begin with, for all at once: it is left beside their journals. Those that cannot are left to `run`."""
+    cell = planned.cell
+    with ExitStack() as held:
+        begun = []
+        for seed in seeds:
+            identity = cell.run_id(seed)
+            try:
+                journal = held.enter_context(closing(Journal(journals / f"{identity}.jsonl", identity)))
+            except Interrupted:
+                raise
+            except StoreError:
+                continue  # another process is computing it, or the file is damaged: its own turn will tell
+            begun.append((seed, journal.state("method")))
+        if len(begun) > 1:
+            with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, {len(begun)} seeds as one"):
+                begin_together(cell, planned.spec, open_benchmark(cell.bench), planned.bounds, begun)
 
 
 def _compute_live(planned: PlannedCell, seed: int, journals: Path, is_stored: Callable[[int], bool]) -> Computed:

@@ -39,11 +39,13 @@ class Executor(Protocol):
 class Serial:
     """This process, one run after another; another one for what is left when its device has failed."""
 
+    stack: int = 1
+
     def execute(
         self, missing: list[tuple[PlannedCell, list[int]]], store: Store
     ) -> Generator[list[RunRecord], None, None]:
         made_by = provenance()
-        work = batches(missing, 1)
+        work = batches(missing, 1, self.stack)
         for number, batch in enumerate(work):
             try:
                 yield from _computed(batch, store, made_by)
@@ -63,17 +65,18 @@ class Processes:
 
     jobs: int
     limits: Limits = NO_LIMITS
+    stack: int = 1
 
     def execute(
         self, missing: list[tuple[PlannedCell, list[int]]], store: Store
     ) -> Generator[list[RunRecord], None, None]:
         made_by = provenance()
-        yield from _in_children(batches(missing, self.jobs), self.jobs, self.limits, store, made_by)
+        yield from _in_children(batches(missing, self.jobs, self.stack), self.jobs, self.limits, store, made_by)
 
 
-def local(jobs: int, limits: Limits = NO_LIMITS) -> Executor:
-    """Whoever computes so many runs at a time on this machine."""
-    return Processes(jobs, limits) if jobs > 1 or limits else Serial()
+def local(jobs: int, limits: Limits = NO_LIMITS, stack: int = 1) -> Executor:
+    """Whoever computes so many runs at a time on this machine, and of methods that can so many seeds as one."""
+    return Processes(jobs, limits, stack) if jobs > 1 or limits else Serial(stack)
 
 
 def _computed(batch: Batch, store: Store, made_by: dict[str, Any]) -> Generator[list[RunRecord], None, None]:

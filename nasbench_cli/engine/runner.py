@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from operator import index
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -33,6 +35,8 @@ from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, P
 from nasbench.results import Cell, Row, Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
+
+_LOG = logging.getLogger("nasbench")
 
 MAX_EVALUATIONS = 200_000
 """Largest number of evaluations of one run: a budget in seconds alone would otherwise not bound it."""
@@ -64,6 +68,24 @@ def run(
             return Trajectory(seed, columns, "", began, _now())
     columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(cell, seed))
     return Trajectory(seed, columns, failure, began, _now(), log)
+
+
+def begin_together(
+    cell: Cell, spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], begun: Sequence[tuple[int, Path]]
+) -> None:
+    """What the first asks of runs begin with, for all at once.
+
+    Args:
+        begun: seeds, and the files in which their runs will look for what was done.
+    """
+    try:
+        with asking(0):
+            methods = [
+                spec.build(Problem.of(benchmark, bounds, state), _streams(cell, seed)[0]) for seed, state in begun
+            ]
+            spec.method.begin_together(methods)
+    except Exception as error:
+        _LOG.warning("runs cannot begin together, and begin one by one: %s", explained(error))
 
 
 def died(cell: Cell, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:

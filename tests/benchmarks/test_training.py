@@ -22,6 +22,7 @@ from nasbench.benchmarks.spaces.cells import Stage  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
 from nasbench.benchmarks.training import initialisation, training  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
+from nasbench.benchmarks.training.steps import Step, descend, descent_of  # noqa: E402
 
 STAGES = (Stage(("nor_conv_3x3", "skip_connect", "none", "nor_conv_5x5", "avg_pool_3x3", "none"), 1),) * 3
 QUICK = replace(RECIPES["smoke"], filters=4)
@@ -156,7 +157,7 @@ def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
     outputs = torch.randn(6, 3, dtype=torch.float64)
     labels, others, share = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 2, 1, 0, 0, 1]), 0.3
     batch = Batch(outputs, labels, others, share)
-    found = training.loss_of(torch.nn.Identity(), batch, RECIPES["retrain"], low_precision=False)
+    found = Step(torch.nn.Identity(), batch, RECIPES["retrain"], low_precision=False).loss()
     one_hot = torch.nn.functional.one_hot
     mixed = share * one_hot(labels, 3) + (1 - share) * one_hot(others, 3)
     smooth = 0.9 * mixed + 0.1 / 3
@@ -175,7 +176,7 @@ def test_a_compiled_step_equals_the_plain_one() -> None:
     for compiles in (False, True):
         made = initialisation.initialised(lambda: CellNetwork(STAGES, 4, 1, 3), torch.device("cpu"), 3).double()
         network = training.compiled(made, "aot_eager_decomp_partition") if compiles else made
-        descent, gradients = training.descent_of(network, recipe), list[torch.Tensor]()
+        descent, gradients = descent_of(network, recipe), list[torch.Tensor]()
         step = descent.step
 
         def noted() -> None:
@@ -183,8 +184,8 @@ def test_a_compiled_step_equals_the_plain_one() -> None:
             step()  # noqa: B023
 
         descent.step = noted
-        loss = training.loss_of(network, batch, recipe, low_precision=False)
-        training.descend(loss, network, descent, recipe)
+        loss = Step(network, batch, recipe, low_precision=False).loss()
+        descend(loss, network, descent, recipe)
         assert all(parameter.grad is None for parameter in made.parameters())
         steps.append([loss.detach(), *gradients, *made.parameters(), *made.buffers()])
     assert len(steps[0]) == len(steps[1]) > 30

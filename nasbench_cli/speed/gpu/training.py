@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import nn
 
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark
-from nasbench.benchmarks.training import stacking, training
+from nasbench.benchmarks.training import lockstep, training
 from nasbench.benchmarks.training.augmentation import Batch
 from nasbench.benchmarks.training.initialisation import initialised
 from nasbench.benchmarks.training.recipes import RECIPES
+from nasbench.benchmarks.training.steps import Step, descend, descent_of
 from nasbench.cli.speed.bare import Bare
 from nasbench.cli.speed.gpu.kernels import Counted, profiler
 from nasbench.cli.speed.gpu.sizes import Sizes
@@ -22,6 +24,8 @@ from nasbench.cli.speed.search import seconds_of
 from nasbench.cli.speed.training import trainable
 from nasbench.methods.oneshot.search import exact
 from nasbench.methods.oneshot.weights import flat, gradients
+
+T = TypeVar("T")
 
 STACKED = 3
 """Networks in a stack."""
@@ -57,15 +61,14 @@ def stacked_images_a_second(recipe: str, sizes: Sizes, until: float) -> tuple[st
     The networks are of one shape; the one loss is compared with the sum of the others.
     """
     alone = [Training(sizes.images, recipe) for _ in range(STACKED)]
-    one = Stacked(alone)
-    batches = [next(trained.batches()) for trained in alone]
-    losses = [float(t.loss(t.network, batch).detach()) for t, batch in zip(alone, batches, strict=True)]
-    apart = _relative(sum(losses), float(one.loss(batches).detach()))
+    first = [partial(t.loss, t.network, next(t.batches())) for t in alone]
+    apart = _relative(*(float(torch.stack(losses).sum().detach()) for losses in ([f() for f in first], _as_one(first))))
+    epochs = [partial(t.epoch, t.network) for t in alone]
     times: list[tuple[float, float]] = []
     for _ in range(sizes.repeats + 1):
-        stack = seconds_of(one.epoch, sizes.epochs)
-        times.append((stack, sum(seconds_of(partial(t.epoch, t.network), sizes.epochs) for t in alone)))
-    stack, single = (STACKED * one.images / median(values) for values in zip(*times[1:], strict=True))
+        stack = seconds_of(lambda: _as_one(epochs), sizes.epochs)
+        times.append((stack, sum(seconds_of(epoch, sizes.epochs) for epoch in epochs)))
+    stack, single = (STACKED * alone[0].images / median(values) for values in zip(*times[1:], strict=True))
     return f"{stack:,.0f}", f"{single:,.0f}", f"{stack / single:.2f}x", f"{apart:.2g}"
 
 
@@ -107,7 +110,7 @@ class Training:
         configuration = trainable(benchmark, rng)
         made = initialised(lambda: benchmark.networks.network(configuration), self.data.device, 0)
         self.network = training.channels_last(made)
-        self.descent = training.descent_of(self.network, self.recipe)
+        self.descent = descent_of(self.network, self.recipe)
         number = len(self.data.labels["train"])
         self._rng, self._rows = rng, rng.permutation(number)[: number // self.size * self.size]
         self.images = len(self._rows)
@@ -123,39 +126,29 @@ class Training:
     def loss(self, network: nn.Module, batch: Batch) -> torch.Tensor:
         """The loss of a batch, computed as a training on this device does."""
         on_gpu = self.data.device.type == "cuda"
-        return training.loss_of(network, batch, self.recipe, low_precision=on_gpu)
+        return lockstep.loss(Step(network, batch, self.recipe, low_precision=on_gpu))
 
     def epoch(self, network: nn.Module) -> None:
         """Trains for an epoch; the network is this one's, or it compiled."""
         network.train()
         for batch in self.batches():
-            training.descend(self.loss(network, batch), network, self.descent, self.recipe)
+            descend(self.loss(network, batch), network, self.descent, self.recipe)
 
 
-class Stacked:
-    """Networks of one shape that are trained as one, from copies of their parameters."""
-
-    def __init__(self, trained: Sequence[Training]) -> None:
-        self._trained, self._recipe, self.images = trained, trained[0].recipe, trained[0].images
-        self._low_precision = trained[0].data.device.type == "cuda"
-        self._stack = stacking.Stack([one.network for one in trained])
-        self._descent = training.descent_of(self._stack, self._recipe)
-
-    def loss(self, batches: Sequence[Batch]) -> torch.Tensor:
-        """The sum of the networks' losses, each of a batch of its own."""
-        return stacking.loss_of(self._stack, batches, self._recipe, self._low_precision)
-
-    def epoch(self) -> None:
-        """Trains all for an epoch."""
-        self._stack.train()
-        for batches in zip(*(one.batches() for one in self._trained), strict=True):
-            stacking.descend(self.loss(batches), self._stack, self._descent, self._recipe)
+def _as_one(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """What trainings return whose passes are made as one. Raises what one of them raises."""
+    found: list[T] = []
+    for one in lockstep.Lockstep(tasks).run():
+        if isinstance(one, BaseException):
+            raise one
+        found.append(one)
+    return found
 
 
 def first_step(network: nn.Module, batch: Batch, trained: Training) -> tuple[float, torch.Tensor]:
     """The loss of a batch and its gradient, a vector in double precision; computed in the network's own precision."""
     network.train()
-    loss = training.loss_of(network, batch, trained.recipe, low_precision=False)
+    loss = Step(network, batch, trained.recipe, low_precision=False).loss()
     return float(loss.detach()), flat(gradients(loss, list(network.parameters()))).double()
 
 

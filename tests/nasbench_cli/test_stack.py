@@ -1,0 +1,77 @@
+"""`run --stack`: seeds whose searches are computed as one, and what is stored of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from nasbench.cli.engine import batches as engine
+from nasbench.results import Store
+from tests import few_digits
+from tests.conftest import Printed
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+SEARCHED = ["run", "--method", "milenas:epochs=2", "--evals", "1"]
+
+
+def searched(store: Path) -> pd.DataFrame:
+    return pd.read_parquet(store / "_searches")
+
+
+def test_searches_of_several_seeds_are_stored_as_those_of_each(
+    tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [*SEARCHED, "--method", "one-shot-random", "--bench", f"{few_digits.register(monkeypatch)}@1"]
+    for name, options in {"alone": [], "stacked": ["--stack", "2"]}.items():
+        assert nasbench(*command, "--seeds", "3", "--store", str(tmp_path / name), *options).code == 0
+    alone, stacked = (searched(tmp_path / name) for name in ("alone", "stacked"))
+    assert "stacked" not in set(alone["quantity"])
+    marked = stacked[stacked["quantity"] == "stacked"]
+    assert set(marked["value"]) == {2}
+    assert marked.groupby("seed").size().to_dict() == {0: 2, 1: 2}  # seed 2 was left for itself
+    ours, theirs = (one[one["quantity"] == "train_loss"].sort_values(["seed", "epoch"]) for one in (alone, stacked))
+    assert theirs["value"].tolist() == pytest.approx(ours["value"].tolist(), rel=0.05)
+    store = Store.open(tmp_path / "stacked")
+    assert sum(len(runs) for runs in store.runs().values()) == 6
+    assert not list(store.journals.iterdir())
+
+
+def test_what_was_searched_together_before_a_kill_is_found_again(
+    tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    command = [*SEARCHED, "--bench", f"{few_digits.register(monkeypatch)}@1", "--seeds", "2", "--store", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "_compute_live", killed)
+        nasbench(*command, "--stack", "2")
+    assert len(list((tmp_path / "_journals").glob("*.method.state"))) == 2
+    again = nasbench(*command)
+    assert again.code == 0
+    assert "epoch" not in again.err
+    marked = searched(tmp_path).query("quantity == 'stacked'")
+    assert marked.groupby("seed").size().to_dict() == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--method", "random", "--stack", "2"], "that can darts, milenas, zo-darts, zo-darts+, zo-darts++"),
+        (["--method", "darts", "--stack", "0"], "stack must be at least 1, not 0"),
+        (["--method", "darts", "--stack", "2", "--executor", "ray"], "--stack is for the local executor"),
+    ],
+)
+def test_where_nothing_could_be_stacked_it_is_refused(
+    options: list[str], says: str, tmp_path: Path, nasbench: Callable[..., Printed]
+) -> None:
+    store = tmp_path / "store"
+    refused = nasbench("run", "--bench", "digits", "--store", str(store), *options)
+    assert refused.code == 2
+    assert says in refused.err
+    assert not store.exists()
