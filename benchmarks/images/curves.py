@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property, partial
 from pathlib import Path
-from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
 from nasbench.benchmarks.images.benchmark import ImageBenchmark
@@ -56,11 +55,11 @@ class TrainingCurves(ImageBenchmark):
         """A training in one go, which keeps no state: one that was interrupted would have lost its curve."""
         from torch.nn.functional import cross_entropy
 
-        from nasbench.benchmarks.training import faults, training
+        from nasbench.benchmarks.training import faults, lockstep, training
 
         data = self.resident()
         val, test = (data.labels[split].cpu() for split in ("val", "test"))
-        clock = thread_time if data.device.type == "cpu" else perf_counter
+        clock = lockstep.clock(training.own_clock(data.device))
         points: list[list[float]] = []
         areas: list[float] = []
 

@@ -122,6 +122,12 @@ def member() -> Member | None:
     return _MEMBER.get()
 
 
+def clock(otherwise: Callable[[], float]) -> Callable[[], float]:
+    """What this thread's seconds are measured by: of one among several, its own share."""
+    own = member()
+    return otherwise if own is None else own.clock
+
+
 def loss(asked: Pass) -> Tensor:
     """The loss of a pass, a scalar; made with those of others, where this thread is one of several."""
     own = member()

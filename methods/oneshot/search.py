@@ -147,7 +147,7 @@ class Search:
 
     def _epoch(self, epoch: int) -> Epoch:
         beside = lockstep.member()
-        clock = perf_counter if beside is None else beside.clock
+        clock = lockstep.clock(perf_counter)
         begin = clock()
         self._now = epoch
         self._generator.manual_seed(self.seed + epoch + 1)

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 import numpy as np
@@ -24,8 +24,10 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.spaces.trainable.cells import CellSpace
 from nasbench.benchmarks.tabular.own import MOST_ABSENT
 from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.parts import Part, Row, rows_in
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.progress import Progress
@@ -47,8 +49,19 @@ class Task(NamedTuple):
     """Number of the repetition, from 0: it determines the training seed."""
 
 
+Stack: TypeAlias = tuple[Task, ...]
+"""Repetitions of one configuration that are trained as one."""
+
+
 def tabulate(
-    name: str, epochs: int | None, sample: int | None, repetitions: int, out: Path, jobs: int, shard: Shard | None
+    name: str,
+    epochs: int | None,
+    sample: int | None,
+    repetitions: int,
+    out: Path,
+    jobs: int,
+    shard: Shard | None,
+    stack: int = 1,
 ) -> bool:
     """Evaluates configurations, and writes OUT.csv with its specification OUT.toml for `nasbench import table`.
 
@@ -64,10 +77,11 @@ def tabulate(
         repetitions: number of training seeds per configuration.
         out: path of the table without its suffix.
         jobs: number of evaluations computed at the same time.
+        stack: number of repetitions of a configuration that are trained as one.
         shard: the part of the evaluations to make; None for all of them. The table is written once all parts are there.
 
-    Raises UsageError if the space is no grid, or has fewer configurations than the sample; StoreError if a part is of
-    another benchmark.
+    Raises UsageError if the space is no grid, or has fewer configurations than the sample, or its networks cannot be
+    trained as one; StoreError if a part is of another benchmark.
     """
     if not next(folder for folder in out.parents if folder.exists()).is_dir():
         raise UsageError(f"cannot write {out}: what stands above it is no folder")
@@ -77,6 +91,8 @@ def tabulate(
     name = name if epochs is None else replace(spec, fidelity=epochs).label
     benchmark = _opened(name)
     flat = _grid(benchmark)
+    if stack > 1 and not (isinstance(benchmark, ImageBenchmark) and isinstance(benchmark.networks, CellSpace)):
+        raise UsageError(f"--stack trains networks of cells as one, as those of digits/nasbench201; {name} has others")
     found = {c: benchmark.canonical(c) for c in _configurations(benchmark, flat, sample)}
     classes = list(dict.fromkeys(found.values()))
     own = classes if shard is None else classes[shard.number - 1 :: shard.count]
@@ -84,7 +100,7 @@ def tabulate(
     out.parent.mkdir(parents=True, exist_ok=True)
     tasks = [Task(c, r) for r in range(repetitions) for c in own]  # one seed of all comes before the next seed
     click.echo(f"{name}: {count(len(found), 'configuration')}, of which {len(classes):,} differ")
-    known = _evaluate_missing(name, tasks, out, shard, jobs)
+    known = _evaluate_missing(name, tasks, out, shard, jobs, stack)
     to_json = cache(benchmark.space.to_json)
     lacking = sum((to_json(c), r) not in known for c in classes for r in range(repetitions))
     if lacking:
@@ -115,7 +131,7 @@ class _Made(NamedTuple):
 
 
 def _evaluate_missing(
-    name: str, tasks: list[Task], out: Path, shard: Shard | None, jobs: int
+    name: str, tasks: list[Task], out: Path, shard: Shard | None, jobs: int, stack: int
 ) -> dict[tuple[str, int], Evaluation]:
     """Makes the evaluations that no part of the table holds; returns what all parts hold then."""
     benchmark = _opened(name)
@@ -133,7 +149,7 @@ def _evaluate_missing(
         click.echo(
             f"{count(len(tasks), 'evaluation')}{whose}, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
         )
-        evaluations = _evaluated(name, list(missing.values()), jobs)
+        evaluations = _evaluated(name, _stacks(list(missing.values()), stack), jobs)
         with Progress(len(missing), "evaluations") as progress, closing(evaluations):
             for task, evaluation in evaluations:
                 key = benchmark.space.to_json(task.configuration), task.repetition
@@ -187,15 +203,48 @@ def _size(flat: Flat) -> int:
     return math.prod(len(h.values) for h in flat.hyperparameters if not isinstance(h, Float | Integer))
 
 
-def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task, Evaluation], None, None]:
+def _stacks(tasks: list[Task], most: int) -> list[Stack]:
+    """So many repetitions of a configuration together at most; their order is that of the first ones."""
+    own: dict[Configuration, list[Task]] = {}
+    for task in tasks:
+        own.setdefault(task.configuration, []).append(task)
+    found = [tuple(alike[i : i + most]) for alike in own.values() for i in range(0, len(alike), most)]
+    return sorted(found, key=lambda stack: stack[0].repetition)
+
+
+def _evaluated(name: str, stacks: list[Stack], jobs: int) -> Generator[tuple[Task, Evaluation], None, None]:
     """Each task with its evaluation, in the order in which they finish."""
-    if jobs == 1 or len(tasks) < 2:
-        yield from ((task, _evaluate(name, task)) for task in tasks)
+    if jobs == 1 or len(stacks) < 2:
+        for stack in stacks:
+            yield from zip(stack, _evaluate_as_one(name, stack), strict=True)
         return
     nothing = (math.nan,) * len(_opened(name).metrics)
-    with closing(in_processes(partial(_evaluate, name), tasks, jobs, lambda task: [task])) as results:
-        for task, found in results:
-            yield task, Evaluation(nothing, 0.0, "failed", found.reason) if isinstance(found, Lost) else found
+    evaluate = partial(_evaluate_as_one, name)
+    with closing(in_processes(evaluate, stacks, jobs, lambda stack: [(task,) for task in stack])) as results:
+        for stack, found in results:
+            if isinstance(found, Lost):
+                yield from ((task, Evaluation(nothing, 0.0, "failed", found.reason)) for task in stack)
+            else:
+                yield from zip(stack, found, strict=True)
+
+
+def _evaluate_as_one(name: str, stack: Stack) -> list[Evaluation]:
+    """The evaluations of a stack; what fails in company is evaluated again alone."""
+    if len(stack) == 1:
+        return [_evaluate(name, stack[0])]
+    from nasbench.benchmarks.training import lockstep, training
+
+    _opened(name).make_ready()
+    together = [partial(_evaluate, name, task) for task in stack]
+    all_found = lockstep.Lockstep(together, training.own_clock(training.device())).run()
+    evaluations = []
+    for task, found in zip(stack, all_found, strict=True):
+        if isinstance(found, DeviceLost):
+            raise found
+        if isinstance(found, BaseException) or found.status == "failed":
+            found = _evaluate(name, task)  # noqa: PLW2901
+        evaluations.append(found)
+    return evaluations
 
 
 def _evaluate(name: str, task: Task) -> Evaluation:

@@ -77,7 +77,7 @@ def test_searches_made_as_one_are_those_made_alone(name: str, space: Searchable,
     assert set(made) == {2}
     for one, two in zip(alone, together, strict=True):
         for ours, theirs in zip(numbers(one), numbers(two), strict=True):
-            assert theirs == pytest.approx(ours, rel=1e-9, abs=1e-10)
+            assert theirs == pytest.approx(ours, rel=1e-10, abs=1e-10)
     assert [epoch.stacked for epoch in together[0].log] == [2] * 2
     assert {epoch.stacked for epoch in alone[0].log} == {1}
 
@@ -109,7 +109,7 @@ def test_searches_at_different_epochs_make_the_passes_as_one_that_they_can(
     assert set(made) == {2}
     for one, two in zip(alone, searches, strict=True):
         for ours, theirs in zip(numbers(one), numbers(two), strict=True):
-            assert theirs == pytest.approx(ours, rel=1e-9, abs=1e-10)
+            assert theirs == pytest.approx(ours, rel=1e-10, abs=1e-10)
 
 
 def test_a_run_finds_what_was_searched_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,15 @@ import pytest
 from nasbench.benchmarks import Evaluation, open_benchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine import progress
+from nasbench.cli.engine.tabulate import tabulate
 from tests.conftest import Printed
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
+
+from nasbench.benchmarks.training import lockstep
 
 BENCH = "digits/nasbench201/table@2"
 CELL = [f"Op{k}" for k in range(6)]
@@ -213,10 +217,60 @@ def test_progress_says_how_long_it_will_take(
     assert capsys.readouterr().err == "1 of 4 evaluations, about 2.0 min left\n"
 
 
+def test_repetitions_of_a_network_are_trained_as_one(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed, made = lockstep._Stack.passed, list[int]()
+
+    def noted(self: Any, passes: Any) -> Any:
+        made.append(len(passes))
+        return passed(self, passes)
+
+    monkeypatch.setattr(lockstep._Stack, "passed", noted)
+    tables = []
+    for stack in (1, 2):
+        out = tmp_path / f"{stack}"
+        command = ["tabulate", "digits/nasbench201/table@1", "--sample", 2, "--repetitions", 3, "--out", out]
+        assert nasbench(*command, "--stack", stack).code == 0
+        assert set(made) == ({2} if stack == 2 else set())
+        tables.append(pd.read_csv(f"{out}.csv"))
+    alone, stacked = tables
+    assert stacked[[*CELL, "class", "repetition"]].equals(alone[[*CELL, "class", "repetition"]])
+    assert stacked["train-loss@1"].tolist() == pytest.approx(alone["train-loss@1"].tolist(), rel=0.01)
+    assert (stacked[["train_time", "evaluation_time"]] > 0).all(axis=None)
+
+
+def test_what_fails_in_company_is_evaluated_again_alone(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def evaluate(benchmark: TrainingCurves, configuration: Configuration, seed: int) -> Evaluation:
+        seen.append(lockstep.member() is not None)
+        if seen[-1]:
+            raise MemoryError
+        return Evaluation((50.0,) * len(benchmark.metrics), 1.0)
+
+    seen: list[bool] = []
+    monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
+    command = ["tabulate", BENCH, "--sample", 1, "--repetitions", 3, "--stack", 3, "--out", tmp_path / "x"]
+    assert nasbench(*command).code == 0
+    assert seen == [True] * 3 + [False] * 3
+    assert len(pd.read_csv(tmp_path / "x.csv")) == 3
+
+
+def test_a_failed_device_ends_the_process_that_tabulates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluate(*_: object) -> Evaluation:
+        raise DeviceLost("gone")
+
+    monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
+    with pytest.raises(DeviceLost):
+        tabulate(BENCH, None, 1, 2, tmp_path / "x", 1, None, stack=2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["digits"], "is no grid"),
+        (["digits/genetic", "--sample", "5", "--stack", "2"], "--stack trains networks of cells as one"),
         (["nb201-cifar10"], "is a table already"),
         (["digits/nasbench201", "--sample", "20000"], "sample must lie in [1, 15,625]"),
         (["digits/nasbench201", "--sample", "0"], "sample must lie in [1, 15,625]"),
