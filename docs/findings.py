@@ -32,7 +32,7 @@ KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "sea
 KEPT += ("published-searches.csv", "held-out.csv", "thinking.csv")
 KEPT += ("ranks.svg", "ranks-seconds.svg", "matrix.svg", "cd.svg")
 """The files of a report that are kept; every other one can be made again."""
-PARTS = {"ctpe-rivals": ("thinking",)}
+PARTS = {"ctpe-rivals": ("thinking",), "ctpe-rivals-ax": ("thinking",)}
 """Optional parts of a suite's report."""
 
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")

@@ -62,7 +62,7 @@ def guarded(compute: Callable[[], T]) -> T:
             raise
     # Here the error, and with it the tensors that its frames hold, is gone.
     with _GATE.alone():
-        _free()
+        free()
         try:
             return compute()
         except RuntimeError as error:
@@ -109,7 +109,7 @@ def in_step() -> bool:
     return lockstep is not None and lockstep.member() is not None
 
 
-def _free() -> None:
+def free() -> None:
     """Gives back what nobody holds any more."""
     gc.collect()
     torch = sys.modules.get("torch")

@@ -17,6 +17,8 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import torch
 from torch import Tensor, nn
 
+_STACKS = 2  # kept: of whole batches, and of the last one of an epoch
+
 R = TypeVar("R")
 Shape: TypeAlias = tuple[object, ...]
 
@@ -70,10 +72,12 @@ class Stopped(Exception):
 class Member:
     """A training among others."""
 
-    def __init__(self, lockstep: Lockstep[Any], is_first: bool) -> None:
+    def __init__(self, lockstep: Lockstep[Any]) -> None:
         self._lockstep = lockstep
-        self.is_first = is_first
-        """Whether it is the one that may speak for all."""
+        self.left = False
+        """Whether it has come to its end."""
+        self.stacked = 1
+        """How many passes were made as one, the last time."""
         self.asked: tuple[Pass, Shape] | None = None
         """The pass that it waits for, and its shape."""
         self.answer: Passed | BaseException | None = None
@@ -82,9 +86,9 @@ class Member:
         self._since = 0.0
 
     @property
-    def number(self) -> int:
-        """How many there were at the beginning."""
-        return self._lockstep.number
+    def is_first(self) -> bool:
+        """Whether it is the one, of those that are left, that may speak for all."""
+        return self._lockstep.first is self
 
     def clock(self) -> float:
         """Seconds that this training has taken; asked while it is at work."""
@@ -110,7 +114,8 @@ class Member:
         self._since = self._lockstep.clock()
 
     def rest(self) -> None:
-        """Lets others work."""
+        """Lets others work; what the device was asked for is waited for, so that it is not on their clock."""
+        _settle()
         self.seconds = self.clock()
 
 
@@ -143,11 +148,16 @@ class Lockstep(Generic[R]):
     """
 
     def __init__(self, tasks: Sequence[Callable[[], R]], clock: Callable[[], float] = perf_counter) -> None:
-        self.number, self.clock = len(tasks), clock
-        self._tasks = {Member(self, number == 0): task for number, task in enumerate(tasks)}
+        self.clock = clock
+        self._tasks = {Member(self): task for task in tasks}
         self._turn = threading.Condition()
-        self._left, self._stopped = len(tasks), False
+        self._stopped = False
         self._stacks: dict[Shape, _Stack | None] = {}
+
+    @property
+    def first(self) -> Member | None:
+        """The first of those that are left."""
+        return next((own for own in self._tasks if not own.left), None)
 
     def run(self) -> list[R | BaseException]:
         """What each task returns, or has raised. An exception in this thread, an interruption, ends them all."""
@@ -158,7 +168,7 @@ class Lockstep(Generic[R]):
                 with self._at_work(own):
                     found[own] = task()
             except BaseException as error:
-                found[own] = error
+                found[own] = error.with_traceback(None)  # its frames hold tensors
 
         threads = [threading.Thread(target=work, args=each, daemon=True) for each in self._tasks.items()]
         try:
@@ -168,8 +178,13 @@ class Lockstep(Generic[R]):
                 thread.join()
         except BaseException:
             self._stopped = True
+            if self._turn.acquire(blocking=False):  # else one is at work: it will tell the others
+                self._turn.notify_all()
+                self._turn.release()
             raise
-        return [found[own] for own in self._tasks]
+        results = [found[own] for own in self._tasks]
+        self._tasks, self._stacks = {}, {}  # members hold it, and so their tensors
+        return results
 
     def meet(self, own: Member) -> None:
         """Returns when a member's pass is made, or all are stopped; the last to come makes those of all."""
@@ -184,36 +199,40 @@ class Lockstep(Generic[R]):
             try:
                 yield
             finally:
-                self._left -= 1
+                own.left = True
                 self._make_if_all_wait()
                 self._turn.notify_all()
 
     def _make_if_all_wait(self) -> None:
         waiting = {own: own.asked for own in self._tasks if own.asked is not None}
-        if self._stopped or len(waiting) < max(1, self._left):
+        if self._stopped or not waiting or any(not own.left for own in self._tasks.keys() - waiting.keys()):
             return
         groups: dict[Shape, dict[Member, Pass]] = {}
         for own, (asked, shape) in waiting.items():
             groups.setdefault(shape, {})[own] = asked
         for shape, group in groups.items():
             begin = self.clock()
-            answers = self._made([*group.values()], (len(group), shape))
+            answers, stacked = self._made([*group.values()], (len(group), shape))
+            _settle()
             share = (self.clock() - begin) / len(group)
             for own, answer in zip(group, answers, strict=True):
-                own.asked, own.answer = None, answer
+                own.asked, own.answer, own.stacked = None, answer, stacked
                 own.seconds += share
         self._turn.notify_all()
 
-    def _made(self, passes: list[Pass], shape: Shape) -> Sequence[Passed | BaseException]:
+    def _made(self, passes: list[Pass], shape: Shape) -> tuple[Sequence[Passed | BaseException], int]:
+        """What passes of one shape come to, and how many were made as one."""
         try:
             stack = self._stack(passes, shape)
-            return [_alone(one) for one in passes] if stack is None else stack.passed(passes)
-        except BaseException as error:
-            return [error] * len(passes)
+            return ([_alone(one) for one in passes], 1) if stack is None else (stack.passed(passes), len(passes))
+        except Exception as error:
+            return [error] * len(passes), 1
 
     def _stack(self, passes: list[Pass], shape: Shape) -> _Stack | None:
         """What makes passes as one; None where there is one pass, or nothing that could."""
         if shape not in self._stacks:
+            while len(self._stacks) >= _STACKS:
+                self._stacks.pop(next(iter(self._stacks)))
             network = passes[0].stack(len(passes)) if len(passes) > 1 else None
             self._stacks[shape] = None if network is None else _Stack(network, passes[0].network, len(passes))
         return self._stacks[shape]
@@ -268,8 +287,11 @@ class _Apart:
         ]
 
 
-def _alone(one: Pass) -> Passed:
-    (loss,), slopes = _slopes(one.network, [one], one.mixture)
+def _alone(one: Pass) -> Passed | BaseException:
+    try:
+        (loss,), slopes = _slopes(one.network, [one], one.mixture)
+    except Exception as error:
+        return error
     return Passed(loss, slopes)
 
 
@@ -281,6 +303,12 @@ def _slopes(network: nn.Module, passes: Sequence[Pass], mixture: Sequence[Tensor
     inputs = [*network.parameters(), *parts]
     slopes = torch.autograd.grad(torch.stack(losses).sum(), inputs, materialize_grads=True, allow_unused=True)
     return [loss.detach() for loss in losses], list(slopes)
+
+
+def _settle() -> None:
+    """Waits for what devices were asked for: else whoever reads a value next would pay for it."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def _statistics(network: nn.Module) -> list[Tensor]:

@@ -22,7 +22,6 @@ class Stack(nn.Module):
         super().__init__()
         if any(shape_of(network) != shape_of(networks[0]) for network in networks):
             raise ValueError("networks of several shapes cannot be stacked")
-        self.number = len(networks)
         self.whole = side_by_side(networks)
 
     def forward(self, images: Tensor) -> Tensor:

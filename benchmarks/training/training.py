@@ -169,8 +169,8 @@ def train(
 def compiled(network: nn.Module, backend: str = "inductor") -> nn.Module:
     """The network with the same parameters, compiled as one graph, which a GPU replays as CUDA graphs, one per shape.
 
-    Only `nasbench speed --gpu` uses it: no training is compiled until it is measured to gain. What was compiled before is
-    forgotten: PyTorch keeps eight graphs of one class of networks, and refuses the next.
+    Only `nasbench speed --gpu` uses it: no training is compiled until it is measured to gain. What was compiled before
+    is forgotten: PyTorch keeps eight graphs of one class of networks, and refuses the next.
     """
     torch.compiler.reset()
     mode = "reduce-overhead" if backend == "inductor" else None  # other backends have no modes

@@ -38,7 +38,7 @@ class AxNEI(Method):
         "2018."
     )
     needs = (AsFlat,)
-    seconds = 5.0
+    seconds = 12.0
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("ax-nei", "gp", "ax")

@@ -103,14 +103,19 @@ class OneShot(Method):
     @classmethod
     def begin_together(cls, methods: Sequence[Self]) -> None:
         """The searches of several runs, their passes made as one (`lockstep`)."""
+        from nasbench.benchmarks.training import faults
         from nasbench.benchmarks.training.lockstep import Lockstep
         from nasbench.methods.oneshot.search import exact
 
         with exact():  # as each has it, but to the end of all
             found = Lockstep([own._search for own in methods]).run()
-        for error in found:
-            if error is not None:
-                _LOG.warning("a search has left the others, and will be continued alone: %s", error)
+        failed = {number: error for number, error in enumerate(found, 1) if error is not None}
+        for number, error in failed.items():
+            _LOG.warning(
+                "search %d of %d has left the others, and will be continued alone: %s", number, len(methods), error
+            )
+        if failed:
+            faults.free()
 
     def tell(self, observation: Observation) -> None:
         """Ignored: the search is over."""

@@ -68,7 +68,7 @@ class Epoch(NamedTuple):
     kept: float = math.nan
     """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
     stacked: int = 1
-    """Number of searches whose passes were made as one; `seconds` is then this one's share."""
+    """Number of searches whose passes were made as one at its end; `seconds` is then this one's share."""
 
 
 @dataclass
@@ -164,8 +164,9 @@ class Search:
                 "kernel_mode=shared_mask needs less memory"
             ) from error
         train_loss, val_loss = (float(torch.stack(own).mean()) for own in (self.rule.losses, self._val_losses))
-        facts = self._architecture() | ({} if beside is None else {"stacked": beside.number})
-        return Epoch(epoch, self.temperature, train_loss, val_loss, clock() - begin, updates, **facts)
+        seconds = clock() - begin
+        facts = self._architecture() | ({} if beside is None else {"stacked": beside.stacked})
+        return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **facts)
 
     def _architecture(self) -> dict[str, Any]:
         """What an epoch's record says of the architecture."""

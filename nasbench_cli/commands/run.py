@@ -245,6 +245,8 @@ def _check_stack(suite: Suite, executor: str) -> None:
     """Raises UsageError where no searches could be computed as one."""
     if executor == "ray":
         raise UsageError("--stack is for the local executor")
+    if all(len(grid.seeds) < 2 for grid in suite.grids):
+        raise UsageError("--stack computes the searches of several seeds as one: here is one seed")
     if not any(spec.method.stacks for grid in suite.grids for spec in grid.methods):
         names = ", ".join(name for name in METHODS.names() if METHODS.get(name).stacks)
         raise UsageError(f"--stack computes the searches of several seeds as one: that can {names}")

@@ -76,7 +76,8 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     if benchmark.live or cell.charge_thinking:
         batch.planned.spec.method.make_ready()
     if batch.stacked:
-        _begin_together(batch.planned, [seed for seed in batch.seeds if not is_stored(seed)], journals)
+        damage = _begin_together(batch.planned, [seed for seed in batch.seeds if not is_stored(seed)], journals)
+        yield Computed([], damage)
     done: list[Trajectory] = []
     yielded = monotonic()
     for seed in batch.seeds:
@@ -123,9 +124,9 @@ def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) 
     return store.commit(cell, [died(cell, seed, lost.reason, rows)], provenance)
 
 
-def _begin_together(planned: PlannedCell, seeds: list[int], journals: Path) -> None:
-    """What runs begin with, for all at once: it is left beside their journals. Those that cannot are left to `run`."""
-    cell = planned.cell
+def _begin_together(planned: PlannedCell, seeds: list[int], journals: Path) -> list[str]:
+    """What runs begin with, for all at once: it is left beside their journals; returns what was wrong with these."""
+    cell, notices = planned.cell, []
     with ExitStack() as held:
         begun = []
         for seed in seeds:
@@ -135,11 +136,13 @@ def _begin_together(planned: PlannedCell, seeds: list[int], journals: Path) -> N
             except Interrupted:
                 raise
             except StoreError:
-                continue  # another process is computing it, or the file is damaged: its own turn will tell
+                continue  # another process is computing it, or the journal is another run's: its own turn will tell
+            notices += [journal.damage] if journal.damage else []
             begun.append((seed, journal.state("method")))
         if len(begun) > 1:
             with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, {len(begun)} seeds as one"):
                 begin_together(cell, planned.spec, open_benchmark(cell.bench), planned.bounds, begun)
+    return notices
 
 
 def _compute_live(planned: PlannedCell, seed: int, journals: Path, is_stored: Callable[[int], bool]) -> Computed:

@@ -91,6 +91,8 @@ def tabulate(
     name = name if epochs is None else replace(spec, fidelity=epochs).label
     benchmark = _opened(name)
     flat = _grid(benchmark)
+    if stack > 1 and repetitions == 1:
+        raise UsageError("--stack trains repetitions of a network as one: give --repetitions, too")
     if stack > 1 and not (isinstance(benchmark, ImageBenchmark) and isinstance(benchmark.networks, CellSpace)):
         raise UsageError(f"--stack trains networks of cells as one, as those of digits/nasbench201; {name} has others")
     found = {c: benchmark.canonical(c) for c in _configurations(benchmark, flat, sample)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -134,6 +137,8 @@ class Counted(Pass):
         return None
 
     def losses(self, network: torch.nn.Module, passes: Sequence[Pass], mixture: Sequence[Any]) -> list[Any]:
+        if self._now[0] < 0:
+            raise ArithmeticError("no such time")
         self._now[0] += 2
         return [3 * next(network.parameters()).sum()]
 
@@ -178,3 +183,73 @@ def test_an_interruption_ends_all_of_them(monkeypatch: pytest.MonkeyPatch) -> No
     while len(ended) < 3 and monotonic() < end:
         begun.wait(0.01)
     assert len(ended) == 3
+
+
+def test_what_a_device_still_owes_is_on_the_clock_of_whoever_asked_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, owed = [0.0], [0.0]
+
+    def settle() -> None:
+        now[0], owed[0] = now[0] + owed[0], 0.0
+
+    def task(own: float) -> float:
+        here = member()
+        assert here is not None
+        owed[0] += own
+        lockstep.loss(Counted(owed))
+        return here.clock()
+
+    monkeypatch.setattr(lockstep, "_settle", settle)
+    assert Lockstep([partial(task, 1.0), partial(task, 5.0)], lambda: now[0]).run() == [1 + 2, 5 + 2]
+
+
+def test_where_nothing_is_stacked_an_error_is_its_own() -> None:
+    def task(now: float) -> float:
+        return lockstep.loss(Counted([now])).item()
+
+    one, failed, two = Lockstep([partial(task, now) for now in (0.0, -1.0, 0.0)]).run()
+    assert isinstance(failed, ArithmeticError)
+    assert isinstance(one, float)
+    assert isinstance(two, float)
+
+
+def test_nothing_is_held_when_all_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(self: Any, passes: Sequence[Pass]) -> None:
+        seen.extend(weakref.ref(one.network) for one in passes)
+        seen.append(weakref.ref(self._network))
+        raise RuntimeError("out of memory")
+
+    seen: list[Any] = []
+    monkeypatch.setattr(lockstep._Stack, "passed", no_memory)
+    gc.disable()
+    try:
+        found = Lockstep([partial(trained, seed) for seed in range(3)]).run()
+        assert len(found) == 3
+        assert len(seen) == 4
+        assert [own() for own in seen] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_one_that_cannot_begin_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, ended = threading.Thread.start, []
+
+    def task() -> None:
+        try:
+            lockstep.loss(Counted([0.0]))
+        finally:
+            ended.append(True)
+
+    def starts(self: threading.Thread) -> None:
+        if len(begun) == 2:
+            time.sleep(0.2)  # the others wait by now
+            raise RuntimeError("can't start new thread")
+        begun.append(self)
+        start(self)
+
+    begun: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    with pytest.raises(RuntimeError, match="can't start"):
+        Lockstep([task] * 3).run()
+    for thread in begun:
+        thread.join(10)
+    assert len(ended) == 2

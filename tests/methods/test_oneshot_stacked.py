@@ -90,6 +90,7 @@ def test_what_cannot_be_stacked_goes_side_by_side(space: Searchable, made: list[
         search.run()
     assert Lockstep([search.run for search in together]).run() == [None] * 2
     assert not made
+    assert {epoch.stacked for search in together for epoch in search.log} == {1}
     for one, two in zip(alone, together, strict=True):
         for ours, theirs in zip(numbers(one), numbers(two), strict=True):
             assert theirs.tolist() == ours.tolist()
@@ -107,6 +108,8 @@ def test_searches_at_different_epochs_make_the_passes_as_one_that_they_can(
     searches = [Search(space, settings, seed) for seed in range(3)]
     assert Lockstep([partial(s.run, tmp_path / str(s.seed)) for s in searches]).run() == [None] * 3
     assert set(made) == {2}
+    assert [epoch.stacked for epoch in searches[0].log] == [1, 1]
+    assert [epoch.stacked for epoch in searches[1].log] == [2, 2]
     for one, two in zip(alone, searches, strict=True):
         for ours, theirs in zip(numbers(one), numbers(two), strict=True):
             assert theirs == pytest.approx(ours, rel=1e-10, abs=1e-10)

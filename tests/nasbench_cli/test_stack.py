@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from nasbench.cli.engine import batches as engine
-from nasbench.results import Store
+from nasbench.cli.engine import executors
+from nasbench.cli.engine.batches import Batch
+from nasbench.results import Store, StoreError
 from tests import few_digits
 from tests.conftest import Printed
 
@@ -59,10 +62,59 @@ def test_what_was_searched_together_before_a_kill_is_found_again(
     assert marked.groupby("seed").size().to_dict() == {0: 2, 1: 2}
 
 
+def test_processes_take_a_stack_each(
+    tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(work: Sequence[Batch], *_: object) -> Iterator[Any]:
+        batches.extend((batch.seeds, batch.stacked) for batch in work)
+        return iter(())
+
+    batches: list[tuple[tuple[int, ...], bool]] = []
+    monkeypatch.setattr(executors, "_in_children", taken)
+    methods = ["--method", "milenas:epochs=2", "--method", "one-shot-random"]
+    asked = ["run", *methods, "--bench", f"{few_digits.register(monkeypatch)}@1", "--seeds", "3", "--evals", "1"]
+    nasbench(*asked, "--store", str(tmp_path), "--stack", "2", "--jobs", "2")
+    assert batches == [((0, 1), True), ((2,), True), ((0,), False), ((1,), False), ((2,), False)]
+
+
+def test_what_was_damaged_is_told_and_what_another_command_computes_is_left_to_it(
+    tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [*SEARCHED, "--bench", f"{few_digits.register(monkeypatch)}@1", "--seeds", "3", "--store", str(tmp_path)]
+    begun: list[list[int]] = []
+
+    def begins(*given: Any) -> None:
+        begun.append([seed for seed, _ in given[-1]])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "begin_together", begins)
+        nasbench(*command, "--stack", "3")
+    journals = sorted((tmp_path / "_journals").glob("*.jsonl"))
+    assert begun == [[0, 1, 2]]
+    held, damaged, _ = journals
+    damaged.write_text("no line of a journal\nnor this\n")
+    opened = engine.Journal
+
+    def opens(path: Path, run: str) -> Any:
+        if path == held and len(seen) < 3:
+            seen.append(path)
+            raise StoreError("another process is computing it")
+        return opened(path, run)
+
+    seen: list[Path] = []
+    monkeypatch.setattr(engine, "Journal", opens)
+    monkeypatch.setattr(engine, "begin_together", lambda *given: begun.append([seed for seed, _ in given[-1]]))
+    told = nasbench(*command, "--stack", "3")
+    assert len(begun[1]) == 2
+    assert "is damaged" in told.err
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--method", "random", "--stack", "2"], "that can darts, milenas, zo-darts, zo-darts+, zo-darts++"),
+        (["--method", "darts", "--stack", "2", "--seeds", "1"], "here is one seed"),
         (["--method", "darts", "--stack", "0"], "stack must be at least 1, not 0"),
         (["--method", "darts", "--stack", "2", "--executor", "ray"], "--stack is for the local executor"),
     ],

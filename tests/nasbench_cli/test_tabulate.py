@@ -270,7 +270,11 @@ def test_a_failed_device_ends_the_process_that_tabulates(tmp_path: Path, monkeyp
     ("arguments", "sentence"),
     [
         (["digits"], "is no grid"),
-        (["digits/genetic", "--sample", "5", "--stack", "2"], "--stack trains networks of cells as one"),
+        (["digits/nasbench201", "--sample", "5", "--stack", "2"], "give --repetitions, too"),
+        (
+            ["digits/genetic", "--sample", "5", "--repetitions", "2", "--stack", "2"],
+            "--stack trains networks of cells as one",
+        ),
         (["nb201-cifar10"], "is a table already"),
         (["digits/nasbench201", "--sample", "20000"], "sample must lie in [1, 15,625]"),
         (["digits/nasbench201", "--sample", "0"], "sample must lie in [1, 15,625]"),
