@@ -194,15 +194,15 @@ def test_a_compiled_step_equals_the_plain_one() -> None:
         assert torch.allclose(compiled.double(), plain.double(), rtol=1e-6, atol=1e-9)
 
 
-def test_more_networks_are_compiled_than_pytorch_keeps_graphs_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_networks_are_compiled_than_pytorch_keeps_graphs_of() -> None:
     import torch._dynamo
 
-    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 1)  # 8 by itself
     images = torch.zeros(2, 1, 8, 8)
-    for filters in (1, 2):
-        make = partial(CellNetwork, STAGES, filters, 1, 3)
-        network = initialisation.initialised(make, torch.device("cpu"), 0)
-        assert torch.equal(training.compiled(network, "eager")(images), network(images))
+    with torch._dynamo.config.patch(recompile_limit=1):  # 8 by itself
+        for filters in (1, 2):
+            make = partial(CellNetwork, STAGES, filters, 1, 3)
+            network = initialisation.initialised(make, torch.device("cpu"), 0)
+            assert torch.equal(training.compiled(network, "eager")(images), network(images))
 
 
 def test_what_is_compiled_is_one_graph_of_the_networks_own_parameters() -> None:

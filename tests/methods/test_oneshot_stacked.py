@@ -29,7 +29,7 @@ RARE = {
     "robust": replace(BRIEF["zo-darts+"], estimate=Estimate(1.0, True, 2, True, True)),
     "nothing skipped": replace(BRIEF["zo-darts+"], exact_skip=False),
 }
-SLOW = ("darts", "zo-darts", "zo-darts++", *RARE)
+SLOW = ("darts", "milenas", "zo-darts", "zo-darts++", *RARE)
 
 
 @pytest.fixture
@@ -132,6 +132,7 @@ def test_a_run_finds_what_was_searched_together(tmp_path: Path, monkeypatch: pyt
         assert own.unpaid == pytest.approx(sum(row.value for row in own.log if row.quantity == "seconds"))
 
 
+@pytest.mark.slow
 def test_a_search_that_diverges_leaves_the_others_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
