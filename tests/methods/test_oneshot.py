@@ -414,6 +414,7 @@ class TestZerothOrder:
             signs.append(float(ratio.mean()))
         assert abs(sum(signs)) < 4 * 200**0.5
 
+    @pytest.mark.slow
     def test_its_mean_is_the_gradient_of_a_quadratic_toy(self) -> None:
         """L_train = |w - A a|² / 2, L_val = |w - b|² / 2: d times the mean of s u is Aᵀ(A a - b) in the end."""
         a0, matrix, b = drawn(4, seed=1), drawn(3, 4, seed=2), drawn(3, seed=3)

@@ -73,6 +73,7 @@ def facts(log: list[Epoch]) -> list[Epoch]:
     return [epoch._replace(seconds=0.0) for epoch in log]
 
 
+@pytest.mark.slow
 def test_annealed_sparsemax_becomes_sharper_than_softmax(space: Searchable) -> None:
     found = {}
     for name, settings in SHORT.items():
@@ -105,7 +106,9 @@ def test_the_loss_of_training_is_that_of_the_weights_own_steps(
     assert len(own) == 4
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "darts" else ()) for name in SHORT]
+)
 def test_an_interrupted_search_goes_on_to_the_same_bits(name: str, space: Searchable, tmp_path: Path) -> None:
     """Interrupted after every epoch, those before, at and after θ among them."""
     whole = Search(space, SHORT[name], seed=3)

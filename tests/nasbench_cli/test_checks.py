@@ -8,7 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -50,9 +50,15 @@ EXTRAS = {
     **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
 }
 LIVE = ("digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
+SLOW = ("zo-darts", "zo-darts+", "zo-darts++", "darts", "optuna-gp", "few-digits/cnn@1")
 
 
-@pytest.mark.parametrize("name", METHODS.names())
+def named(names: Iterable[str]) -> list[Any]:
+    """Parameters of a test, the dearest of them slow ones."""
+    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in names]
+
+
+@pytest.mark.parametrize("name", named(METHODS.names()))
 def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in EXTRAS:
         pytest.importorskip(EXTRAS[name])
@@ -68,7 +74,7 @@ def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    "name", [*(n for n in BENCHMARKS.names() if not n.startswith("medmnist-") and n != "digits"), *LIVE]
+    "name", named([*(n for n in BENCHMARKS.names() if not n.startswith("medmnist-") and n != "digits"), *LIVE])
 )
 def test_our_benchmarks_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in LIVE:

@@ -54,6 +54,7 @@ def test_what_is_no_network_is_one_sentence(
     assert nasbench("distance", good, good, "--nu", 0).code == 2
 
 
+@pytest.mark.slow
 def test_free_networks_are_searched_drawn_and_reported(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
