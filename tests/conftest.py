@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -92,6 +92,22 @@ def nasbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
         return Printed(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many passes of trainings side by side were made as one, each time."""
+    from nasbench.benchmarks.training import lockstep
+
+    found: list[int] = []
+    passed = lockstep._Stack.passed
+
+    def noted(self: lockstep._Stack, passes: Sequence[lockstep.Pass]) -> list[lockstep.Passed]:
+        found.append(len(passes))
+        return passed(self, passes)
+
+    monkeypatch.setattr(lockstep._Stack, "passed", noted)
+    return found
 
 
 @pytest.fixture

@@ -249,7 +249,7 @@ def _check_stack(suite: Suite, executor: str) -> None:
         raise UsageError("--stack computes the searches of several seeds as one: here is one seed")
     if not any(spec.method.stacks for grid in suite.grids for spec in grid.methods):
         names = ", ".join(name for name in METHODS.names() if METHODS.get(name).stacks)
-        raise UsageError(f"--stack computes the searches of several seeds as one: that can {names}")
+        raise UsageError(f"--stack computes the searches of several seeds as one, of {names}: none is asked for")
 
 
 def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:

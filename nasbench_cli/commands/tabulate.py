@@ -41,7 +41,7 @@ from nasbench.cli.exits import DONE, SOME_FAILED
     default=1,
     show_default=True,
     metavar="S",
-    help="Repetitions of a network trained as one: faster for narrow networks, and for a GPU.",
+    help="Repetitions of a network trained as one, for a GPU: on a CPU it helps narrow networks alone.",
 )
 @takes_shard
 @takes_data_dir

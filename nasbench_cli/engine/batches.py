@@ -26,12 +26,13 @@ _COMMIT_SECONDS = 5.0  # the most that a kill can cost where evaluations are che
 
 @dataclass(frozen=True)
 class Batch:
-    """Some missing runs of one cell: the unit of work, and at most one fragment unless its runs are slow."""
+    """Some missing runs of one cell: the unit of work, and at most one fragment unless its runs are slow.
+
+    Live runs come one by one, or as a stack: what they begin with is computed for all at once.
+    """
 
     planned: PlannedCell
     seeds: tuple[int, ...]
-    stacked: bool = False
-    """Whether what its runs begin with is computed for all at once."""
 
     def single(self) -> list[Batch]:
         """The smallest batches there are: a run each."""
@@ -54,12 +55,13 @@ def batches(missing: list[tuple[PlannedCell, list[int]]], jobs: int, stack: int 
     found = []
     for planned, seeds in missing:
         is_live = open_benchmark(planned.cell.bench).live
-        stacked = is_live and stack > 1 and planned.spec.method.stacks
-        size = 1 if is_live else max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
-        if len(missing) < 2 * jobs:
-            size = min(size, -(-len(seeds) // jobs))
-        size = stack if stacked else size
-        found += [Batch(planned, tuple(seeds[i : i + size]), stacked) for i in range(0, len(seeds), size)]
+        if is_live:
+            size = stack if planned.spec.method.stacks else 1
+        else:
+            size = max(1, _BATCH_ROWS // (planned.cell.evals or 1000))
+            if len(missing) < 2 * jobs:
+                size = min(size, -(-len(seeds) // jobs))
+        found += [Batch(planned, tuple(seeds[i : i + size])) for i in range(0, len(seeds), size)]
     return found
 
 
@@ -75,7 +77,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     benchmark.make_ready()
     if benchmark.live or cell.charge_thinking:
         batch.planned.spec.method.make_ready()
-    if batch.stacked:
+    if benchmark.live and len(batch.seeds) > 1:
         damage = _begin_together(batch.planned, [seed for seed in batch.seeds if not is_stored(seed)], journals)
         yield Computed([], damage)
     done: list[Trajectory] = []

@@ -100,7 +100,7 @@ def tabulate(
     own = classes if shard is None else classes[shard.number - 1 :: shard.count]
     benchmark.make_ready()
     out.parent.mkdir(parents=True, exist_ok=True)
-    tasks = [Task(c, r) for r in range(repetitions) for c in own]  # one seed of all comes before the next seed
+    tasks = [Task(c, r) for r in range(repetitions) for c in own]  # one seed of all comes before the next
     click.echo(f"{name}: {count(len(found), 'configuration')}, of which {len(classes):,} differ")
     known = _evaluate_missing(name, tasks, out, shard, jobs, stack)
     to_json = cache(benchmark.space.to_json)

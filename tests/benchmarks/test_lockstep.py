@@ -41,20 +41,6 @@ def trained(seed: int, stages: Any = STAGES, recipe: Recipe = RECIPES["search"],
     return training.train(lambda: CellNetwork(stages, 4, 1, 3).double(), data(), recipe, 2, 20, seed, **options)
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many passes were made as one, each time."""
-    found: list[int] = []
-    passed = lockstep._Stack.passed
-
-    def noted(self: Any, passes: Sequence[Pass]) -> Any:
-        found.append(len(passes))
-        return passed(self, passes)
-
-    monkeypatch.setattr(lockstep._Stack, "passed", noted)
-    return found
-
-
 def are_alike(one: training.Trained | BaseException, two: training.Trained | BaseException) -> None:
     assert isinstance(one, training.Trained), one
     assert isinstance(two, training.Trained), two

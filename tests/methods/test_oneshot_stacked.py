@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
-from nasbench.benchmarks.training import lockstep  # noqa: E402
-from nasbench.benchmarks.training.lockstep import Lockstep, Pass  # noqa: E402
+from nasbench.benchmarks.training.lockstep import Lockstep  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec  # noqa: E402
 from nasbench.methods.oneshot.search import Search  # noqa: E402
 from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
@@ -41,20 +39,6 @@ def space() -> Searchable:
     torch.set_default_dtype(torch.float64)
     yield found
     torch.set_default_dtype(torch.float32)
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many passes were made as one, each time."""
-    found: list[int] = []
-    passed = lockstep._Stack.passed
-
-    def noted(self: Any, passes: Sequence[Pass]) -> Any:
-        found.append(len(passes))
-        return passed(self, passes)
-
-    monkeypatch.setattr(lockstep._Stack, "passed", noted)
-    return found
 
 
 def numbers(search: Search) -> list[np.ndarray[Any, Any]]:

@@ -66,15 +66,15 @@ def test_processes_take_a_stack_each(
     tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def taken(work: Sequence[Batch], *_: object) -> Iterator[Any]:
-        batches.extend((batch.seeds, batch.stacked) for batch in work)
+        batches.extend(batch.seeds for batch in work)
         return iter(())
 
-    batches: list[tuple[tuple[int, ...], bool]] = []
+    batches: list[tuple[int, ...]] = []
     monkeypatch.setattr(executors, "_in_children", taken)
     methods = ["--method", "milenas:epochs=2", "--method", "one-shot-random"]
     asked = ["run", *methods, "--bench", f"{few_digits.register(monkeypatch)}@1", "--seeds", "3", "--evals", "1"]
     nasbench(*asked, "--store", str(tmp_path), "--stack", "2", "--jobs", "2")
-    assert batches == [((0, 1), True), ((2,), True), ((0,), False), ((1,), False), ((2,), False)]
+    assert batches == [(0, 1), (2,), (0,), (1,), (2,)]
 
 
 def test_what_was_damaged_is_told_and_what_another_command_computes_is_left_to_it(
@@ -113,7 +113,10 @@ def test_what_was_damaged_is_told_and_what_another_command_computes_is_left_to_i
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--method", "random", "--stack", "2"], "that can darts, milenas, zo-darts, zo-darts+, zo-darts++"),
+        (
+            ["--method", "random", "--stack", "2"],
+            "of darts, milenas, zo-darts, zo-darts+, zo-darts++: none",
+        ),
         (["--method", "darts", "--stack", "2", "--seeds", "1"], "here is one seed"),
         (["--method", "darts", "--stack", "0"], "stack must be at least 1, not 0"),
         (["--method", "darts", "--stack", "2", "--executor", "ray"], "--stack is for the local executor"),
