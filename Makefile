@@ -1,14 +1,31 @@
-# Each target works from a fresh clone. PYTHON is a Python 3.11. EXTRAS are what tests and checks install
-# beside the core: dev,peers,live by default; gp (Ax) adds the Gaussian processes, nb201 the official readers of
-# NAS-Bench-201, whose tests are skipped without.
+# Each target works from a fresh clone, on Linux and macOS. PYTHON is a Python 3.11 to 3.14. EXTRAS are what tests and checks
+# install beside the core: dev,peers by default. live adds PyTorch (on Linux its CUDA build, gigabytes, unless a CPU build is at
+# hand), gp (Ax) the Gaussian processes, nb201 the official readers of NAS-Bench-201. Tests of what is missing are skipped.
 PYTHON ?= python3
 JOBS ?= 2
-EXTRAS ?= dev,peers,live
+EXTRAS ?= dev,peers
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
 FINDINGS += reproduce-which-method reproduce-rivals reproduce-grand
+
+# What stands in the way of an installation, in one sentence. Any Python 3 can read it.
+define CHECK_PYTHON
+import os, sys
+version = "{}.{}".format(*sys.version_info[:2])
+if not (3, 11) <= sys.version_info[:2] <= (3, 14):
+    sys.exit("setup: nasbench needs Python 3.11 to 3.14, and this is Python " + version + "; name another one: make PYTHON=python3.13 setup")
+if os.name != "posix":
+    sys.exit("setup: nasbench runs on Linux and macOS; on Windows use WSL")
+if not os.path.isdir("nasbench/cli"):
+    sys.exit("setup: this checkout has no symbolic links (nasbench/cli is a file); clone again with: git clone -c core.symlinks=true")
+try:
+    import ensurepip, venv
+except ImportError as missing:
+    sys.exit("setup: this Python cannot make virtual environments (" + str(missing) + "); on Debian and Ubuntu install python3-venv, or use uv (README.md)")
+endef
+export CHECK_PYTHON
 
 # pip warns of an extra that does not exist, and goes on.
 define CHECK_EXTRAS
@@ -19,18 +36,26 @@ sys.exit(f"EXTRAS: there is no {', '.join(strange)}; allowed: {', '.join(known)}
 endef
 export CHECK_EXTRAS
 
+# Where one extra has no files for this machine, the others are installed without it; no target can do without dev or docs.
+ONE_BY_ONE = for extra in $(shell echo $(EXTRAS) | tr , ' '); do \
+	$(PIP) --no-build-isolation -e ".[$$extra]" && continue; \
+	echo "setup: the extra $$extra cannot be installed here (above: why); what needs it will say so, and its tests are skipped"; \
+	case $$extra in dev|docs) exit 1;; esac; done
+
 .PHONY: setup test test-slow reproduce picture $(FINDINGS) lint docs clean
 
 setup: .venv/core
 	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
 	@echo "setup: installs nasbench with the extras $(EXTRAS) into .venv; the first time some minutes, in silence"
-	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]'
+	$(PIP) --no-build-isolation -e '.[$(EXTRAS)]' || $(ONE_BY_ONE)
 
 # The core alone, of files with recorded digests: enough for `nasbench` on the embedded tables.
 .venv/core: pyproject.toml constraints.txt requirements.lock
+	@command -v $(PYTHON) >/dev/null || { echo "setup: there is no $(PYTHON); name a Python 3.11 to 3.14: make PYTHON=python3.13 setup"; exit 1; }
+	@$(PYTHON) -c "$$CHECK_PYTHON"
 	@echo "setup: makes .venv and fetches the core's packages: a minute or more, depending on your network"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
 	$(PIP) --no-build-isolation --no-deps -e .
 	$(BIN)/python -m nasbench.methods.tpe.sampler
 	touch $@
