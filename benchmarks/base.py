@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Block, Configuration, Space
 from nasbench.benchmarks.spaces.blockwise import Blockwise
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
@@ -112,6 +113,9 @@ class Benchmark(Blockwise, ABC):
     live: bool = False
     """True: an evaluation computes now, the clock is the wall clock, and every evaluation is journaled.
     False: costs are recorded, and the clock is simulated."""
+
+    repeatable: Repeatable = Repeatable.ANY_PROCESSOR
+    """The machines on which an evaluation with the same seed has the same bits; live ones: the same machine."""
 
     @property
     def kind(self) -> str:

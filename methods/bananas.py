@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.features import tokens
@@ -46,10 +47,12 @@ class Bananas(Method):
         encoding: path, or values.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     source = (
         "C. White, W. Neiswanger and Y. Savani. BANANAS: Bayesian Optimization with Neural Architectures for Neural "
         "Architecture Search. AAAI 2021."
     )
+    version = 2
     seconds = 0.05
 
     def __init__(
@@ -110,7 +113,8 @@ class Bananas(Method):
         learnt = self._problem.learnt_bounds
         columns = [0, *(bound.column for bound in learnt)]
         words = [self._words(o.configuration) for _, o in self._seen]
-        vocabulary = [word for word, _ in Counter(w for own in words for w in own).most_common(_MOST_WORDS)]
+        counts = sorted(Counter(w for own in words for w in own).items(), key=lambda item: (-item[1], item[0]))
+        vocabulary = [word for word, _ in counts[:_MOST_WORDS]]  # sorted: a set's order differs between processes
         targets = np.array([[o.evaluation.metrics[c] for c in columns] for _, o in self._seen])
         centre, scale = targets.mean(0), np.where((deviation := targets.std(0)) > 0, deviation, 1.0)
         networks = Ensemble(len(vocabulary), len(columns), self._ensemble, self._rng)

@@ -15,6 +15,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
 from nasbench.benchmarks.spaces.blockwise import Blockwise
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -194,6 +195,9 @@ class Method(Blockwise, ABC):
 
     version: ClassVar[int] = 1
     """Part of a run's identity: raise it when a change makes the method propose differently."""
+
+    repeatable: ClassVar[Repeatable] = Repeatable.ANY_PROCESSOR
+    """The machines on which the same seed proposes the same; `nasbench check` tries it."""
 
     seconds: ClassVar[float] = 0.0
     """CPU seconds of one ask with its tell, averaged over a run of 200 evaluations, to estimate a suite's cost."""

@@ -12,6 +12,8 @@ from nasbench.benchmarks.spaces import Configuration, Hashed
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 
+Array = NDArray[np.float64]
+
 _REFRESH = 500  # observations between two inversions from scratch: rank-one updates drift
 
 
@@ -36,6 +38,7 @@ class Smbo(Method):
         "R. Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
         "architecture search. NeurIPS 2019. Section 7.2."
     )
+    version = 2
     seconds = 1.5e-4
 
     def __init__(
@@ -61,7 +64,7 @@ class Smbo(Method):
         self._hashed = Hashed(problem.space, buckets)
         self._ridge = Ridge(buckets, alpha)
         self._feasible: list[float] = []
-        self._infeasible: list[tuple[NDArray[np.float64], float]] = []
+        self._infeasible: list[tuple[Array, float]] = []
 
     def ask(self) -> Configuration:
         if self._ridge.n < max(1, self._initial) or self._rng.random() < self._explore:
@@ -93,7 +96,8 @@ class Ridge:
 
     weights = (Xc' Xc + alpha I)^-1 Xc' yc with centred X and y (Hastie et al., The Elements of Statistical Learning,
     equation 3.44): the inverse of X' X + alpha I is kept by Sherman and Morrison's formula, and centring takes one more
-    such update.
+    such update. The inverse covers the features that were seen, in the order of their appearance; all sums are NumPy's
+    own, whose order is the same on every processor (that of BLAS is not).
     """
 
     def __init__(self, size: int, alpha: float) -> None:
@@ -103,14 +107,16 @@ class Ridge:
     def forget(self) -> None:
         """Begins anew."""
         self.n = 0
-        self._inverse = np.eye(self.size) / self._alpha
+        self._seen = np.zeros(0, np.int64)
+        self._inverse = np.zeros((0, 0))
         self._gram = np.zeros((self.size, self.size))  # of all observations but the recent ones
-        self._recent: list[NDArray[np.float64]] = []
+        self._recent: list[Array] = []
         self._sum, self._cross = np.zeros(self.size), np.zeros(self.size)
         self._total = 0.0
 
-    def add(self, features: NDArray[np.float64], target: float) -> None:
-        """One more observation; `features` has the shape (size,)."""
+    def add(self, features: Array, target: float) -> None:
+        """One more observation; `features` are counts, shape (size,)."""
+        self._widen(np.setdiff1d(np.flatnonzero(features), self._seen))
         self.n += 1
         self._sum += features
         self._cross += target * features
@@ -118,29 +124,54 @@ class Ridge:
         self._recent.append(features)
         if self.n % _REFRESH == 0:
             recent = np.array(self._recent)
-            self._gram += recent.T @ recent
+            self._gram += recent.T @ recent  # sums of whole numbers: exact in any order
             self._recent.clear()
-            self._inverse[:] = np.linalg.inv(self._gram + self._alpha * np.eye(self.size))
+            self._inverse = _inverse(self._gram[np.ix_(self._seen, self._seen)] + self._alpha * np.eye(len(self._seen)))
         else:
-            _update(self._inverse, features, 1.0)
+            _update(self._inverse, features[self._seen])
 
-    def weights(self) -> NDArray[np.float64]:
-        """The coefficients, shape (size,); the intercept moves all predictions alike and is left out."""
-        mean = self._sum / self.n
-        solved = self._inverse @ mean
-        centred = self._cross - self._total * mean
-        plain = self._inverse @ centred
+    def weights(self) -> Array:
+        """The coefficients, shape (size,), without the intercept, which moves every prediction by the same amount."""
+        mean = self._sum[self._seen] / self.n
+        solved = _times(self._inverse, mean)
+        plain = _times(self._inverse, self._cross[self._seen] - self._total * mean)
+        weights = np.zeros(self.size)  # a feature that was never seen has the coefficient 0
         # (A - n m m')^-1 b, where A is what the inverse belongs to.
-        found: NDArray[np.float64] = plain + solved * (self.n * (mean @ plain) / (1 - self.n * (mean @ solved)))
-        return found
+        weights[self._seen] = plain + solved * (self.n * _dot(mean, plain) / (1 - self.n * _dot(mean, solved)))
+        return weights
+
+    def _widen(self, buckets: NDArray[np.int64]) -> None:
+        """Gives features that are seen for the first time their rows and columns: those of I / alpha."""
+        if len(buckets):
+            known = len(self._seen)
+            self._seen = np.append(self._seen, buckets)
+            wider = np.eye(len(self._seen)) / self._alpha
+            wider[:known, :known] = self._inverse
+            self._inverse = wider
 
 
-def _update(inverse: NDArray[np.float64], vector: NDArray[np.float64], weight: float) -> None:
-    """The inverse of A + weight v v' in place of that of A (Sherman and Morrison, 1950)."""
-    solved = inverse @ vector
-    scaled = solved * (weight / (1 + weight * (vector @ solved)))
-    touched = np.flatnonzero(solved)
-    if len(touched) < len(solved) // 2:  # in a table few buckets are ever seen, and the others stay as they are
-        inverse[touched[:, None], touched] -= solved[touched, None] * scaled[touched]
-    else:
-        inverse -= np.outer(solved, scaled)
+def _dot(one: Array, two: Array) -> float:
+    return float((one * two).sum())
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    product: Array = (matrix * vector).sum(axis=1)
+    return product
+
+
+def _update(inverse: Array, vector: Array) -> None:
+    """The inverse of A + v v' in place of that of A (Sherman and Morrison, 1950)."""
+    solved = _times(inverse, vector)
+    inverse -= np.multiply.outer(solved, solved / (1 + _dot(vector, solved)))
+
+
+def _inverse(matrix: Array) -> Array:
+    """The inverse of a positive definite matrix by Gauss and Jordan's elimination, which then needs no pivots."""
+    inverse = matrix.copy()
+    for i in range(len(inverse)):
+        column, row = inverse[:, i].copy(), inverse[i] / inverse[i, i]
+        inverse -= np.multiply.outer(column, row)
+        inverse[:, i] = -column / column[i]
+        inverse[i] = row
+        inverse[i, i] = 1 / column[i]
+    return inverse

@@ -13,6 +13,7 @@ What is heavy is imported when it is first used: `import nasbench` alone takes m
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +66,23 @@ __all__ = [
     "report",
     "run",
 ]
+
+
+def _prepare() -> None:
+    """Says what stands in the way of working here, and fixes how NumPy computes, before anything loads it."""
+    if os.name != "posix":
+        raise ImportError("nasbench runs on Linux and macOS; on Windows use WSL")
+    if not (Path(__file__).parent / "cli").is_dir():
+        raise ImportError(
+            "this checkout has no symbolic links (nasbench/cli is a file): clone it again with "
+            "`git clone -c core.symlinks=true`, or install it with pip from an archive that has them"
+        )
+    from nasbench.cli.arithmetic import fix, processor
+
+    fix(os.environ, processor())
+
+
+_prepare()
 
 
 def __getattr__(name: str) -> object:

@@ -17,10 +17,6 @@ from click.shell_completion import CompletionItem
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.cli.layout import one_line
 
-# Before numpy is loaded: small matrices gain nothing from threads, runs computed side by side (--jobs) would fight for
-# the cores, and sums in another order would be other bits.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 COMMANDS = {
     "list": ("list:list_", "List methods, benchmarks and suites."),
     "show": ("show:show", "Show a benchmark or a method."),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Fidelity
 from nasbench.benchmarks.images.datasets import Dataset, reduced
 from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import choices_of
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
@@ -51,6 +52,7 @@ class ImageBenchmark(Benchmark):
     Its name is `DATA[/SPACE][/RECIPE][@EPOCHS]`; what is left out is the cells, the data set's recipe, its epochs.
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     live = True
     gpus = 0.25  # networks for images of 28 x 28: four beside each other fill one
 

@@ -13,6 +13,7 @@ import numpy as np
 from nasbench.benchmarks.base import Benchmark, Evaluation
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.regression.data import Table, read
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
@@ -33,6 +34,7 @@ class RegressionBenchmark(Benchmark):
     `@STEPS` trains it for as many.
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     live = True
 
     def __init__(self, path: str, target: str, steps: int | None = None) -> None:

@@ -19,6 +19,7 @@ from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.protobuf import Malformed
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, Float, Integer, ParameterSpace
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.surrogate.network import Array, Network
@@ -94,6 +95,7 @@ class LCBench(Benchmark):
         epochs: what is reported is measured after so many.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     live = False
     space = SPACE
     licence = "Apache-2.0 (data and surrogate)"

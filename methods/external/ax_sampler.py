@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Float, GridSpace, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
@@ -31,6 +32,7 @@ class AxNEI(Method):
         initial: Sobol points at first, at least 1.
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     source = (
         "B. Letham, B. Karrer, G. Ottoni and E. Bakshy. Constrained Bayesian Optimization with Noisy Experiments. "
         "Bayesian Analysis 14(2), 2019. Ax: E. Bakshy, L. Dworkin, B. Karrer, K. Kashin, B. Letham, A. Murthy and S. "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
@@ -27,6 +28,7 @@ class OptunaMethod(Method):
     was refused before training is the worst there can be, with what is known of its constraints.
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     source = (
         "T. Akiba, S. Sano, T. Yanase, T. Ohta and M. Koyama. Optuna: A Next-generation Hyperparameter Optimization "
         "Framework. KDD 2019."

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Method, Observation, Problem
@@ -31,6 +32,7 @@ class RandomForestCEI(Method):
         trees: trees of each forest.
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     source = (
         "This project's, in place of Hypermapper: L. Nardi, D. Koeplinger and K. Olukotun. Practical Design Space "
         "Exploration. MASCOTS 2019."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Flat, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
@@ -43,6 +44,7 @@ class Smac(Method):
         retrain: proposals per fit of the forest (SMAC's default, 8), at least 1.
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     source = (
         "M. Lindauer, K. Eggensperger, M. Feurer, A. Biedenkapp, D. Deng, C. Benjamins, T. Ruhkopf, R. Sass and F. "
         "Hutter. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization. JMLR 23(54), 2022."

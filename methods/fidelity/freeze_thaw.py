@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import rungs
@@ -48,6 +49,7 @@ class FreezeThaw(Method):
         lowest: the level of the first pause; 0 for the last one within an eighth of the whole.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     source = (
         "This project's, after K. Swersky, J. Snoek and R. P. Adams. Freeze-Thaw Bayesian Optimization. arXiv "
         "1406.3896, 2014."

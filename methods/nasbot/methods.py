@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.answers import answered
@@ -95,6 +96,7 @@ class Nasbot(_OnGraphs):
         pool: where evolution of the acquisition begins: initial+evaluated, or initial for the first networks only.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     version = 3
     seconds = 0.1
 

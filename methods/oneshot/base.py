@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSupernet, Configuration, Space
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
@@ -58,6 +59,7 @@ class OneShot(Method):
             zo-darts++ (a cell per stage, kernel sizes and depths).
     """
 
+    repeatable = Repeatable.SAME_MACHINE
     version = 2
     stacks = True
     needs = (AsSupernet,)

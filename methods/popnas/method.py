@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.random import Generator
 
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
@@ -46,6 +47,7 @@ class Popnas(Method):
         candidates: networks of which predictions are made; where a level has more, so many are drawn.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     source = (
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import has_many
@@ -39,6 +40,7 @@ class SCBO(Method):
         power: 2^power candidates are compared at each ask; 4 to 13.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     source = "D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021."
     needs = (AsFlat,)
     seconds = 0.06

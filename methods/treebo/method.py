@@ -11,6 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
@@ -48,6 +49,7 @@ class TreeBO(Method):
         acquisition: joint, or two-step: the path by the linear model first.
     """
 
+    repeatable = Repeatable.SAME_KERNELS
     source = (
         "R. Jenatton, C. Archambeau, J. González and M. Seeger. Bayesian Optimization with Tree-structured "
         "Dependencies. ICML 2017."

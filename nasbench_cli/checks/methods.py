@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError, open_benchmark
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
 from nasbench.cli.checks.base import (
@@ -27,6 +28,7 @@ from nasbench.cli.checks.base import (
     require_untouched,
     scrambled,
 )
+from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.spec import misfit
 
@@ -299,6 +301,20 @@ def _refuses_wrong_options(trial: Trial) -> None:
         require(False, f"the option {option} is accepted")
 
 
+def _same_elsewhere(trial: Trial) -> str | None:
+    """What it says of itself (`Method.repeatable`) is true of its usual search."""
+    repeatable = trial.spec.method.repeatable
+    (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
+    if elsewhere == UNKNOWN:
+        return "not tried: it is registered in this process alone"
+    require(
+        elsewhere == digest(trial.usual.asked),
+        "a process with other hashes of strings, or with another processor's kernels, proposes something else: "
+        "sort what comes out of sets, and sum in an order of its own, or state `repeatable`",
+    )
+    return None if repeatable is Repeatable.ANY_PROCESSOR else f"it states: on {repeatable}"
+
+
 def speed(trial: Trial) -> str:
     """Milliseconds per suggestion, measured and stated, as text. It depends on the machine and breaks no promise."""
     each, stated = trial.usual.seconds, trial.spec.method.seconds
@@ -351,6 +367,7 @@ class _Bare(Space):
 _ALL = {
     "proposes members of the space": _proposes_members,
     "same seed, same proposals, whatever else draws": _same_seed_same_proposals,
+    "another process, or processor, proposes the same": _same_elsewhere,
     "workers may finish in any order": _workers_in_any_order,
     "resumes exactly": _resumes_exactly,
     "lives with failed evaluations": _lives_with_failures,

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.progress import notices_about
@@ -33,6 +34,12 @@ class Batch:
 
     planned: PlannedCell
     seeds: tuple[int, ...]
+
+    @property
+    def repeatable(self) -> Repeatable:
+        """The machines on which these runs can be repeated bit for bit."""
+        benchmark = open_benchmark(self.planned.cell.bench)
+        return Repeatable.both(self.planned.spec.method.repeatable, benchmark.repeatable)
 
     def single(self) -> list[Batch]:
         """The smallest batches there are: a run each."""
@@ -98,7 +105,7 @@ def commit(
     batch: Batch, computed: Iterable[Computed], store: Store, provenance: dict[str, Any]
 ) -> Iterator[list[RunRecord]]:
     """Stores what has been computed of a batch, as it comes; yields the records of what was not there already."""
-    cell = batch.planned.cell
+    cell, provenance = batch.planned.cell, {**provenance, "repeatable": batch.repeatable}
     for trajectories, notices in computed:
         store.notices += notices
         if trajectories:
@@ -123,7 +130,7 @@ def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) 
         )
         return []
     rows = next((run.rows for run in begun(store.journals, [(cell, seed)])), [])
-    return store.commit(cell, [died(cell, seed, lost.reason, rows)], provenance)
+    return store.commit(cell, [died(cell, seed, lost.reason, rows)], {**provenance, "repeatable": batch.repeatable})
 
 
 def _begin_together(planned: PlannedCell, seeds: list[int], journals: Path) -> list[str]:

@@ -8,6 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from threadpoolctl import threadpool_info
+
 from nasbench.cli.engine.devices import devices
 
 
@@ -19,7 +22,7 @@ def provenance() -> dict[str, Any]:
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),
-        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu},
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "kernels": _kernels(), "gpu": gpu},
     }
 
 
@@ -41,6 +44,13 @@ def _commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return described.stdout.strip()
+
+
+def _kernels() -> str:
+    """What BLAS and NumPy compute with in this process: the last bits of sums depend on it."""
+    blas = sorted({str(library["architecture"]) for library in threadpool_info() if library["user_api"] == "blas"})
+    loops = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    return f"BLAS {' and '.join(blas) or 'unknown'}, NumPy {loops[-1] if loops else 'baseline'}"
 
 
 def _cpu() -> str:

@@ -217,9 +217,21 @@ def _again(subject: Subject) -> str:
         commands[0] if len(commands) == 1 else f"the {len(commands)} commands below" if commands else "the same command"
     )
     return (
-        f"Yes: {how}; nasbench {', '.join(versions)}, commit {_some(commits)}. On tables the same seeds give the same "
-        "bytes."
+        f"Yes: {how}; nasbench {', '.join(versions)}, commit {_some(commits)}. The same seeds give the same bits "
+        f"{_where(subject)}."
     )
+
+
+def _where(subject: Subject) -> str:
+    """The machines on which the runs can be repeated, by what each method and benchmark states of itself."""
+    methods: dict[str, set[str]] = {}
+    for _, fragment in subject.fragments:
+        methods.setdefault(str(fragment.provenance.get("repeatable", "the same machine")), set()).add(
+            fragment.cell.method
+        )
+    if len(methods) == 1:
+        return f"on {next(iter(methods))}"
+    return "; ".join(f"on {place}: {_some(sorted(names))}" for place, names in sorted(methods.items()))
 
 
 def _at(comparison: Comparison, at: float) -> str:

@@ -70,7 +70,8 @@ def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPa
     if name in ONE_SHOT:
         tried = (*tried, f"{register_few_digits(monkeypatch)}@1")
     for check in METHOD_CHECKS:
-        check(*tried)
+        if "another process" not in check.promise:  # test_processors.py tries that for all of them in one process
+            check(*tried)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""Whether a method proposes the same in another process, with other hashes of strings and another processor's kernels.
+
+`python -m nasbench.cli.checks.elsewhere METHOD BENCH …` prints what the checks compare: one digest per pair of names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.cli.checks.base import Failed
+
+UNKNOWN = "unknown"
+"""What is printed for a method or a benchmark that the process does not know."""
+OTHER_HASHES = {"PYTHONHASHSEED": "7"}
+OTHER_KERNELS = {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"}
+"""The kernels of x86-64 processors without AVX, which all others can compute with too."""
+
+
+def digest(asked: Sequence[object]) -> str:
+    """Hexadecimal digest of proposals in their order."""
+    return hashlib.sha256("\n".join(map(repr, asked)).encode()).hexdigest()[:16]
+
+
+def digests(pairs: Sequence[tuple[str, str]], environment: Mapping[str, str]) -> list[str]:
+    """Digests of the usual search of each (method, benchmark), computed by a process with these variables set.
+
+    Raises Failed with the last line that the process printed, if it fails.
+    """
+    words = [word for pair in pairs for word in pair]
+    process = subprocess.run(
+        [sys.executable, "-m", __name__, *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if process.returncode:
+        raise Failed(f"another process fails: {(process.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+    return process.stdout.split()
+
+
+def environment_for(repeatable: Repeatable) -> dict[str, str]:
+    """The variables under which a method must propose the same, by what it states of itself."""
+    has_others = os.uname().machine == "x86_64" and repeatable is Repeatable.ANY_PROCESSOR
+    return {**OTHER_HASHES, **(OTHER_KERNELS if has_others else {})}
+
+
+def _main(words: Sequence[str]) -> None:
+    from nasbench.cli.checks.methods import Trial
+
+    for method, bench in zip(words[::2], words[1::2], strict=True):
+        try:
+            print(digest(Trial.of(method, bench).usual.asked))
+        except UsageError:
+            print(UNKNOWN)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])

@@ -1,0 +1,174 @@
+"""The same run gives the same bits on other processors: other kernels of BLAS, other loops of NumPy, other hashes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.cli.arithmetic import fix, processor
+from nasbench.cli.checks import METHOD_CHECKS
+from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digests, environment_for
+from nasbench.methods import METHODS, MethodSpec
+from nasbench.methods.spec import misfit
+from tests.nasbench_cli.toys import Careful
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+X86 = platform.machine() == "x86_64"
+TABLES = ("nb201-cifar10", "hpobench-car")
+
+
+def process(code: str, **environment: str) -> Any:
+    """What another process prints as JSON."""
+    environment = {**os.environ, **environment}
+    for name in ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"):
+        if name not in OTHER_KERNELS or environment.get(name) != OTHER_KERNELS[name]:
+            environment.pop(name, None)
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)
+
+
+def pairs(*, dear: bool) -> list[tuple[str, str]]:
+    """Methods that need no package which is missing, and the tables they fit."""
+    found = []
+    for name in METHODS.names():
+        method = MethodSpec.parse(name).method
+        installed = not method.__module__.startswith("nasbench.methods.external")
+        is_dear = method.needs_fidelity or method.seconds > 0.02
+        if is_dear != dear or not installed or method.repeatable is Repeatable.SAME_MACHINE:
+            continue
+        at_levels = ["digits@9"] if method.needs_fidelity and importlib.util.find_spec("torch") else []
+        fits = [b for b in TABLES if not misfit(method, open_benchmark(b).space, open_benchmark(b).fidelity)]
+        found += [(name, bench) for bench in fits or at_levels]
+    return found
+
+
+def assert_the_same_elsewhere(tried: list[tuple[str, str]]) -> None:
+    here = digests(tried, {})
+    assert len(set(here)) > len(tried) // 2
+    plain, others = digests(tried, OTHER_HASHES), digests(tried, OTHER_KERNELS)
+    assert [pair for pair, a, b in zip(tried, here, plain, strict=True) if a != b] == []
+    differ = [name for (name, _), a, b in zip(tried, here, others, strict=True) if a != b]
+    assert [n for n in differ if MethodSpec.parse(n).method.repeatable is Repeatable.ANY_PROCESSOR] == []
+
+
+@pytest.mark.skipif(not X86, reason="only x86-64 processors have other kernels to try")
+def test_light_methods_propose_the_same_with_other_hashes_kernels_and_loops() -> None:
+    assert_the_same_elsewhere(pairs(dear=False))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not X86, reason="only x86-64 processors have other kernels to try")
+def test_dear_methods_propose_the_same_with_other_hashes_kernels_and_loops() -> None:
+    assert_the_same_elsewhere(pairs(dear=True))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not X86, reason="only x86-64 processors have other kernels to try")
+def test_the_methods_of_quick_give_the_same_scores_with_other_kernels_and_loops() -> None:
+    """Whole runs through the engine, past everything that is drawn at random at first."""
+    code = """
+import json, nasbench
+methods = ["random", "evolution", "local", "tpe", "c-tpe-naive", "c-tpe", "smbo", "mcts"]
+frame = nasbench.run(methods, ["nb201-cifar100", "nbgraph-cora"], constraints="model_size@0.2", seeds=4, evals=150)
+print(json.dumps(frame.groupby(["method", "bench"])["score"].apply(lambda s: s.astype(str).str.cat()).tolist()))
+"""
+    here = process(code)
+    assert here == process(code, **OTHER_KERNELS) == process(code, **OTHER_HASHES)
+
+
+@pytest.mark.skipif("avx2" not in processor(), reason="this processor's kernels are not fixed")
+def test_numpy_and_scipy_compute_with_the_kernels_of_avx2() -> None:
+    """Asked of the libraries themselves, in a process that nobody has told which kernels to take."""
+    code = """
+import json, nasbench, numpy, scipy.linalg
+from threadpoolctl import threadpool_info
+blas = [i for i in threadpool_info() if i["user_api"] == "blas"]
+loops = numpy.show_config(mode="dicts")["SIMD Extensions"]["found"]
+print(json.dumps([[i["architecture"] for i in blas], [i["num_threads"] for i in blas], loops]))
+"""
+    names, threads, loops = process(code)
+    assert names == ["Haswell"] * 2
+    assert threads == [1] * 2
+    assert loops == ["X86_V3"]
+
+
+def test_what_the_user_has_set_stays_and_old_processors_are_asked_for_nothing_they_lack() -> None:
+    environment = {"OPENBLAS_CORETYPE": "Zen"}
+    fix(environment, {"avx2", "fma", "bmi2"})
+    assert environment["OPENBLAS_CORETYPE"] == "Zen"
+    assert "X86_V4" in environment["NPY_DISABLE_CPU_FEATURES"]
+    old: dict[str, str] = {}
+    fix(old, {"sse2", "avx"})
+    assert old == {"OPENBLAS_NUM_THREADS": "1"}
+
+
+def test_only_methods_that_state_any_processor_must_bear_other_kernels() -> None:
+    assert "OPENBLAS_CORETYPE" not in environment_for(Repeatable.SAME_KERNELS)
+    assert ("OPENBLAS_CORETYPE" in environment_for(Repeatable.ANY_PROCESSOR)) == X86
+
+
+def test_the_narrower_statement_of_method_and_benchmark_holds() -> None:
+    anywhere, kernels, machine = Repeatable
+    assert Repeatable.both(anywhere, kernels) == Repeatable.both(kernels, anywhere) == kernels
+    assert Repeatable.both(machine, kernels) == machine
+    assert Repeatable.both(anywhere, anywhere) == anywhere
+
+
+def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(tmp_path: Path) -> None:
+    """As `bananas` did: what is taken first from a set of strings differs between processes."""
+    (tmp_path / "whimsical.py").write_text(
+        "from nasbench.methods import Method\n\n\n"
+        "class Whimsical(Method):\n"
+        '    """Draws as often as the place of a word in a set says."""\n\n'
+        "    def __init__(self, problem, rng):\n"
+        "        self._space, self._rng = problem.space, rng\n\n"
+        "    def ask(self):\n"
+        "        for _ in range(1 + list({str(n) for n in range(1000)}).index('7')):\n"
+        "            self._rng.random()\n"
+        "        return self._space.sample(self._rng)\n\n"
+        "    def tell(self, observation):\n"
+        "        pass\n"
+    )
+    facts = tmp_path / "whimsical-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: whimsical\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[nasbench.methods]\nwhimsical = whimsical:Whimsical\n")
+    root = str(Path(__file__).parents[2])
+    run = subprocess.run(
+        [sys.executable, "-m", "nasbench", "check", "whimsical", "--bench", "hpolib-naval"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}", "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "sort what comes out of sets" in " ".join(run.stdout.split())
+    assert "10 of 11" in run.stdout
+
+
+def test_a_method_of_this_process_alone_is_not_tried_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS._items, "careful", Careful)
+    (check,) = (c for c in METHOD_CHECKS if "another process" in c.promise)
+    assert "in this process alone" in str(check("careful", "hpolib-naval"))
+
+
+def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:
+    """One list: what methods and benchmarks state of themselves."""
+    section = PAGE.read_text().partition("## What a processor cannot repeat")[2].partition("\n## ")[0]
+    rows = {
+        place: set(re.findall(r"`([^`]+)`", names)) for place, names in re.findall(r"\| ([^|]+) \| (.+) \|", section)
+    }
+    for place in (Repeatable.SAME_KERNELS, Repeatable.SAME_MACHINE):
+        stated = {name for name in METHODS.names() if METHODS.get(name).repeatable is place}
+        assert rows[place] & set(METHODS.names()) == stated
