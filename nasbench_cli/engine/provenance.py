@@ -49,7 +49,7 @@ def _commit() -> str:
 def _kernels() -> str:
     """What BLAS and NumPy compute with in this process: the last bits of sums depend on it."""
     blas = sorted({str(library["architecture"]) for library in threadpool_info() if library["user_api"] == "blas"})
-    loops = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    loops = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
     return f"BLAS {' and '.join(blas) or 'unknown'}, NumPy {loops[-1] if loops else 'baseline'}"
 
 
