@@ -52,6 +52,12 @@ def column_names(data: Path) -> list[str]:
         raise _unreadable(data, error) from None
 
 
+def check_separator(data: Path, found: list[str]) -> None:
+    """Raises UsageError if a file seems to have one column."""
+    if len(found) == 1:
+        raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
+
+
 def check_column(data: Path, column: str, purpose: str, found: list[str]) -> None:
     """Raises UsageError, with the nearest name, if a file has no such column.
 
@@ -59,9 +65,8 @@ def check_column(data: Path, column: str, purpose: str, found: list[str]) -> Non
         purpose: what for, and who says so: `metric size, says spec.toml`.
         found: the names of all columns (`column_names`).
     """
-    if column not in found and len(found) == 1:
-        raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
     if column not in found:
+        check_separator(data, found)
         raise unknown(f"column ({purpose}) of {data}", column, found)
 
 
@@ -139,6 +144,12 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
         if facts["complement_of"] and (values < 0).any():
             raise UsageError(f"{column.name} of {data} exceeds complement_of = {facts['complement_of']}")
     return values
+
+
+def stem_of(data: Path) -> str:
+    """The name of a file without the suffixes that say its format: `runs.v2` of `runs.v2.csv.gz`."""
+    plain = data.with_suffix("") if data.suffix in _COMPRESSED else data
+    return plain.stem
 
 
 def row_of(mask: pd.Series[bool]) -> int:

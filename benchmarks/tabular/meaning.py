@@ -107,6 +107,6 @@ def looks_like_accuracy(name: str, values: Array, first: Array | None, sizes: It
 
 def _has(name: str, telling: re.Pattern[str]) -> bool:
     """Whether a word of a name matches. The words of `validTop1_acc` are `validtop1`, `valid`, `top1` and `acc`."""
-    parts = [part for part in re.split(r"[^A-Za-z0-9]+", name) if part]
+    parts = [part for part in re.split(r"[\W_]+", name) if part]
     inner = [word for part in parts for word in re.split(r"(?<=[a-z0-9])(?=[A-Z])", part)]
     return any(telling.fullmatch(word.lower()) for word in (*parts, *inner))

@@ -144,7 +144,7 @@ def texts_of(facts: dict[str, Any]) -> set[str]:
 
 def minimised(objective: dict[str, Any]) -> dict[str, Any]:
     """The section of an objective; one that is to be maximised gives its complement, or else its negative."""
-    if _directed(objective.get("direction", "minimise")) == "minimise":
+    if objective.get("direction") not in ("maximise", "maximize"):
         return objective
     return {"complement_of": 0} | objective | {"direction": "minimise"}
 
