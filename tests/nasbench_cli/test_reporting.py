@@ -14,6 +14,8 @@ from nasbench.benchmarks import UsageError
 from nasbench.cli.commands.report import report as command
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.results import Store
+from nasbench.results.report.request import Request
+from nasbench.results.selection import Selection
 from tests.conftest import Printed
 
 EVOLUTION = "evolution:population=5,tournament=2"
@@ -59,6 +61,48 @@ def test_the_command_and_python_write_the_same_files(
     assert "EA" in result.text
     assert result.text in printed.out
     assert result.folder == tmp_path / "python"
+
+
+def test_every_option_reaches_the_request(tmp_path: Path) -> None:
+    found = asked_report(
+        tmp_path / "out",
+        baseline="tpe",
+        checkpoints="100,50",
+        method="random",
+        without=["mcts", "evolution:tournament=5,population=50"],
+        bench="digits",
+        family=["hpolib"],
+        constrain="none",
+        label=["tpe=T"],
+        protocol="9 evaluations",
+        score="observed",
+        format="svg,csv",
+        part="thinking",
+        paper="paper",
+        figure_width="5.08cm",
+        ioh="ioh",
+        optuna=tmp_path / "studies.log",
+        partial=True,
+    )
+    chosen = Selection(
+        ("random",), ("mcts", "evolution:population=50,tournament=5"), ("digits",), ("hpolib",), ("none",)
+    )
+    assert found == Request(
+        tmp_path / "out",
+        "tpe",
+        (50, 100),
+        "9 evaluations",
+        ("csv", "svg"),
+        "observed",
+        chosen,
+        {"tpe": "T"},
+        ("thinking",),
+        Path("paper"),
+        2.0,
+        Path("ioh"),
+        tmp_path / "studies.log",
+        True,
+    )
 
 
 def test_the_tables_are_those_of_the_csv_files(small_store: Store, tmp_path: Path) -> None:
