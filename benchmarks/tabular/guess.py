@@ -87,7 +87,7 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
     if roles.repetition:
         yield "repetition", roles.repetition.name, "numbers the repetitions of a configuration"
     if roles.epoch:
-        yield "epoch", roles.epoch.name, "counts the epochs of a training"
+        yield "epoch", roles.epoch.name, "? counts the epochs of a training; or is it a hyper-parameter?"
     if roles.cell:
         yield "space", "nasbench201", "cells of six operations"
         return
@@ -170,7 +170,7 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         lines += [("column", column.name, "")] if column.name != name else []
         lines += [*direction, ("split", split, doubt)] if split else direction
         lines += [("epoch", epoch, "")] if epoch else []
-        if roles.epoch and first is not None and (is_score or np.nanmean(first) < np.nanmean(values)):
+        if roles.epoch and (is_score or pd.Series(first).mean() < pd.Series(values).mean()):
             lines.append(("curve", True, "its value at every epoch counts"))
         found[column.name] = [*lines, *_remarks(column)]
     return found
@@ -223,8 +223,8 @@ def _remarks(column: Column) -> Iterator[_Line]:
         yield "unit", "s", f"? not in {odd[0]}? A cost is in seconds" if odd else ""
     if column.meaning == "size":
         yield "# cheap", True, "? if it is known before training"
-    known = column.numbers[np.isfinite(column.numbers)]
-    if column.meaning in ("seconds", "resource", "size") and known.min() == -1 and (known[known != -1] >= 0).all():
+    negative = set(column.numbers[column.numbers < 0])
+    if column.meaning in ("seconds", "resource", "size") and negative == {-1.0}:
         yield "missing_value", -1, "? -1 stands for none"
 
 

@@ -97,7 +97,7 @@ def looks_like_accuracy(name: str, values: Array, first: Array | None, sizes: It
     scale = scale_of(values)
     if scale is None:
         return ""
-    if first is not None and np.nanmean(first) < np.nanmean(values):
+    if first is not None and pd.Series(first).mean() < pd.Series(values).mean():
         return f"it lies in [0, {scale}] and rises with the epochs"
     ranks = pd.Series(values).rank()
     if any(ranks.corr(pd.Series(size).rank()) > 0.3 for size in sizes):

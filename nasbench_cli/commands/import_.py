@@ -52,7 +52,7 @@ def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
     The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
     """
     if is_guess:
-        _write_guess(file, spec or file.with_name(f"{stem_of(file)}.toml"))
+        _write_guess(file, spec)
     elif spec is None:
         raise UsageError(
             f"what are the columns of {file}? --guess writes a specification (TOML) to read and mend, --spec names one"
@@ -166,9 +166,10 @@ def convert_table(data: Path, spec: Path) -> None:
     _save(own.read_table(data, spec))
 
 
-def _write_guess(data: Path, spec: Path) -> None:
+def _write_guess(data: Path, spec: Path | None) -> None:
     """Writes a guessed specification to a new file, and says what the import would say to it as it stands."""
     found = guess(data)
+    spec = spec or data.with_name(f"{stem_of(data)}.toml")
     try:
         with spec.open("x", encoding="utf-8") as file:
             file.write(found.text)

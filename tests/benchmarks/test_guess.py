@@ -152,6 +152,14 @@ def test_a_file_without_a_table_gets_one_sentence(tmp_path: Path, csv: str, sent
     assert "\n" not in str(caught.value)
 
 
+def test_columns_without_a_finite_value_are_no_obstacle(guessed: Guessed) -> None:
+    rows = "".join(
+        f"{i},{e},{'' if e == 1 else i * e},{'inf' if i > 2 else ''},-1\n" for i in range(1, 5) for e in (1, 2)
+    )
+    facts = tomllib.loads(guessed("lr,epoch,val_loss,latency,energy\n" + rows))
+    assert list(by_name(facts["metric"])) == ["valid-loss@2", "latency"]
+
+
 def test_names_and_values_of_any_letters_give_toml(tmp_path: Path) -> None:
     names = ['quo"te', "back\\slash", "ünïcode", "num # tag", "new\nline", "b]racket = 1", "e\x7fsc\x1b[31m"]
     frame = pd.DataFrame({name: [f"{name}-{i}" for i in range(3)] for name in names} | {"acc": [0.1, 0.2, 0.3]})
