@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
     from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
     from nasbench.results import Store, StoreError
+    from nasbench.results.report.report import Report
 
 _PLACES = {
     "nasbench.benchmarks": ["BENCHMARKS", "Benchmark", "Bound", "Evaluation", "Metric", "UsageError", "open_benchmark"],
@@ -160,8 +161,28 @@ def run(
     return frame.sort_values(["method", "bench", "seed", "evaluation"], ignore_index=True, kind="stable")
 
 
-def report(*stores: str | Path, out: str | Path = "report") -> str:
-    """Writes the report of some stores, taken together, into the folder `out`, and returns its tables as text.
+def report(
+    *stores: str | Path,
+    out: str | Path = "report",
+    baseline: str | None = None,
+    checkpoints: str | Sequence[int] | None = None,
+    method: str | Sequence[str] = (),
+    without: str | Sequence[str] = (),
+    bench: str | Sequence[str] = (),
+    family: str | Sequence[str] = (),
+    constrain: str | Sequence[str] = (),
+    label: str | Sequence[str] | Mapping[str, str] = (),
+    protocol: str | None = None,
+    score: str | None = None,
+    format: str | Sequence[str] = "html,csv,latex,svg",
+    part: str | Sequence[str] = (),
+    paper: str | Path | None = None,
+    figure_width: str = "3.3in",
+    ioh: str | Path | None = None,
+    optuna: str | Path | None = None,
+    partial: bool = False,
+) -> Report:
+    """Writes the report of some stores, taken together, into the folder `out`, and returns its text and its tables.
 
     Example::
 
@@ -169,17 +190,63 @@ def report(*stores: str | Path, out: str | Path = "report") -> str:
         >>> from nasbench import report, run
         >>> folder = tempfile.mkdtemp()
         >>> _ = run(["random", "evolution"], "nb201-cifar10", seeds=5, evals=50, store=f"{folder}/store")
-        >>> text = report(f"{folder}/store", out=f"{folder}/report")
-        >>> "evolution" in text
-        True
+        >>> found = report(f"{folder}/store", out=f"{folder}/report", baseline="random", label={"evolution": "EA"})
+        >>> sorted(found.tables["ranks"]["method"])
+        ['EA', 'random']
 
-    Raises StoreError if a store is missing or empty, or its runs must not be compared.
+    Args:
+        stores: folders of stores.
+        out: the folder for the files.
+        baseline: the method the others are held against; by default the suite's.
+        checkpoints: evaluations (seconds, where the budget is in seconds) at which to compare, beside the end.
+        method: compare these methods alone: one name, or several; so with `bench`, `family` and `constrain`.
+        without: methods to leave out.
+        bench: on these benchmarks alone.
+        family: on these families of benchmarks alone.
+        constrain: under these constraints alone.
+        label: short names of methods: a mapping, or texts `METHOD=SHORT`.
+        protocol: which runs, where budgets or workers are mixed.
+        score: what is compared on tables: `mean` (over repetitions) or `observed`; by default the suite's, or `mean`.
+        format: of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
+        part: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
+        paper: a folder for figures and tables for a paper.
+        figure_width: of the paper's figures, in in, cm, mm or pt.
+        ioh: a folder for the runs in the format of IOHanalyzer.
+        optuna: a new file for the runs as studies of Optuna.
+        partial: take runs that are under way in, and compare all where the shortest of them is.
+
+    Returns a result with `text` (without escape codes; `print(result)` shows it), `tables` (a pandas DataFrame by the
+    name of each table), `folder` and `files`.
+
+    Raises StoreError if a store is missing or empty, or its runs must not be compared; UsageError for an option that is
+    not understood.
     """
     from nasbench.cli.engine.plan import is_current
+    from nasbench.cli.engine.reporting import asked_report
     from nasbench.results import Store
     from nasbench.results.report.report import write
 
-    return write([Store.open(Path(store)) for store in stores], Path(out), is_current=is_current).text
+    request = asked_report(
+        out,
+        baseline=baseline,
+        checkpoints=checkpoints,
+        method=method,
+        without=without,
+        bench=bench,
+        family=family,
+        constrain=constrain,
+        label=label,
+        protocol=protocol,
+        score=score,
+        format=format,
+        part=part,
+        paper=paper,
+        figure_width=figure_width,
+        ioh=ioh,
+        optuna=optuna,
+        partial=partial,
+    )
+    return write([Store.open(Path(store)) for store in stores], request, is_current)
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -20,6 +22,7 @@ import nasbench as front
 from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.trainable import SPACES
+from nasbench.benchmarks.tabular.guess import guess
 from nasbench.cli.engine.suites import load_suite
 from nasbench.cli.main import COMMANDS
 from nasbench.methods import METHODS
@@ -184,6 +187,37 @@ def run_python(page: str) -> None:
         else:
             exec(compile(block.text, page, "exec"), names)
     assert runner.summarize(verbose=False).failed == 0
+
+
+def test_the_toml_of_the_page_on_a_csv_is_guessed(tmp_path: Path) -> None:
+    data = tmp_path / "perceptrons.csv"
+    shutil.copy(ROOT / "examples" / "digits_mlp.csv", data)
+    (shown,) = (block.text for block in blocks("docs/from-csv-to-figure.md") if block.language == "toml")
+    assert shown in guess(data).text
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_on_a_csv_print_what_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "nasbench").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nasbench "$@"\n')
+    (tmp_path / "nasbench").chmod(0o755)
+    folders = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "NASBENCH_DATA": str(tmp_path / "data"),
+        "PYTHONPATH": str(ROOT),
+    }
+    shown = "".join(block.text for block in blocks("docs/from-csv-to-figure.md") if not block.language)
+    sessions = [session.split("\n", maxsplit=1) for session in shown.removeprefix("$ ").split("\n$ ")]
+    assert len(sessions) == 6
+    for command, expected in ((words[0], words[1] if words[1:] else "") for words in sessions):
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=os.environ | folders, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found, wanted = (re.sub(r"in [\d.]+ s \([\d,]+/s\)", "in time", text) for text in (done.stdout, expected))
+        pattern = ".*".join(map(re.escape, wanted.strip().split("…")))
+        assert re.fullmatch(pattern, found.strip(), re.DOTALL), found
+    assert (tmp_path / "paper" / "fig-ranks.pdf").read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("page", [p for p in sorted(PAGES) if any(b.language == "python" for b in blocks(p))])

@@ -69,4 +69,5 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
 def test_one_version_is_named_everywhere() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
-    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]
+    released = r"^## (\S+) \((?!unreleased)"
+    assert re.search(released, (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version  # type: ignore[index]

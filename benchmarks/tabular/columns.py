@@ -34,7 +34,7 @@ def read(
     if key not in found:
         raise unknown(f"column (the key) of {data}", key, found)
     chosen = {name: "a metric" for name in wanted or found if name != key}
-    frame = read_columns(data, {key: "the key"} | chosen, {key}, found, "")
+    frame = read_columns(data, {key: "the key"} | chosen, {key}, found)
     if not wanted:
         chosen = {n: w for n, w in chosen.items() if n != "index" and pd.api.types.is_numeric_dtype(frame[n])}
     if not chosen:

@@ -52,22 +52,36 @@ def column_names(data: Path) -> list[str]:
         raise _unreadable(data, error) from None
 
 
-def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: list[str], where: str) -> pd.DataFrame:
+def check_separator(data: Path, found: list[str]) -> None:
+    """Raises UsageError if a file seems to have one column."""
+    if len(found) == 1:
+        raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
+
+
+def check_column(data: Path, column: str, purpose: str, found: list[str]) -> None:
+    """Raises UsageError, with the nearest name, if a file has no such column.
+
+    Args:
+        purpose: what for, and who says so: `metric size, says spec.toml`.
+        found: the names of all columns (`column_names`).
+    """
+    if column not in found:
+        check_separator(data, found)
+        raise unknown(f"column ({purpose}) of {data}", column, found)
+
+
+def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: list[str]) -> pd.DataFrame:
     """Some columns of a file.
 
     Args:
-        wanted: their names, and what for.
+        wanted: their names, and what for (see `check_column`).
         texts: those that stay text, whatever they look like ("01" is not 1).
         found: the names of all columns (`column_names`).
-        where: what says that they are needed, for people: `, says spec.toml`.
 
     Raises UsageError, naming file and column, if one is missing or there twice, or the file cannot be read.
     """
     for column, purpose in wanted.items():
-        if column not in found and len(found) == 1:
-            raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
-        if column not in found:
-            raise unknown(f"column ({purpose}{where}) of {data}", column, found)
+        check_column(data, column, purpose, found)
     try:
         if data.suffix == ".parquet":
             table = pq.read_table(data, columns=list(wanted))
@@ -110,7 +124,8 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
     """A column as numbers, NaN where it has none.
 
     Args:
-        facts: `column`; `missing_value` stands for none; `complement_of` is what the values are subtracted from.
+        facts: `column`; `missing_value` stands for none; `complement_of` is what the values are subtracted from (0
+            gives their negatives).
 
     Raises UsageError, naming the row, where something is no number.
     """
@@ -126,9 +141,15 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
     values: np.ndarray = numbers.to_numpy()
     if "complement_of" in facts:
         values = facts["complement_of"] - values
-        if (values < 0).any():
+        if facts["complement_of"] and (values < 0).any():
             raise UsageError(f"{column.name} of {data} exceeds complement_of = {facts['complement_of']}")
     return values
+
+
+def stem_of(data: Path) -> str:
+    """The name of a file without the suffixes that say its format: `runs.v2` of `runs.v2.csv.gz`."""
+    plain = data.with_suffix("") if data.suffix in _COMPRESSED else data
+    return plain.stem
 
 
 def row_of(mask: pd.Series[bool]) -> int:

@@ -200,19 +200,23 @@ def _space(facts: dict[str, Any], folder: Path) -> FiniteSpace:
     return ListedCells(points) if kind == ListedCells.table_kind else listed(hyperparameters, points)
 
 
+def check_objective(table: str, objective: Metric) -> None:
+    """Raises UsageError if a metric cannot be the objective of a table."""
+    if objective.held_out:
+        raise UsageError(
+            f"{table} would minimise {objective.name}, which is measured on the test split: a metric used for "
+            "selection cannot be reported as test; put another metric first"
+        )
+    if not objective.minimize:
+        raise UsageError(f"{objective.name} of {table} is maximised: an objective is minimised (complement_of)")
+
+
 def save(table: Table) -> Path:
     """Writes a table into the user's data folder, in place of an earlier one of that name; returns its folder.
 
     Raises UsageError if its objective cannot be one.
     """
-    objective = table.metrics[0]
-    if objective.held_out:
-        raise UsageError(
-            f"{table.name} would minimise {objective.name}, which is measured on the test split: a metric used for "
-            "selection cannot be reported as test; put another metric first"
-        )
-    if not objective.minimize:
-        raise UsageError(f"{objective.name} of {table.name} is maximised: an objective is minimised (complement_of)")
+    check_objective(table.name, table.metrics[0])
     folder = folder_of(table.name)
     facts: dict[str, Any] = {
         "name": table.name,

@@ -112,7 +112,7 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
     texts = set(_CELL)
     measured = {f"{name}@{e}": "percent or seconds" for e in levels for name in ("valid", "test", "time")}
     wanted = dict.fromkeys(texts, "the cell") | {"parameters": "the size", "repetition": "the run"} | measured
-    frame = read_columns(path, wanted, texts, found, "")
+    frame = read_columns(path, wanted, texts, found)
     progress(path.stat().st_size)
     twice = frame.duplicated([*_CELL, "repetition"])
     if twice.any():

@@ -11,7 +11,7 @@ from typing import Any
 from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import textfile
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import Problems, UsageError, unknown
 from nasbench.benchmarks.tabular import embedded, nasbench_graph
 from nasbench.benchmarks.tabular.imported import NAME
 
@@ -22,6 +22,8 @@ PLACE = "{epoch}"
 METRIC_NAME = r"[A-Za-z][\w.-]*(@\d+)?"
 """Pattern of the names that a metric of a user's file may have."""
 
+_DIRECTION = "(?:min|max)imi[sz]e"
+"""The words for a direction, in both spellings."""
 _TOP = {
     "name": str,
     "family": str,
@@ -52,37 +54,63 @@ _METRIC = {
 }
 
 
-def read_specification(spec: Path) -> dict[str, Any]:
-    """The keys and values of a specification. Raises UsageError, naming the key that is unknown, missing or wrong."""
+def read_specification(spec: Path, problems: Problems) -> dict[str, Any]:
+    """The keys and values of a specification that are right in themselves.
+
+    Args:
+        problems: is told of the others: keys that are unknown, missing or of the wrong type. A section without a key
+            that it needs is left out; with a metric all are, for the first of them is the objective.
+
+    Raises UsageError if the file cannot be read or is not TOML.
+    """
     try:
-        facts = textfile.parse_toml(spec, textfile.read(spec))
+        written = textfile.parse_toml(spec, textfile.read(spec))
     except OSError as error:
         raise UsageError(f"cannot read the specification {spec}: {error.strerror}") from None
-    _check(facts, _TOP, ("name", "cost", "hyperparameter", "metric"), str(spec))
+    facts = _right(written, _TOP, ("name", "cost", "hyperparameter", "metric"), str(spec), problems)
     for section, keys, needed in (
         ("hyperparameter", _HYPERPARAMETER, ("name", "kind")),
         ("metric", _METRIC, ("name",)),
     ):
-        if not facts[section] or not all(isinstance(entry, dict) for entry in facts[section]):
-            raise UsageError(f"{spec} needs one or more [[{section}]] sections")
-        for number, entry in enumerate(facts[section], 1):
-            _check(entry, keys, needed, f"{spec}, [[{section}]] number {number}")
-    name = facts["name"]
+        entries = facts.get(section, [])
+        if section in facts and (not entries or not all(isinstance(entry, dict) for entry in entries)):
+            problems.note(f"{spec} needs one or more [[{section}]] sections")
+            entries = []
+        places = [f"{spec}, [[{section}]] number {number}" for number in range(1, len(entries) + 1)]
+        right = [_right(entry, keys, needed, place, problems) for entry, place in zip(entries, places, strict=True)]
+        facts[section] = [entry for entry in right if set(needed) <= entry.keys()]
+        if section == "metric" and len(facts[section]) < len(entries):
+            facts[section] = []
+    with problems.collecting():
+        _check_name(facts.get("name"), spec)
+    with problems.collecting():
+        _check_metrics(facts, spec)
+    if facts.get("missing", "invalid") not in MISSING:
+        problems.note(f"missing = {facts['missing']!r} in {spec} is not understood; allowed: {', '.join(MISSING)}")
+    return facts
+
+
+def _check_name(name: object, spec: Path) -> None:
     if name in (*embedded.NAMES, *nasbench_graph.NAMES):
         raise UsageError(f"name = {name!r} in {spec} is that of an embedded table: give yours another")
-    if not re.fullmatch(NAME, name):
+    if isinstance(name, str) and not re.fullmatch(NAME, name):
         raise UsageError(
             f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
         )
-    if facts.get("missing", "invalid") not in MISSING:
-        raise UsageError(f"missing = {facts['missing']!r} in {spec} is not understood; allowed: {', '.join(MISSING)}")
-    return facts
+
+
+def _check_metrics(facts: dict[str, Any], spec: Path) -> None:
+    names = [entry["name"] for entry in facts["metric"]]
+    if len(set(names)) < len(names):
+        raise UsageError(f"{spec} gives two metrics the same name: {', '.join(names)}")
+    if names and isinstance(facts.get("cost"), str) and facts["cost"] not in names:
+        raise unknown(f"metric as the cost in {spec}", facts["cost"], names)
 
 
 def columns_of(facts: dict[str, Any]) -> dict[str, str]:
     """The file's columns that are needed, and what for; those an `extract` pattern makes are not the file's.
 
-    A name with `{epoch}` in it stands for several columns.
+    Raises UsageError for a pattern that is none.
     """
     wanted = {}
     made: set[str] = set()
@@ -114,6 +142,13 @@ def texts_of(facts: dict[str, Any]) -> set[str]:
     }
 
 
+def minimised(objective: dict[str, Any]) -> dict[str, Any]:
+    """The section of an objective; one that is to be maximised gives its complement, or else its negative."""
+    if objective.get("direction") not in ("maximise", "maximize"):
+        return objective
+    return {"complement_of": 0} | objective | {"direction": "minimise"}
+
+
 def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
     """The metric that a section describes. Raises UsageError if its name, split and epoch do not fit together."""
     name, split, epoch = facts["name"], facts.get("split"), facts.get("epoch")
@@ -131,12 +166,12 @@ def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
     if epoch is not None and not name.endswith(f"@{epoch}"):
         raise UsageError(f"metric {name} of {spec} is measured at epoch {epoch}: its name must end in @{epoch}")
     direction = facts.get("direction", "minimise")
-    if direction not in ("minimise", "maximise"):
-        raise UsageError(f"direction = {direction!r} of {name} in {spec} is unknown; allowed: minimise, maximise")
+    if not re.fullmatch(_DIRECTION, direction):
+        raise unknown(f"direction of {name} in {spec}:", direction, ("minimise", "maximise"))
     return Metric(
         name,
         facts.get("unit", ""),
-        direction == "minimise",
+        _directed(direction) == "minimise",
         facts.get("description", ""),
         split,
         epoch,
@@ -144,14 +179,29 @@ def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
     )
 
 
-def _check(facts: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], where: str) -> None:
-    for key, value in facts.items():
-        if key not in keys:
-            raise unknown(f"key in {where}:", key, keys)
-        if not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
-            raise UsageError(f"{key} in {where} has the wrong type: {value!r}")
-        if isinstance(value, str) and not value.isprintable():
-            raise UsageError(f"{key} in {where} must be one line of printable text, not {value!r}")
-    for key in needed:
-        if key not in facts:
-            raise UsageError(f"{where} lacks the key {key!r}; allowed: {', '.join(keys)}")
+def _right(
+    written: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], where: str, problems: Problems
+) -> dict[str, Any]:
+    """The keys of a section that are right; what is wrong or missing is noted."""
+    wrong = {key: sentence for key, value in written.items() if (sentence := _wrong(key, value, keys, where))}
+    lacking = [key for key in needed if key not in written]
+    for sentence in (*wrong.values(), *(f"{where} lacks the key {k!r}; allowed: {', '.join(keys)}" for k in lacking)):
+        problems.note(sentence)
+    return {key: value for key, value in written.items() if key not in wrong}
+
+
+def _wrong(key: str, value: object, keys: dict[str, Any], where: str) -> str:
+    """What is wrong with a key, in a sentence; empty if nothing is."""
+    if key not in keys and re.fullmatch(_DIRECTION, key):
+        return f'unknown key in {where}: {key!r}; of a [[metric]], direction = "{_directed(key)}" says that'
+    if key not in keys:
+        return str(unknown(f"key in {where}:", key, keys))
+    if not isinstance(value, keys[key]) or (isinstance(value, bool) and keys[key] is not bool):
+        return f"{key} in {where} has the wrong type: {value!r}"
+    if isinstance(value, str) and not value.isprintable():
+        return f"{key} in {where} must be one line of printable text, not {value!r}"
+    return ""
+
+
+def _directed(word: str) -> str:
+    return "minimise" if word.startswith("min") else "maximise"

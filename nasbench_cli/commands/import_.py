@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -21,6 +22,8 @@ from nasbench.benchmarks.tabular import (
     taskset,
 )
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
+from nasbench.benchmarks.tabular.frames import stem_of
+from nasbench.benchmarks.tabular.guess import guess
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.progress import Progress
 from nasbench.methods import METHODS
@@ -34,14 +37,28 @@ def import_() -> None:
 
 @import_.command("table", short_help="A CSV or Parquet file of your own.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--spec", type=click.Path(path_type=Path), required=True, metavar="TOML", help="What its columns are.")
+@click.option("--spec", type=click.Path(path_type=Path), metavar="TOML", help="What its columns are.")
+@click.option(
+    "--guess",
+    "is_guess",
+    is_flag=True,
+    help="Write that TOML, guessed from the header and the values, with doubts as comments; beside FILE unless --spec "
+    "says where.",
+)
 @takes_data_dir
-def import_table(file: Path, spec: Path) -> None:
+def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
     """Make a benchmark of a CSV (also compressed) or Parquet file.
 
     The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
     """
-    convert_table(file, spec)
+    if is_guess:
+        _write_guess(file, spec)
+    elif spec is None:
+        raise UsageError(
+            f"what are the columns of {file}? --guess writes a specification (TOML) to read and mend, --spec names one"
+        )
+    else:
+        convert_table(file, spec)
 
 
 @import_.command("columns", short_help="More metrics for a table that is there, such as latencies.")
@@ -149,6 +166,28 @@ def convert_table(data: Path, spec: Path) -> None:
     _save(own.read_table(data, spec))
 
 
+def _write_guess(data: Path, spec: Path | None) -> None:
+    """Writes a guessed specification to a new file, and says what the import would say to it as it stands."""
+    found = guess(data)
+    spec = spec or data.with_name(f"{stem_of(data)}.toml")
+    try:
+        with spec.open("x", encoding="utf-8") as file:
+            file.write(found.text)
+    except FileExistsError:
+        raise UsageError(f"{spec} is there already, and stays as it is: --spec names another file to write") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {spec}: {error.strerror}; --spec names another file to write") from None
+    click.echo(
+        f"{spec}: {count(found.hyperparameters, 'hyper-parameter')}, {count(found.metrics, 'metric')}, the objective "
+        f"from the column {found.objective}; {count(found.doubts, 'doubt')} (comments that begin with a question mark)"
+    )
+    try:
+        own.read_table(data, spec)
+    except UsageError as error:
+        click.echo(f"as it stands, it will be refused: {error}")
+    click.echo(f"read it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")
+
+
 def convert_nasbench201(path: Path, trust: bool) -> None:
     """Makes benchmarks of an official NAS-Bench-201 or NATS-Bench file.
 
@@ -183,5 +222,3 @@ def _save(table: imported.Table) -> None:
     )
     if before not in (None, imported.open_imported(table.name).checksum):
         click.echo(f"notice: it replaces another {table.name}: runs on that one are stale now", err=True)
-    if "acc" in table.metrics[0].name:
-        click.echo(f"notice: is {table.metrics[0].name} an accuracy? It is minimised (see complement_of)", err=True)

@@ -248,6 +248,7 @@ def _suggestion_times(
 def _report_speed(sizes: Sizes) -> None:
     """Times the statistics and tables of a report on runs of 24 cells: 5,000 of them, a million rows, as documented."""
     from nasbench.results.report import report
+    from nasbench.results.report.request import Request
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder) / "store")
@@ -260,7 +261,7 @@ def _report_speed(sizes: Sizes) -> None:
         stored = Serial().execute([(p, list(p.seeds)) for p in planned], store)
         records = [record for part in stored for record in part]
         begin = perf_counter()
-        report.write([store], Path(folder) / "report")
+        report.write([store], Request(Path(folder) / "report"))
         seconds = perf_counter() - begin
         click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from nasbench.results.curves import Curves, load, references, select
 from nasbench.results.display import svg
@@ -40,20 +42,18 @@ from nasbench.results.parts import (
 from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
 from nasbench.results.report.files import refuse_present, slug, write_all, write_single
+from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import studies
 from nasbench.results.report.warnings import MISSING, warnings_of
-from nasbench.results.selection import EVERYTHING, Selection, labelled
+from nasbench.results.selection import EVERYTHING, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.trajectory import SCORES, Cell, Score
 from nasbench.results.store.under_way import beginning
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
-
-Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "longtable", "png", "svg", "pdf"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-DEFAULT_FORMATS: tuple[Format, ...] = ("html", "csv", "latex", "svg")
 
 _PARTS: tuple[MakePart, ...] = (
     answer.part,
@@ -88,93 +88,79 @@ _PAPER_POINTS = 101  # of a line in a file that may be printed
 
 @dataclass(frozen=True)
 class Report:
-    """What was written to its folder, and the tables for a terminal."""
+    """A report that was written: printed, it is its text."""
 
-    files: list[Path]
-    text: str
+    folder: Path
+    """Where its files are."""
+    files: list[Path] = field(repr=False)
+    tables: dict[str, pd.DataFrame] = field(repr=False)
+    """Every table by its name (that of its CSV file), numbers in full precision."""
+    styled: str = field(repr=False)
+    """The text for a terminal, with bold print as escape codes."""
+
+    @property
+    def text(self) -> str:
+        """The tables and sentences that a terminal shows, without escape codes."""
+        return click.unstyle(self.styled).replace("\x1b", "")
+
+    def __str__(self) -> str:
+        return self.text
 
 
 def write(
-    stores: Sequence[Store],
-    out: Path,
-    baseline: str | None = None,
-    checkpoints: tuple[int, ...] | None = None,
-    protocol: str | None = None,
-    formats: Sequence[Format] = DEFAULT_FORMATS,
-    is_current: Callable[[Cell], bool | None] = lambda _: True,
-    score: str | None = None,
-    selection: Selection = EVERYTHING,
-    labels: Mapping[str, str] | None = None,
-    optional: Sequence[str] = (),
-    paper: Path | None = None,
-    figure_width: float = 3.3,
-    ioh: Path | None = None,
-    optuna: Path | None = None,
-    partial: bool = False,
+    stores: Sequence[Store], request: Request, is_current: Callable[[Cell], bool | None] = lambda _: True
 ) -> Report:
-    """Writes the report of some stores, taken together, into the folder `out`.
+    """Writes the report of some stores, taken together, into the folder `request.out`.
 
     Args:
-        baseline: the method held against the others; by default the last suite's, or else `random`, or the first.
-        checkpoints: points of comparison before the end of the budget, which is always one: evaluation counts, or
-            seconds where the budget is in seconds; by default those the last suite names that the runs reach.
-        protocol: which runs, where the stores mix budgets or numbers of workers.
-        formats: of the files.
+        request: what it is about, and which files are written.
         is_current: whether a cell's data and method are those of this installation; the others are warned of.
-        score: what an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`.
-        selection: of which methods, benchmarks, families and constraints.
-        labels: what to call methods: name with options → label; by default what suites say.
-        optional: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
-        paper: a folder for what a paper needs: figures, tables, captions.
-        figure_width: of its figures, in inches.
-        ioh: a folder for the runs in the format of IOHprofiler.
-        optuna: a new file for the runs as Optuna's studies.
-        partial: take runs that are under way too, and compare all where the shortest of them is.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
-    for folder, store in product(filter(None, (out, paper, ioh, optuna)), stores):
+    for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
-    refuse_present(optuna)
-    every = select(stores, protocol, selection, partial)
+    refuse_present(request.optuna)
+    every = select(stores, request.protocol, request.selection, request.partial)
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
     wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
-    worth = _score(score or wishes.get("score") or "mean")
+    worth = _score(request.score or wishes.get("score") or "mean")
     curves = load(chosen, worth)
     if cut is not None:
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
     of_suites = [plan["wishes"].get("labels", {}) for store in stores for plan in store.plans()]
-    curves = replace(curves, labels=labelled(curves.methods, of_suites, labels or {}))
-    points = _checkpoints(curves, checkpoints, wishes)
-    comparison = Comparison(curves, _baseline(curves, baseline, wishes), points)
+    curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
+    points = _checkpoints(curves, request.checkpoints, wishes)
+    comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
     subject = Subject(comparison, chosen, references(stores, worth))
-    asked = [_asked(text) for text in optional]
+    asked = [_asked(text) for text in request.optional]
     parts = [part for make in _PARTS if (part := make(subject)) is not None]
     place = next(i for i, part in enumerate(parts) if part.name == "settings")
     parts[place:place] = [make(subject, words) for make, words in asked]
     asked_for = every[0][1].cell.protocol
     warnings = warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
-    if selection != EVERYTHING:
-        told = selection.told(select(stores, asked_for, partial=partial))
+    if request.selection != EVERYTHING:
+        told = request.selection.told(select(stores, asked_for, partial=request.partial))
         warnings = [told, *warnings] if told else warnings
     if cut is not None:
         warnings = [cut.told, *warnings]
     title = wishes.get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
-    contents = _contents(formats, subject, parts, title, warnings)
-    files = write_all(out, contents)
-    if paper is not None:
+    contents = _contents(request.formats, subject, parts, title, warnings)
+    files = write_all(request.out, contents)
+    if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
 
-        write_all(paper, for_a_paper(subject, figure_width))
-    if ioh is not None:
-        write_all(ioh, export.ioh(curves))
-    if optuna is not None:
-        write_single(optuna, studies(curves, chosen))
-    return Report(files, text.terminal(curves, warnings, parts, contents))
+        write_all(request.paper, for_a_paper(subject, request.figure_width))
+    if request.ioh is not None:
+        write_all(request.ioh, export.ioh(curves))
+    if request.optuna is not None:
+        write_single(request.optuna, studies(curves, chosen))
+    tables = {table.name: table.data for part in parts for table in part.tables}
+    return Report(request.out, files, tables, text.terminal(curves, warnings, parts, contents))
 
 
 def _contents(

@@ -200,9 +200,83 @@ def test_a_test_metric_cannot_be_the_objective(write: Write, nasbench: Callable[
     refused = nasbench("import", "table", data, "--spec", spec)
     assert refused.code == 2
     assert "a metric used for selection cannot be reported as test" in refused.err
-    maximised = SPEC.replace("complement_of = 1", 'direction = "maximise"')
-    refused = nasbench("import", "table", *write(CSV, maximised)[:1], "--spec", spec)
-    assert "an objective is minimised" in refused.err
+
+
+def test_an_objective_that_looks_like_an_accuracy_is_refused_until_its_direction_is_said(write: Write) -> None:
+    silent = SPEC.replace("complement_of = 1\n", "")
+    sentence = 'accuracy of .* looks like .*its name.*complement_of = 1 minimises 1 - accuracy.*direction = "maximise"'
+    with pytest.raises(UsageError, match=sentence):
+        read_table(*write(CSV, silent))
+    values = {"minimise": [0.8, 0.9], "maximize": [-0.9, -0.8], "minimize": [0.8, 0.9], "maximise": [-0.9, -0.8]}
+    for direction, expected in values.items():
+        table = read_table(*write(CSV, SPEC.replace("complement_of = 1", f'direction = "{direction}"')))
+        assert sorted(table.values[table.space.index((1, 1)), :, 0]) == pytest.approx(expected)
+        assert table.metrics[0].minimize
+    both = read_table(*write(CSV, SPEC.replace("complement_of = 1", 'complement_of = 1\ndirection = "maximise"')))
+    assert np.array_equal(both.values, read_table(*write()).values, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "size", "refused"),
+    [("result", "parameters", True), ("result", "width", False), ("loss", "parameters", False)],
+)
+def test_values_that_rise_with_the_size_look_like_an_accuracy_unless_the_name_denies_it(
+    write: Write, column: str, size: str, refused: bool
+) -> None:
+    csv = f"lr,{column},{size},time\n" + "".join(f"{i},{10 * i + i % 2},{i * i},1\n" for i in range(1, 9))
+    spec = (
+        'name = "mine"\ncost = "time"\n[[hyperparameter]]\nname = "lr"\nkind = "ordinal"\n[[metric]]\n'
+        f'name = "valid-x"\ncolumn = "{column}"\nsplit = "valid"\n[[metric]]\nname = "{size}"\n'
+        '[[metric]]\nname = "time"\n'
+    )
+    if refused:
+        with pytest.raises(UsageError, match=r"lies in \[0, 100\] and rises with the size"):
+            read_table(*write(csv, spec))
+    else:
+        assert read_table(*write(csv, spec)).metrics[0].name == "valid-x"
+
+
+def test_values_that_rise_with_the_epochs_look_like_an_accuracy(write: Write) -> None:
+    spec = 'name = "mine"\ncost = 1\n[[hyperparameter]]\nname = "lr"\nkind = "ordinal"\n[[metric]]\nsplit = "valid"\n'
+    sentence = r"lies in \[0, 1\] and rises with the epochs"
+    along = "lr,x_1,x_2\n1,0.2,0.5\n2,0.3,0.4\n"
+    with pytest.raises(UsageError, match=sentence):
+        read_table(*write(along, spec + 'name = "valid-x@2"\ncolumn = "x_{epoch}"\nepoch = 2\n'))
+    rows = "lr,e,x\n1,1,0.2\n1,2,0.5\n2,1,0.3\n2,2,0.4\n"
+    long = 'epoch = "e"\n' + spec + 'name = "valid-x@2"\ncolumn = "x"\nepoch = 2\ncurve = true\n'
+    with pytest.raises(UsageError, match=sentence):
+        read_table(*write(rows, long))
+    assert read_table(*write(rows, long + 'direction = "minimise"\n')).levels == (1, 2)
+
+
+def test_all_errors_of_a_specification_are_said_at_once(write: Write) -> None:
+    spec = (
+        SPEC.replace('"mine"', '"Mine"')
+        .replace('cost = "time"', 'cost = "tme"')
+        .replace("log = true", "logarithmic = true")
+        .replace('"categorical"', '"category"')
+        .replace("complement_of = 1", "maximise = true")
+        .replace('column = "test"', 'column = "tset"')
+        .replace("missing_value = -1", 'missing_value = "none"')
+    )
+    with pytest.raises(UsageError) as caught:
+        read_table(*write(CSV.replace("0.01,relu", "low,relu"), spec))
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    for part in (
+        "has 9 errors: (1) ",
+        "name = 'Mine'",
+        "did you mean time?",
+        "unknown key in",
+        "'logarithmic'",
+        "kind = 'category' of act",
+        "'maximise'; of a [[metric]], direction = \"maximise\" says that",
+        "did you mean test?",
+        "missing_value in",
+        "lr is ordinal in",
+        "accuracy of",
+    ):
+        assert part in sentence, part
 
 
 def test_a_column_of_measurements_is_no_hyperparameter(write: Write) -> None:

@@ -243,6 +243,13 @@ def test_a_thousand_wrong_command_lines_are_refused_in_one_sentence(here: Path, 
     assert sorted(here.rglob("*")) == before
 
 
+def test_no_specification_is_guessed_of_what_is_no_table(here: Path, timed: Command) -> None:
+    before = sorted(here.rglob("*"))
+    for name in [*BAD_FILES, "", "."]:
+        assert is_refused(timed("import", "table", name, "--guess"), name)
+    assert sorted(here.rglob("*")) == before
+
+
 def some(rng: random.Random, content: bytes) -> tuple[int, int]:
     begin = rng.randrange(len(content) + 1)
     return begin, min(len(content), begin + rng.choice((1, 1, 5, 50)))

@@ -20,6 +20,7 @@ from matplotlib.image import imread
 
 from nasbench.results import Store
 from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from tests.results.conftest import SETTING, make_cell, make_run
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
@@ -67,7 +68,7 @@ def page(store: Store, filled: Callable[..., Store], tmp_path: Path) -> Path:
         for constraint in ("none", "size_x@0.1"):
             runs = [make_run(s, [9.0 + s, 8.0 + s, 2.0 + shift + s / 10], [False, True, True]) for s in range(4)]
             filled({make_cell(method, constraint=constraint): runs})
-    report.write([store], tmp_path / "out", formats=("html", "csv"))
+    report.write([store], Request(tmp_path / "out", formats=("html", "csv")))
     return tmp_path / "out" / "index.html"
 
 
@@ -101,7 +102,7 @@ def test_odd_ranges_are_drawn_without_complaint(
     for method, first in (("$a$", 0.1 + 0.2), ("b", 0.3)):
         filled({make_cell(method, bench="log", setting=zero): [make_run(s, [9.0, 1e-3, 1e-5]) for s in range(3)]})
         filled({make_cell(method, bench="flat"): [make_run(s, [first] * 3) for s in range(3)]})
-    report.write([store], tmp_path / "odd", formats=("html", "svg"))
+    report.write([store], Request(tmp_path / "odd", formats=("html", "svg")))
     dom, console = browse(tmp_path / "odd" / "index.html", "--dump-dom")
     assert console == []
     assert not re.search(r' d="[^"]*(NaN|Infinity)', dom)

@@ -12,6 +12,7 @@ import pandas as pd
 from nasbench.results import Store
 from nasbench.results.parts.levels import nondominated
 from nasbench.results.report.report import write
+from nasbench.results.report.request import Request
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
 
 
@@ -36,7 +37,7 @@ def test_the_report_has_a_row_per_level_and_a_figure_per_search(store: Store, tm
             make_cell("popnas"), [replace(make_run(seed, [9.0, 7.0, 5.0]), log=logged([9.0, 7.0, 5.0]))], FACTS
         )
     store.commit(make_cell("random"), [make_run(seed, [9.0, 8.0, 7.0]) for seed in (0, 1)], FACTS)
-    written = write([store], tmp_path / "report", formats=["csv", "svg", "html"])
+    written = write([store], Request(tmp_path / "report", formats=["csv", "svg", "html"]))
     data = pd.read_csv(tmp_path / "report" / "levels.csv")
     assert data[["level", "seeds", "rounds", "candidates", "front", "evaluated"]].to_numpy().tolist() == [
         *([1, 2, 1, 0, 1, 1], [2, 2, 1, 3, 2, 2])
@@ -57,7 +58,7 @@ def test_published_rows_stand_beside_the_network_that_each_run_ended_with(store:
             metrics = np.array([[9.0, 1.0], [5.0, test], [7.0, 2.0]])
             run = replace(run, columns=run.columns | {"metrics": metrics}, log=logged([9.0, 5.0, 7.0]))
             store.commit(cell, [run], FACTS)
-    written = write([store], tmp_path / "report", formats=["csv"])
+    written = write([store], Request(tmp_path / "report", formats=["csv"]))
     (row,) = pd.read_csv(tmp_path / "report" / "published-levels.csv").to_dict("records")
     assert (row["bench"], row["published_as"]) == ("medmnist-breast/popnas", "POPNASv3, BreastMNIST")
     # ZO-DARTS++, tables II, III and IV.

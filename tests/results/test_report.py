@@ -14,6 +14,7 @@ import pytest
 from nasbench.results import Store, StoreError
 from nasbench.results.display.table import shortened
 from nasbench.results.report import report
+from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.report.single_run import describe
 from tests.results.conftest import FACTS, make_cell, make_run
 
@@ -53,7 +54,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_is_one_file_without_outside_resources(compared: Store, tmp_path: Path) -> None:
-    report.write([compared], tmp_path / "out", formats=QUICK)
+    report.write([compared], Request(tmp_path / "out", formats=QUICK))
     text = (tmp_path / "out" / "index.html").read_text()
     page = Page(text)
     assert page.fetched == ["data:,"]  # an empty icon, or a browser would ask for one
@@ -65,7 +66,7 @@ def test_the_page_is_one_file_without_outside_resources(compared: Store, tmp_pat
 
 
 def test_tables_hold_the_numbers_in_full(compared: Store, tmp_path: Path) -> None:
-    report.write([compared], tmp_path / "out", checkpoints=(1, 3), formats=("csv",))
+    report.write([compared], Request(tmp_path / "out", checkpoints=(1, 3), formats=("csv",)))
     with (tmp_path / "out" / "performance.csv").open() as file:
         rows = [r for r in csv.DictReader(file) if r["method"] == "random" and r["constraint"] == "none"]
     assert [float(r["median"]) for r in rows] == [100.0, 4.15]
@@ -79,7 +80,7 @@ def test_tables_hold_the_numbers_in_full(compared: Store, tmp_path: Path) -> Non
 
 def test_the_same_store_gives_the_same_bytes(compared: Store, tmp_path: Path) -> None:
     for name in ("first", "second"):
-        report.write([compared], tmp_path / name)
+        report.write([compared], Request(tmp_path / name))
     names = sorted(p.name for p in (tmp_path / "first").iterdir())
     assert "curves-toy.svg" in names
     for name in names:
@@ -88,7 +89,7 @@ def test_the_same_store_gives_the_same_bytes(compared: Store, tmp_path: Path) ->
 
 def test_the_baseline_is_asked_for_or_the_suites_or_random(compared: Store, tmp_path: Path) -> None:
     def title(**options: object) -> str:
-        return report.write([compared], tmp_path / "out", formats=QUICK, **options).text  # type: ignore[arg-type]
+        return report.write([compared], Request(tmp_path / "out", formats=QUICK, **options)).text  # type: ignore[arg-type]
 
     assert "Probability that random is better" in title()
     compared.save_plan("c", [], {"title": "My suite", "checkpoints": [2, 500], "baseline": "evolution"})
@@ -103,31 +104,31 @@ def test_the_baseline_is_asked_for_or_the_suites_or_random(compared: Store, tmp_
 
 def test_checkpoints_beyond_the_runs_are_refused(compared: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="beyond the 3 evaluations"):
-        report.write([compared], tmp_path / "out", checkpoints=(1, 4))
+        report.write([compared], Request(tmp_path / "out", checkpoints=(1, 4)))
     for wrong in ((), (0, 2)):
         with pytest.raises(StoreError, match="checkpoints are numbers from 1"):
-            report.write([compared], tmp_path / "out", checkpoints=wrong)
+            report.write([compared], Request(tmp_path / "out", checkpoints=wrong))
 
 
 def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_path: Path) -> None:
     filled({make_cell("random", workers=4): [make_run(0, [1.0])]})
     with pytest.raises(StoreError, match="choose one of --protocol '3 evaluations on 1 worker'; --protocol"):
-        report.write([compared], tmp_path / "out", formats=QUICK)
-    chosen = report.write([compared], tmp_path / "out", formats=QUICK, protocol="3 evaluations on 4 workers")
+        report.write([compared], Request(tmp_path / "out", formats=QUICK))
+    chosen = report.write([compared], Request(tmp_path / "out", formats=QUICK, protocol="3 evaluations on 4 workers"))
     assert "1 run of 3 evaluations on 4 workers" in chosen.text
     with pytest.raises(StoreError, match="allowed: 3 evaluations on 1 worker"):
-        report.write([compared], tmp_path / "out", formats=QUICK, protocol="nonsense")
+        report.write([compared], Request(tmp_path / "out", formats=QUICK, protocol="nonsense"))
 
 
 def test_two_versions_of_one_cell_are_never_mixed(compared: Store, filled: Fill, tmp_path: Path) -> None:
     filled({make_cell("random", data="sha256:other"): [make_run(0, [1.0])]})
     with pytest.raises(StoreError, match="two versions"):
-        report.write([compared], tmp_path / "out")
+        report.write([compared], Request(tmp_path / "out"))
 
 
 def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_cell("only"): [make_run(0, [3.0])]})
-    written = report.write([store], tmp_path / "out", formats=QUICK)
+    written = report.write([store], Request(tmp_path / "out", formats=QUICK))
     assert "Expected rank" in written.text
     assert not (tmp_path / "out" / "comparison.csv").exists()
 
@@ -135,9 +136,9 @@ def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Pat
 def test_an_empty_store_and_a_report_inside_the_store_are_refused(tmp_path: Path) -> None:
     empty = Store.create(tmp_path / "empty")
     with pytest.raises(StoreError, match="holds no finished run"):
-        report.write([empty], tmp_path / "out")
+        report.write([empty], Request(tmp_path / "out"))
     with pytest.raises(StoreError, match="inside the store"):
-        report.write([empty], tmp_path / "empty" / "report")
+        report.write([empty], Request(tmp_path / "empty" / "report"))
     assert not (tmp_path / "out").exists()
 
 
@@ -148,7 +149,7 @@ def test_a_torn_benchmark_leaves_the_others_a_report(filled: Fill, tmp_path: Pat
     for i in range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 20):
         content[i] ^= 255
     path.write_bytes(content)
-    written = report.write([store], tmp_path / "out", formats=QUICK)
+    written = report.write([store], Request(tmp_path / "out", formats=QUICK))
     assert "1 setting " in written.text
     assert "set aside" in store.notices[0]
 
@@ -157,18 +158,18 @@ def test_what_is_missing_or_uneven_is_said_first(filled: Fill, tmp_path: Path) -
     a, b = make_cell("a"), make_cell("b")
     store = filled({a: [make_run(s, [3.0]) for s in (0, 1, 2)], b: [make_run(0, [3.0])]})
     store.save_plan("c", [(a, [0, 1, 2]), (b, [0, 1, 2]), (make_cell("a", bench="other"), [0])], {})
-    text = report.write([store], tmp_path / "out", formats=QUICK).text
+    text = report.write([store], Request(tmp_path / "out", formats=QUICK)).text
     assert "Warning: 3 of the 7 runs asked for are missing" in text
     assert "Warning: every method has 3 seeds at most: below 5 there is no interval" in text
     assert "3 of the 7 runs" in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_a_later_report_clears_away_the_earlier_and_nothing_else(compared: Store, filled: Fill, tmp_path: Path) -> None:
-    report.write([compared], tmp_path / "out", formats=("csv", "svg"))
+    report.write([compared], Request(tmp_path / "out", formats=("csv", "svg")))
     (tmp_path / "out" / "mine.txt").write_text("mine")
     other = Store.create(tmp_path / "other")
     other.commit(make_cell("a", bench="elsewhere"), [make_run(0, [3.0])], FACTS)
-    report.write([other], tmp_path / "out", formats=("csv", "svg"))
+    report.write([other], Request(tmp_path / "out", formats=("csv", "svg")))
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert "curves-elsewhere.svg" in names
     assert "mine.txt" in names
@@ -176,7 +177,7 @@ def test_a_later_report_clears_away_the_earlier_and_nothing_else(compared: Store
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "thesis.txt").write_text("precious")
     with pytest.raises(StoreError, match="neither empty nor an earlier report"):
-        report.write([other], tmp_path / "papers")
+        report.write([other], Request(tmp_path / "papers"))
 
 
 def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
             for bench, value in zip(("naval", "slice"), values, strict=True)
         }
     )
-    report.write([store], tmp_path / "out", formats=QUICK, baseline="c-tpe")
+    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="c-tpe"))
     with (tmp_path / "out" / "published.csv").open() as file:
         rows = list(csv.DictReader(file))
     at_50 = {(r["method"], r["settings"]): r for r in rows if r["evaluations"] == "50"}
@@ -207,7 +208,7 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
     assert "no runs" in page
     assert "needs data" in page
     assert "Watanabe and Hutter" in page
-    report.write([store], tmp_path / "out", formats=QUICK, baseline="random")
+    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="random"))
     assert not (tmp_path / "out" / "published.csv").exists()
 
 
@@ -218,7 +219,7 @@ def test_where_no_pair_is_tested_nothing_is_marked_or_claimed(filled: Fill, tmp_
             for i, (method, bench) in enumerate((("random", "a"), ("c-tpe", "b")))
         }
     )
-    written = report.write([apart], tmp_path / "out", formats=("md",))
+    written = report.write([apart], Request(tmp_path / "out", formats=("md",)))
     said = " ".join(written.text.split())
     assert "No setting has runs of every method, so there are no ranks" in said
     assert "2 pairs of method and setting have no run; there are no ranks." in said
@@ -233,7 +234,7 @@ def test_too_few_seeds_earn_no_legend_of_marks_and_the_correction_counts_all_pai
 ) -> None:
     shifts = {"random": 3.0, "c-tpe": 0.0, "evolution": 1.0}
     store = filled({make_cell(m): [make_run(s, [9.0, s % 3 + i]) for s in range(seeds)] for m, i in shifts.items()})
-    text = " ".join(report.write([store], tmp_path / "out", formats=("md",)).text.split())
+    text = " ".join(report.write([store], Request(tmp_path / "out", formats=("md",))).text.split())
     is_tested = seeds >= 5
     assert ("* told apart on these benchmarks, **" in text) == is_tested
     assert ("There are too few seeds for intervals and p" in text) != is_tested
@@ -247,7 +248,7 @@ def test_a_long_name_is_cut_in_one_way_in_all_tables_of_a_terminal(filled: Fill,
     long = "c-tpe:candidates=48,gamma=linear,initial=5"
     methods = (long, "random", "evolution")
     store = filled({make_cell(m): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, m in enumerate(methods)})
-    text = report.write([store], tmp_path / "out", formats=("md",)).text
+    text = report.write([store], Request(tmp_path / "out", formats=("md",))).text
     cut = re.findall(r"^ *(\S*…\S*)", text, re.MULTILINE)
     assert len(cut) == 3
     assert len(set(cut)) == 1
@@ -256,7 +257,7 @@ def test_a_long_name_is_cut_in_one_way_in_all_tables_of_a_terminal(filled: Fill,
 
 def test_published_numbers_do_not_stand_beside_other_benchmarks(filled: Fill, tmp_path: Path) -> None:
     cells = {make_cell(m, bench="mine", constraint="model_size@0.1"): [make_run(0, [1.0])] for m in ("c-tpe", "random")}
-    report.write([filled(cells)], tmp_path / "out", formats=QUICK, baseline="c-tpe")
+    report.write([filled(cells)], Request(tmp_path / "out", formats=QUICK, baseline="c-tpe"))
     assert not (tmp_path / "out" / "published.csv").exists()
 
 
@@ -268,7 +269,7 @@ def test_published_scores_stand_beside_our_medians(filled: Fill, tmp_path: Path)
         for bench in ("hpolib-slice", "hpolib-parkinsons")
         for constraint in ("none", "model_size@0.1")
     }
-    report.write([filled(cells)], tmp_path / "out", formats=QUICK)
+    report.write([filled(cells)], Request(tmp_path / "out", formats=QUICK))
     with (tmp_path / "out" / "published-scores.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (row["benchmark"], row["method"], row["published_as"]) == ("hpolib-slice", "nasbot", "Slice")
@@ -285,13 +286,13 @@ def test_the_published_scores_are_the_papers() -> None:
 def test_methods_on_different_data_are_never_compared(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_cell("a"): [make_run(0, [1.0])], make_cell("b", data="sha256:1"): [make_run(0, [2.0])]})
     with pytest.raises(StoreError, match="two versions of the data of toy, which must not be compared"):
-        report.write([store], tmp_path / "out")
+        report.write([store], Request(tmp_path / "out"))
 
 
 def test_stale_runs_are_warned_of(compared: Store, tmp_path: Path) -> None:
-    assert "stale" not in report.write([compared], tmp_path / "out", formats=QUICK).text
+    assert "stale" not in report.write([compared], Request(tmp_path / "out", formats=QUICK)).text
     text = report.write(
-        [compared], tmp_path / "out", formats=QUICK, is_current=lambda cell: cell.method != "random"
+        [compared], Request(tmp_path / "out", formats=QUICK), is_current=lambda cell: cell.method != "random"
     ).text
     assert "has stale runs on toy: made with other data" in " ".join(text.split())
 
@@ -310,7 +311,7 @@ def test_any_constraint_and_any_name_has_a_report(filled: Fill, tmp_path: Path) 
     """Absolute bounds on metrics with an epoch, beside the paper's baseline; methods named like columns or formulas."""
     names = ("c-tpe", "oracle", "benchmark", "a$b$c", "method")
     cells = {make_cell(n, constraint="valid-f1@243>=0.5+x@9<=3"): [make_run(s, [1.0]) for s in range(2)] for n in names}
-    text = report.write([filled(cells)], tmp_path / "out", baseline="c-tpe", formats=report.FORMATS).text
+    text = report.write([filled(cells)], Request(tmp_path / "out", baseline="c-tpe", formats=FORMATS)).text
     assert "oracle" in text
     with (tmp_path / "out" / "medians.csv").open() as file:
         assert "oracle (method)" in next(csv.DictReader(file))
@@ -330,30 +331,30 @@ def test_a_damaged_run_has_no_page_but_a_sentence(filled: Fill) -> None:
 
 
 def test_too_little_for_a_posterior_is_not_a_posterior(compared: Store, tmp_path: Path) -> None:
-    report.write([compared], tmp_path / "out", formats=QUICK)
+    report.write([compared], Request(tmp_path / "out", formats=QUICK))
     with (tmp_path / "out" / "papers-baseline.csv").open() as file:
         assert {r["better"] for r in csv.DictReader(file)} == {""}
 
 
 def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_cell("a"): [make_run(3, [1.0, float("nan")], failure="ask: ValueError: no")]})
-    report.write([store], tmp_path / "out", formats=QUICK)
+    report.write([store], Request(tmp_path / "out", formats=QUICK))
     assert "a on toy, none, seed 3: ask: ValueError: no" in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_runs_of_unequal_length_meet(filled: Fill, tmp_path: Path) -> None:
     cell = make_cell("a", evals=None, seconds=9.0)
     store = filled({cell: [make_run(0, [5.0, 4.0, 3.0]), make_run(1, []), make_run(2, [2.0])]})
-    assert "3 runs of 9 seconds" in report.write([store], tmp_path / "out", formats=QUICK).text
+    assert "3 runs of 9 seconds" in report.write([store], Request(tmp_path / "out", formats=QUICK)).text
 
 
 def test_the_provenance_is_told(compared: Store, tmp_path: Path) -> None:
-    report.write([compared], tmp_path / "out", formats=QUICK)
+    report.write([compared], Request(tmp_path / "out", formats=QUICK))
     assert FACTS["commit"] in (tmp_path / "out" / "index.html").read_text()  # type: ignore[operator]
 
 
 def test_every_format_is_written_and_only_those_asked_for(compared: Store, tmp_path: Path) -> None:
-    report.write([compared], tmp_path / "out", formats=report.FORMATS)
+    report.write([compared], Request(tmp_path / "out", formats=FORMATS))
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert {"index.html", "report.md", "ranks.csv", "ranks.tex", "ranks.svg", "ranks.pdf", "cd-nemenyi.png"} <= names
     pdf = (tmp_path / "out" / "ranks.pdf").read_bytes()
@@ -363,13 +364,13 @@ def test_every_format_is_written_and_only_those_asked_for(compared: Store, tmp_p
     assert b"<text" in (tmp_path / "out" / "cd-nemenyi.svg").read_bytes()
     markdown = (tmp_path / "out" / "report.md").read_text()
     assert "| evolution | **1.00** |" in markdown
-    report.write([compared], tmp_path / "out", formats=("md",))
+    report.write([compared], Request(tmp_path / "out", formats=("md",)))
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.md", ".nasbench-report"}
 
 
 def test_every_format_has_the_same_bytes_again(compared: Store, tmp_path: Path) -> None:
     for name in ("first", "second"):
-        report.write([compared], tmp_path / name, formats=report.FORMATS)
+        report.write([compared], Request(tmp_path / name, formats=FORMATS))
     names = sorted(p.name for p in (tmp_path / "first").iterdir())
     assert len(names) > 40
     for name in names:
@@ -379,14 +380,14 @@ def test_every_format_has_the_same_bytes_again(compared: Store, tmp_path: Path) 
 def test_terminal_tables_fit_80_columns_whatever_the_labels(filled: Fill, tmp_path: Path) -> None:
     labels = [f"evolution:population={n},tournament=25,some_other_option=0.125" for n in (10, 20)]
     store = filled({make_cell(label): [make_run(s, [3.0, 2.0, 1.5 + s]) for s in range(3)] for label in labels})
-    text = click.unstyle(report.write([store], tmp_path / "out", formats=QUICK).text)
+    text = click.unstyle(report.write([store], Request(tmp_path / "out", formats=QUICK)).text)
     assert max(map(len, text.splitlines())) <= 80
     assert "evolution:" in text
     assert "0.125" in text  # what tells labels apart is often at their end
 
 
 def test_the_best_is_bold_in_latex_markdown_and_on_a_terminal(compared: Store, tmp_path: Path) -> None:
-    text = report.write([compared], tmp_path / "out", formats=("latex",)).text
+    text = report.write([compared], Request(tmp_path / "out", formats=("latex",))).styled
     assert "\x1b[1m" in text  # click takes it away where there is no terminal
     latex = (tmp_path / "out" / "medians.tex").read_text()
     assert r"\textbf{2.15}" in latex
@@ -397,27 +398,32 @@ def test_two_stores_with_different_budgets_must_be_chosen_from(compared: Store, 
     other = Store.create(tmp_path / "other")
     other.commit(make_cell("b", evals=2), [make_run(0, [3.0, 2.0])], FACTS)
     with pytest.raises(StoreError, match=r"and .*other mixes runs that must not be compared; choose one of"):
-        report.write([compared, other], tmp_path / "out", formats=QUICK)
+        report.write([compared, other], Request(tmp_path / "out", formats=QUICK))
     assert (
         "1 run of"
-        in report.write([compared, other], tmp_path / "out", formats=QUICK, protocol="2 evaluations on 1 worker").text
+        in report.write(
+            [compared, other], Request(tmp_path / "out", formats=QUICK, protocol="2 evaluations on 1 worker")
+        ).text
     )
 
 
 def test_one_seed_ties_and_a_method_that_mostly_failed_are_said(filled: Fill, tmp_path: Path) -> None:
     store = filled({make_cell("a"): [make_run(0, [3.0])], make_cell("b"): [make_run(0, [3.0])]})
-    text = report.write([store], tmp_path / "out", formats=QUICK).text
+    text = report.write([store], Request(tmp_path / "out", formats=QUICK)).text
     assert "Warning: every method has 1 seed at most" in text
     assert "a and b are identical here" in text
     broken = [make_run(s, [1.0, float("nan")], failure="ask: no") for s in (1, 2)]
     store = filled({make_cell("c"): [make_run(0, [3.0]), *broken]})
-    assert "Warning: 2 of the 3 runs of c stopped early" in report.write([store], tmp_path / "out", formats=QUICK).text
+    assert (
+        "Warning: 2 of the 3 runs of c stopped early"
+        in report.write([store], Request(tmp_path / "out", formats=QUICK)).text
+    )
 
 
 def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp_path: Path) -> None:
     nothing = [make_run(s, [1.0, 1.0, 1.0], [False] * 3) for s in range(3)]
     store = filled({make_cell("a"): nothing, make_cell("b"): [make_run(s, [5.0, 5.0, 5.0]) for s in range(3)]})
-    report.write([store], tmp_path / "out", formats=QUICK, baseline="b")
+    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="b"))
     with (tmp_path / "out" / "medians.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (float(row["a"]), float(row["b"])) == (100.0, 5.0)

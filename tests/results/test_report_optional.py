@@ -17,6 +17,7 @@ from nasbench.results.parts.importance import _evaluations, importances, part
 from nasbench.results.parts.pareto import _hypervolumes, _median_surface, fronts
 from nasbench.results.parts.part import Subject
 from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
 from tests.results.conftest import SETTING, make_cell, make_run
 
@@ -109,7 +110,7 @@ def test_a_name_that_may_be_two_metrics_is_no_axis(filled: Fill) -> None:
 def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
     pytest.importorskip("moocore")
     out = tmp_path / "out"
-    report.write([two_metrics], out, formats=("html", "csv"), optional=["pareto:valid-error,time"])
+    report.write([two_metrics], Request(out, formats=("html", "csv"), optional=["pareto:valid-error,time"]))
     with (out / "pareto.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["method"] for row in rows] == ["a", "b"]
@@ -117,11 +118,11 @@ def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: S
     assert '<section id="pareto">' in text
     assert text.count(' id="at-toy-none"') == 1
     with pytest.raises(StoreError, match=r"has the metric 'tima' \(did you mean time\?\)"):
-        report.write([two_metrics], out, formats=("csv",), optional=["pareto:valid-error,tima"])
+        report.write([two_metrics], Request(out, formats=("csv",), optional=["pareto:valid-error,tima"]))
     with pytest.raises(StoreError, match="needs two metrics"):
-        report.write([two_metrics], out, formats=("csv",), optional=["pareto"])
+        report.write([two_metrics], Request(out, formats=("csv",), optional=["pareto"]))
     with pytest.raises(StoreError, match=r"no part 'paretto' .*; allowed: importance, pareto, thinking"):
-        report.write([two_metrics], out, formats=("csv",), optional=["paretto"])
+        report.write([two_metrics], Request(out, formats=("csv",), optional=["paretto"]))
 
 
 def test_a_parameter_that_decides_everything_is_the_important_one(filled: Fill, tmp_path: Path) -> None:
@@ -138,10 +139,10 @@ def test_a_parameter_that_decides_everything_is_the_important_one(filled: Fill, 
     assert (bench, constraint, count) == ("toy", "none", 1000)
     assert found.keys() == {"idle", "matters"}
     assert found["matters"] > 0.9
-    report.write([store], tmp_path / "out", formats=("csv",), optional=["importance"])
+    report.write([store], Request(tmp_path / "out", formats=("csv",), optional=["importance"]))
     assert (tmp_path / "out" / "importance.csv").exists()
     with pytest.raises(StoreError, match="takes no options"):
-        report.write([store], tmp_path / "out", formats=("csv",), optional=["importance:x"])
+        report.write([store], Request(tmp_path / "out", formats=("csv",), optional=["importance:x"]))
 
 
 def configured(seed: int, configurations: list[dict[str, object]], objectives: list[float]) -> Trajectory:

@@ -24,6 +24,7 @@ from nasbench.results.display.plots import render, styled
 from nasbench.results.display.ticks import ticks
 from nasbench.results.report import report
 from nasbench.results.report.page.diagram import inline
+from nasbench.results.report.request import Request
 from nasbench.results.selection import Selection
 from tests.results.conftest import make_cell, make_run
 
@@ -46,7 +47,7 @@ def compared(filled: Fill) -> Store:
 
 
 def written(store: Store, tmp_path: Path, **options: object) -> str:
-    report.write([store], tmp_path / "out", formats=("html",), **options)  # type: ignore[arg-type]
+    report.write([store], Request(tmp_path / "out", formats=("html",), **options))  # type: ignore[arg-type]
     return (tmp_path / "out" / "index.html").read_text()
 
 
@@ -221,7 +222,7 @@ def test_a_table_that_is_folded_says_in_print_where_its_rows_are(
 ) -> None:
     cells = [make_cell(method, bench=f"b{i}") for i in range(21) for method in ("random", "c-tpe")]
     store = filled({cell: [make_run(s, [9.0, 2.0 + s]) for s in range(2)] for cell in cells})
-    report.write([store], tmp_path / "out", formats=formats)  # type: ignore[arg-type]
+    report.write([store], Request(tmp_path / "out", formats=formats))  # type: ignore[arg-type]
     text = (tmp_path / "out" / "index.html").read_text()
     folded = re.findall(
         r"<summary>(\d+) (?:rows|settings: [^<]*)</summary>\s*<div class=\"scroll\">.*?</table></div></details>\s*"

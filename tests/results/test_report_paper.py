@@ -17,6 +17,7 @@ import pytest
 from nasbench.results import Store, StoreError
 from nasbench.results.curves import load, select
 from nasbench.results.report import export, report, studies
+from nasbench.results.report.request import Request
 from tests.results.conftest import SETTING, make_cell, make_run
 
 Fill = Callable[..., Store]
@@ -38,7 +39,7 @@ def compared(filled: Fill) -> Store:
 
 @pytest.fixture
 def paper(compared: Store, tmp_path: Path) -> Path:
-    report.write([compared], tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", figure_width=2.5)
+    report.write([compared], Request(tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", figure_width=2.5))
     return tmp_path / "paper"
 
 
@@ -47,7 +48,7 @@ def test_what_a_paper_is_told_is_legible_and_holds_no_html(filled: Fill, tmp_pat
     cells = [make_cell(m) for m in methods]
     store = filled({c: [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, c in enumerate(cells)})
     store.save_plan("nasbench run --constrain 'size<=1'", [(c, list(range(6))) for c in cells], {})
-    report.write([store], tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", baseline="a<b>bold")
+    report.write([store], Request(tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", baseline="a<b>bold"))
     text = (tmp_path / "paper" / "paper.md").read_text()
     assert "'size<=1'" in text
     assert "p < 0.05" in text
@@ -98,7 +99,7 @@ def test_a_papers_tables_have_the_numbers_of_the_page(compared: Store, paper: Pa
 
 def test_no_folder_may_lie_in_a_store(compared: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="lies inside the store"):
-        report.write([compared], tmp_path / "out", formats=("csv",), paper=compared.folder / "paper")
+        report.write([compared], Request(tmp_path / "out", formats=("csv",), paper=compared.folder / "paper"))
 
 
 # Exports
@@ -140,7 +141,7 @@ def test_the_format_of_iohprofiler_holds_every_run(compared: Store) -> None:
 
 def test_iohinspector_reads_what_we_write(compared: Store, tmp_path: Path) -> None:
     inspector = pytest.importorskip("iohinspector")
-    report.write([compared], tmp_path / "out", formats=("csv",), ioh=tmp_path / "ioh")
+    report.write([compared], Request(tmp_path / "out", formats=("csv",), ioh=tmp_path / "ioh"))
     curves = load(select([compared]))
     manager = inspector.DataManager()
     manager.add_folder(str(tmp_path / "ioh"))
@@ -162,7 +163,7 @@ def test_iohinspector_reads_what_we_write(compared: Store, tmp_path: Path) -> No
 def test_optuna_reads_every_run_as_a_study_whose_best_trial_is_the_incumbent(compared: Store, tmp_path: Path) -> None:
     optuna = pytest.importorskip("optuna")
     file = tmp_path / "new" / "runs.log"
-    report.write([compared], tmp_path / "out", formats=("csv",), optuna=file)
+    report.write([compared], Request(tmp_path / "out", formats=("csv",), optuna=file))
     storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(file)))
     names = optuna.get_all_study_names(storage)
     curves = load(select([compared]))
@@ -184,7 +185,7 @@ def test_optuna_reads_every_run_as_a_study_whose_best_trial_is_the_incumbent(com
                 with pytest.raises(ValueError, match="feasible"):
                     _ = study.best_value
     with pytest.raises(StoreError, match="is there already"):
-        report.write([compared], tmp_path / "other", formats=("csv",), optuna=file)
+        report.write([compared], Request(tmp_path / "other", formats=("csv",), optuna=file))
     assert not (tmp_path / "other").exists()
 
 

@@ -14,6 +14,7 @@ import pytest
 from nasbench.results import Setting, Store, StoreError
 from nasbench.results.curves import _incumbents, _Run, load, select
 from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from tests.results.conftest import SETTING, make_cell, make_run
 
 Fill = Callable[..., Store]
@@ -62,7 +63,7 @@ def lucky(filled: Fill) -> Store:
 
 
 def first_of(store: Store, out: Path, **options: str | None) -> str:
-    report.write([store], out, formats=("csv", "md"), **options)  # type: ignore[arg-type]
+    report.write([store], Request(out, formats=("csv", "md"), **options))  # type: ignore[arg-type]
     ranks = pd.read_csv(out / "ranks.csv")
     return str(ranks.sort_values("1")["method"].iloc[0])
 

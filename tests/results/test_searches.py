@@ -21,6 +21,7 @@ from nasbench.results.parts.searches import figures
 from nasbench.results.parts.searches.logs import Searches, load, sharpness, summary
 from nasbench.results.parts.searches.tables import beside_published, directions, searched
 from nasbench.results.report.report import write
+from nasbench.results.report.request import Request
 from nasbench.results.store.trajectory import Cell
 from tests.results.conftest import FACTS, SETTING, make_cell, make_run
 
@@ -121,7 +122,7 @@ def test_a_torn_fragment_leaves_the_others_a_report(store: Store, tmp_path: Path
     content = bytearray(torn.read_bytes())
     content[4:400] = bytes(396)
     torn.write_bytes(content)
-    written = write([store], tmp_path / "report", formats=["csv"])
+    written = write([store], Request(tmp_path / "report", formats=["csv"]))
     assert "Searches of one-shot methods" in written.text
 
 
@@ -130,7 +131,7 @@ def test_figures_of_constraints_that_look_alike_have_names_of_their_own(store: S
     longest = "zo-darts++:" + ",".join(f"option{i}=0.123456789" for i in range(20))
     for constraint in ("parameters<=200000", "parameters>=200000"):
         store.commit(live(longest, constraint), [searched_run(0, log([0.2] * 5), networks)], FACTS)
-    written = write([store], tmp_path / "report", formats=["svg"])
+    written = write([store], Request(tmp_path / "report", formats=["svg"]))
     assert sum("search-operations" in path.name for path in written.files) == 2
 
 
@@ -252,7 +253,7 @@ def test_the_report_draws_what_searches_became(store: Store, tmp_path: Path) -> 
     rows = bounded(log([0.1, 0.2, 0.3, 0.4, 0], drawn=[1e5, 2e5, 4e5]), 1e5, 3e5)
     store.commit(live("zo-darts++:size=S"), [searched_run(0, rows, networks)], FACTS)
     store.commit(live("darts"), [searched_run(0, log([0.2] * 5), networks)], FACTS)
-    written = write([store], tmp_path / "report", formats=["svg", "html", "md", "latex", "csv"])
+    written = write([store], Request(tmp_path / "report", formats=["svg", "html", "md", "latex", "csv"]))
     names = {path.name for path in written.files}
     where = "medmnist-breast_retrain"
     assert names >= {"search-entropy.svg", f"search-sizes-{where}.svg", f"search-accuracies-{where}.none.svg"}

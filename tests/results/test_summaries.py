@@ -14,6 +14,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.curves import Curves
 from nasbench.results.parts import settings as of_settings
 from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import Comparison
 from tests.results.conftest import FACTS, SETTING, load_all, make_cell, make_run
@@ -138,12 +139,12 @@ def test_a_budget_in_seconds_is_compared_at_equal_seconds_everywhere(filled: Fil
     assert (curves.unit, curves.end) == ("seconds", 8.0)
     found = curves.at((0.5, 2.0, 8.0))
     assert np.array_equal(found[[0, -1]], [[NAN, 8.0, 2.0], [NAN, 8.0, 7.0]], equal_nan=True)
-    report.write([store], tmp_path / "out", formats=("csv",))
+    report.write([store], Request(tmp_path / "out", formats=("csv",)))
     assert set(pd.read_csv(tmp_path / "out" / "performance.csv")["point"]) == {2.0, 4.0, 6.0, 8.0}
-    report.write([store], tmp_path / "out", checkpoints=(1, 3), formats=("csv",))
+    report.write([store], Request(tmp_path / "out", checkpoints=(1, 3), formats=("csv",)))
     assert set(pd.read_csv(tmp_path / "out" / "performance.csv")["point"]) == {1.0, 3.0, 8.0}
     with pytest.raises(StoreError, match="checkpoint 50 lies beyond the 8 seconds of the runs"):
-        report.write([store], tmp_path / "out", checkpoints=(50,))
+        report.write([store], Request(tmp_path / "out", checkpoints=(50,)))
 
 
 def test_a_method_that_dies_at_once_leaves_the_time_horizon_alone(filled: Fill) -> None:

@@ -15,6 +15,7 @@ from nasbench.results.curves import load, select
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.thinking import part, seconds, undominated
 from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
 from tests.results.conftest import make_cell, make_run
 
@@ -59,7 +60,7 @@ def test_a_front_holds_equals_and_no_dominated_point() -> None:
 
 
 def test_the_report_has_it_on_request(thoughts: Store, tmp_path: Path) -> None:
-    report.write([thoughts], tmp_path / "out", formats=("csv",), optional=["thinking"])
+    report.write([thoughts], Request(tmp_path / "out", formats=("csv",), optional=["thinking"]))
     assert (tmp_path / "out" / "thinking.csv").read_text().startswith("method,seconds,rank,front\n")
 
 

@@ -13,6 +13,7 @@ import pytest
 from nasbench.results import Cell, Store, StoreError
 from nasbench.results.curves import load, select
 from nasbench.results.report.report import write
+from nasbench.results.report.request import Request
 from nasbench.results.report.single_run import describe
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.journal import Journal, Record
@@ -161,7 +162,7 @@ def test_a_report_takes_what_is_under_way_on_request_and_says_so(asked: Callable
     store = asked()
 
     def said(partial: bool) -> str:
-        report = write([store], tmp_path / "r", formats=["md"], partial=partial)
+        report = write([store], Request(tmp_path / "r", formats=["md"], partial=partial))
         assert (tmp_path / "r" / "report.md").read_text().startswith("# nasbench report (partial)\n")
         return " ".join(report.text.split())
 

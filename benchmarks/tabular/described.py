@@ -1,0 +1,276 @@
+"""The columns of a user's file as its specification describes them; everything that does not fit is said at once."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.errors import Problems, UsageError
+from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.tabular.frames import (
+    check_column,
+    column_names,
+    extracted,
+    numbers_of,
+    read_columns,
+    row_of,
+)
+from nasbench.benchmarks.tabular.imported import check_objective
+from nasbench.benchmarks.tabular.meaning import looks_like_accuracy, meaning_of, scale_of
+from nasbench.benchmarks.tabular.specification import (
+    PLACE,
+    columns_of,
+    metric_of,
+    minimised,
+    read_specification,
+    texts_of,
+)
+from nasbench.benchmarks.tabular.table import Array
+
+
+@dataclass(frozen=True)
+class Described:
+    """What the columns of a file are."""
+
+    facts: dict[str, Any]
+    """The specification; each metric with its `column`, and `columns` where it has one per epoch."""
+    frame: pd.DataFrame
+    """The columns that it speaks of."""
+    hyperparameters: list[Hyperparameter]
+    coordinates: list[np.ndarray]
+    """The coordinate of each row along each hyper-parameter (see `spaces.flat`), of shape (rows,)."""
+    metrics: dict[int, Metric]
+    """The metrics by their numbers; the objective is number 0."""
+    columns: dict[int, Array]
+    """Their values, at the last epoch where there is a column per epoch, of shape (rows,)."""
+    levels: tuple[int, ...]
+    """The epochs, ascending; empty if there are no curves."""
+    at: np.ndarray | None
+    """The place of each row's epoch among the levels, where there is a row per epoch."""
+
+    @property
+    def last(self) -> np.ndarray:
+        """Which rows are of the last epoch, of shape (rows,)."""
+        return np.full(len(self.frame), True) if self.at is None else self.at == len(self.levels) - 1
+
+    @property
+    def along(self) -> list[int]:
+        """The metrics with curves, by their numbers."""
+        entries = enumerate(self.facts["metric"])
+        return [i for i, m in entries if "columns" in m or (self.at is not None and m.get("curve"))]
+
+
+def describe(data: Path, spec: Path) -> Described:
+    """The columns of a CSV (also compressed) or Parquet file, as its specification says.
+
+    Raises UsageError if either cannot be read, or with all that is wrong in the specification, naming file and column.
+    """
+    problems = Problems(str(spec))
+    facts = read_specification(spec, problems)
+    facts["metric"][:1] = map(minimised, facts["metric"][:1])
+    found = column_names(data)
+    levels: tuple[int, ...] = ()
+    at: np.ndarray | None = None
+    with problems.collecting():
+        levels = _find_columns(facts, found, spec)
+    frame = _frame(facts, found, data, spec, problems)
+    if facts.get("epoch") in frame:
+        with problems.collecting():
+            levels, at = _levels_in(facts, frame, data, spec)
+    axes = list(_axes(facts, frame, data, spec, problems))
+    metrics, columns = _measured(facts, frame, data, spec, problems)
+    hyperparameters, coordinates = [h for h, _ in axes], [x for _, x in axes]
+    described = Described(facts, frame, hyperparameters, coordinates, metrics, columns, levels, at)
+    if 0 in metrics and 0 in columns:
+        with problems.collecting():
+            _check_direction(described, data)
+        with problems.collecting():
+            _check_cost(described, data)
+    with problems.collecting():
+        _check_curves(described, spec)
+    problems.refuse()
+    return described
+
+
+def _frame(facts: dict[str, Any], found: list[str], data: Path, spec: Path, problems: Problems) -> pd.DataFrame:
+    """The columns that are needed and that the file has, and those that patterns make of them."""
+    wanted: dict[str, str] = {}
+    with problems.collecting():
+        wanted = columns_of(facts)
+    wanted |= {name: f"metric {m['name']}" for m in facts["metric"] for name in m.get("columns", ())}
+    wanted = {column: f"{purpose}, says {spec}" for column, purpose in wanted.items() if PLACE not in column}
+    for column, purpose in wanted.items():
+        with problems.collecting():
+            check_column(data, column, purpose, found)
+    there = {column: purpose for column, purpose in wanted.items() if column in found}
+    frame = pd.DataFrame()
+    with problems.collecting():
+        frame = read_columns(data, there, texts_of(facts) & there.keys(), found) if there else frame
+        frame = extracted(frame, {c: p for c, p in facts.get("extract", {}).items() if c in frame}, data)
+    return frame
+
+
+def _axes(
+    facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path, problems: Problems
+) -> Iterator[tuple[Hyperparameter, np.ndarray]]:
+    """The hyper-parameters that are right, with the coordinate of each row along them."""
+    for entry in facts["hyperparameter"]:
+        column = entry.get("column", entry["name"])
+        if column in frame:
+            with problems.collecting():
+                h = _hyperparameter(entry, frame, facts.get("space", ""), spec)
+                yield h, _coordinates(h, frame[column], data)
+
+
+def _measured(
+    facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path, problems: Problems
+) -> tuple[dict[int, Metric], dict[int, Array]]:
+    """The metrics that are right, and the values of those that are numbers, by number."""
+    metrics: dict[int, Metric] = {}
+    columns: dict[int, Array] = {}
+    for number, entry in enumerate(facts["metric"]):
+        with problems.collecting():
+            metric = metric_of(entry, spec)
+            if number == 0 and metric.split is None:
+                raise UsageError(f"the objective {metric.name} of {spec} needs a split: on which data is it measured?")
+            if number == 0:
+                check_objective(facts.get("name", spec.name), metric)
+            metrics[number] = metric
+        if entry.get("column") in frame:
+            with problems.collecting():
+                columns[number] = numbers_of(frame, entry, data)
+    return metrics, columns
+
+
+def _check_direction(described: Described, data: Path) -> None:
+    """Raises UsageError if more of the objective seems to be better, and the specification does not say what is."""
+    entry, values, last = described.facts["metric"][0], described.columns[0], described.last
+    if "direction" in entry or "complement_of" in entry:
+        return
+    first = None
+    if "columns" in entry:
+        first = numbers_of(described.frame, entry | {"column": entry["columns"][0]}, data)
+    elif described.at is not None:
+        first = values[described.at == 0]
+    named = {number: described.facts["metric"][number]["column"] for number in described.columns}
+    sizes = [described.columns[number][last] for number, name in named.items() if meaning_of(name) == "size"]
+    why = looks_like_accuracy(entry["column"], values[last], first, sizes)
+    if why:
+        scale = scale_of(values[last])
+        error = f"complement_of = {scale} minimises {scale} - {entry['column']}, " if scale else ""
+        raise UsageError(
+            f"{entry['column']} of {data} looks like something of which more is better ({why}), and the objective is "
+            f'minimised: {error}direction = "maximise" minimises its negative, direction = "minimise" takes it as it is'
+        )
+
+
+def _check_cost(described: Described, data: Path) -> None:
+    """Raises UsageError if an evaluation has no cost."""
+    cost = described.facts.get("cost")
+    values = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
+    if isinstance(cost, str) and cost in values:
+        costs = values[cost][described.last & np.isfinite(described.columns[0])]
+        if not (np.isfinite(costs) & (costs >= 0)).all():
+            raise UsageError(f"the cost {cost} of {data} must be a finite number of seconds, 0 or more, in every row")
+
+
+def _check_curves(described: Described, spec: Path) -> None:
+    """Raises UsageError if a metric with a curve is not called by its last epoch."""
+    for metric in (described.metrics[i] for i in described.along if i in described.metrics and described.levels):
+        last = described.levels[-1]
+        if metric.split is not None and metric.epoch != last:
+            raise UsageError(
+                f"metric {metric.name} of {spec} is known up to epoch {last}: it needs epoch = {last}, and its name "
+                f"must end in @{last}"
+            )
+
+
+def _find_columns(facts: dict[str, Any], found: list[str], spec: Path) -> tuple[int, ...]:
+    """Gives each metric its `column`, and `columns` where it has one per epoch; returns these epochs, ascending."""
+    levels: set[tuple[int, ...]] = set()
+    for entry in facts["metric"]:
+        column = entry.setdefault("column", entry["name"])
+        if PLACE not in column:
+            continue
+        pattern = re.escape(column).replace(re.escape(PLACE), "([1-9][0-9]*)")
+        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in found) if match}))
+        if not epochs:
+            raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
+        levels.add(epochs)
+        entry["columns"] = [column.replace(PLACE, str(epoch)) for epoch in epochs]
+        entry["column"] = entry["columns"][-1]
+    if len(levels) > 1:
+        raise UsageError(f"the metrics of {spec} with a column per epoch have them for different epochs")
+    if levels and "epoch" in facts:
+        raise UsageError(f"{spec} has a column of epochs and a column per epoch: it is one or the other")
+    if "epoch" not in facts and any(entry.get("curve") for entry in facts["metric"]):
+        raise UsageError(f'{spec} has curve = true: epoch = "COLUMN" names the column that counts epochs')
+    return levels.pop() if levels else ()
+
+
+def _levels_in(
+    facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path
+) -> tuple[tuple[int, ...], np.ndarray]:
+    """The epochs in the column that counts them, ascending, and the number of each row's epoch among them."""
+    if not any(entry.get("curve") for entry in facts["metric"]):
+        raise UsageError(f"{spec} has a column of epochs, and no metric with curve = true")
+    epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
+    bad = pd.Series(~(np.isfinite(epochs) & (epochs > 0) & (epochs == np.floor(epochs))))
+    if bad.any():
+        raise UsageError(f"{facts['epoch']} of {data} is no epoch (1, 2, …) in row {row_of(bad)}")
+    levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)
+    return tuple(levels.tolist()), at
+
+
+def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec: Path) -> Hyperparameter:
+    column = frame[facts.get("column", facts["name"])]
+    if column.isna().any():
+        raise UsageError(f"{column.name} has no value in row {row_of(column.isna())}: a hyper-parameter always has one")
+    kind, name, log = facts["kind"], facts["name"], facts.get("log", False)
+    if kind != "categorical" and not pd.api.types.is_numeric_dtype(column):
+        numbers = pd.to_numeric(column, errors="coerce")
+        if numbers.notna().all():
+            frame[column.name] = column = numbers  # extracted from text
+    try:
+        values = tuple(facts.get("values") or sorted(column.unique().tolist()))
+    except TypeError:
+        values = (None,)
+    if not all(isinstance(value, str | int | float | bool) for value in values):
+        raise UsageError(f"the values of {name} ({column.name} of {spec}) must be text, numbers or booleans")
+    if kind == "categorical":
+        return Categorical(name, values)
+    kinds = ["categorical", "ordinal", *(["float", "integer"] if space == ListedSpace.table_kind else [])]
+    if kind not in kinds:
+        raise UsageError(f"kind = {kind!r} of {name} in {spec} is unknown; allowed: {', '.join(kinds)}")
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values):
+        raise UsageError(f"{name} is {kind} in {spec}, but not all of its values are numbers: {values[:5]}")
+    if kind == "ordinal":
+        return Ordinal(name, values, log)
+    if kind == "float":
+        return Float(name, float(min(values)), float(max(values)), log)
+    if any(value != int(value) for value in values):
+        raise UsageError(f"{name} is integer in {spec}, but not all of its values are: {values[:5]}")
+    return Integer(name, int(min(values)), int(max(values)), log)
+
+
+def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.ndarray:
+    """The coordinate of each row of the file along one hyper-parameter (see `spaces.flat`)."""
+    if isinstance(h, Float | Integer):
+        return column.to_numpy(np.float64)
+    choices = column.map({value: i for i, value in enumerate(h.values)})
+    if choices.isna().any():
+        bad = column[choices.isna()].iloc[0]
+        raise UsageError(
+            f"{column.name} is {bad!r} in row {row_of(choices.isna())} of {data}, which is not among its values: "
+            f"{', '.join(map(str, h.values))}"
+        )
+    return choices.to_numpy(np.int64)

@@ -1,0 +1,253 @@
+"""A specification of a table, guessed from the header and the values of its file, with the doubts as comments."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular import embedded, nasbench_graph
+from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
+from nasbench.benchmarks.tabular.meaning import falls, looks_like_accuracy, rises, scale_of, split_of
+from nasbench.benchmarks.tabular.roles import CELL, FEW, Column, Roles, gathered, objective_of, roles_of
+from nasbench.benchmarks.tabular.specification import PLACE
+
+_Line: TypeAlias = tuple[str, object, str]
+"""A key, its value, and a comment, which begins with `?` where it is a doubt; a key after `#` is proposed only."""
+
+_WIDTH = 40  # letters before a comment
+_LISTED_FROM = 2  # configurations that a grid would have, per configuration of the file
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A specification that was guessed."""
+
+    text: str
+    """As TOML."""
+    hyperparameters: int
+    metrics: int
+    objective: str
+    """The column that it is read from."""
+    doubts: int
+    """The number of comments that are doubts."""
+
+
+def guess(data: Path) -> Guess:
+    """A specification of a CSV (also compressed) or Parquet file, guessed from its header and its values.
+
+    Raises UsageError if the file cannot be read, or no column can be an objective or a hyper-parameter.
+    """
+    found = column_names(data)
+    check_separator(data, found)
+    frame = read_columns(data, dict.fromkeys(found, "to guess what it is"), set(), found)
+    roles = roles_of(gathered(frame))
+    left_out = "; ".join(f"{name} ({why})" for name, why in roles.left_out) or "none"
+    if not roles.metrics:
+        raise UsageError(
+            f"no column of {data} can be the objective, which is numbers that differ; left out: {left_out}"
+        )
+    if not roles.choices and not roles.cell:
+        raise UsageError(f"no column of {data} can be a hyper-parameter; left out: {left_out}")
+    objective = objective_of(roles.metrics)
+    metrics = _metrics(roles, objective, frame)
+    choices = list(_cell() if roles.cell else map(_choice, roles.choices))
+    lines = [
+        f"# What the columns of {_plain(data.name)} are, guessed from its header and its values. A comment that begins",
+        '# with "?" is a doubt. Read it, and mend what is wrong: docs/tables.md explains every key.',
+        *map(_text, _top(data, frame, roles, metrics)),
+    ]
+    if roles.cell:
+        lines += ["", "[extract]", f"{_quoted(roles.cell.name)} = '{CELL}'"]
+    for section, entries in (("hyperparameter", choices), ("metric", metrics.values())):
+        for entry in entries:
+            lines += ["", f"[[{section}]]", *map(_text, entry)]
+    lines += ["", "# Left out:"] if roles.left_out else []
+    lines += [f"#   {_plain(name)}: {why}" for name, why in roles.left_out]
+    doubts = sum(" # ? " in line or line.startswith("# ? ") for line in lines)
+    return Guess("\n".join(lines) + "\n", len(choices), len(metrics), objective.name, doubts)
+
+
+def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[_Line]]) -> Iterator[_Line]:
+    """The lines above the sections; `metrics` are the lines of each by its column."""
+    yield "name", _slug(stem_of(data)), "what --bench calls it"
+    times = [column.name for column in roles.metrics if column.meaning == "seconds"]
+    if times:
+        others = f"; or is it {', '.join(map(_plain, times[1:4]))}?" if times[1:] else ""
+        yield "cost", metrics[times[0]][0][1], f"{'? ' if others else ''}the seconds that an evaluation takes{others}"
+    else:
+        yield "cost", 1.0, "? the seconds that an evaluation takes: no column says it"
+    if roles.repetition:
+        yield "repetition", roles.repetition.name, "numbers the repetitions of a configuration"
+    if roles.epoch:
+        yield "epoch", roles.epoch.name, "? counts the epochs of a training; or is it a hyper-parameter?"
+    if roles.cell:
+        yield "space", "nasbench201", "cells of six operations"
+        return
+    rows = frame[[column.name for column in roles.choices]]
+    there, span = len(rows.drop_duplicates()), float(np.prod([float(c.distinct) for c in roles.choices]))
+    is_listed = span > _LISTED_FROM * there or any(_kind(c) in ("float", "integer") for c in roles.choices)
+    if is_listed:
+        yield "space", "listed", f"the rows are the space: {there:,} configurations"
+    if objective_of(roles.metrics).missing or (there < span and not is_listed):
+        yield "missing", "invalid", '? to ask for what has no value is a failure; or "infeasible": no failure'
+    numbered = [column.name for column in (roles.repetition, roles.epoch) if column]
+    twice = int(frame[[*rows.columns, *numbered]].duplicated().sum())
+    if twice:
+        lack = roles.repetition.name if roles.repetition else "no column that numbers repetitions"
+        yield "", None, f"? {twice:,} rows repeat a configuration (with {lack}): was a hyper-parameter left out?"
+
+
+def _choice(column: Column) -> list[_Line]:
+    values = sorted(column.values.unique().tolist())
+    seen = ", ".join(map(str, values)) if len(values) <= 6 else f"{values[0]} to {values[-1]}"
+    remark = f"{len(values)} values: {_plain(seen)}"
+    if len(values) > FEW and not column.is_number:
+        remark = f"? {remark}; [extract] makes columns of a text's parts"
+    elif len(values) > FEW and column.meaning is None:
+        remark = f"? {remark}; or is it a measurement?"
+    found: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), remark)]
+    if column.is_number and _is_logarithmic(values):
+        found.append(("log", True, "ratios matter"))
+    return found
+
+
+def _cell() -> Iterator[list[_Line]]:
+    for number in range(6):
+        yield [("name", f"Op{number}", ""), ("kind", "categorical", "")]
+
+
+def _kind(column: Column) -> str:
+    if not column.is_number:
+        return "categorical"
+    if column.distinct <= FEW:
+        return "ordinal"
+    return "integer" if (column.numbers == np.floor(column.numbers)).all() else "float"
+
+
+def _is_logarithmic(values: list[Any]) -> bool:
+    """Whether positive numbers, ascending, have their median nearer to the geometric than to the arithmetic middle."""
+    low, high, median = values[0], values[-1], float(np.median(values))
+    if low <= 0 or high < 4 * low or len(values) < 3:
+        return False
+    middles = np.array([np.sqrt(low * high), (low + high) / 2])
+    return bool(np.abs(np.log(median / middles)).argmin() == 0)
+
+
+def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, list[_Line]]:
+    """The lines of each metric by its column, the objective first."""
+    is_last = np.full(len(frame), True)
+    last = 0
+    if roles.epoch:
+        last = int(roles.epoch.numbers.max())
+        is_last = roles.epoch.numbers == last
+    sizes = [column.numbers[is_last] for column in roles.metrics if column.meaning == "size"]
+    has_test = any(split_of(column.name) == "test" for column in roles.metrics if column is not objective)
+    found: dict[str, list[_Line]] = {}
+    names: set[str] = set()
+    for column in sorted(roles.metrics, key=lambda column: column is not objective):
+        is_score = column.meaning == "score" or column is objective
+        split, doubt = _split(column, column is objective, has_test) if is_score else (None, "")
+        first = None if column.first is None else column.first.to_numpy(np.float64)
+        values = column.numbers[is_last]
+        if roles.epoch:
+            first = column.numbers[roles.epoch.numbers == roles.epoch.numbers.min()]
+        why = looks_like_accuracy(column.name, values, first, sizes) if is_score else ""
+        direction = _direction(column, why, scale_of(values), column is objective)
+        epoch = (last or column.epoch) if split else 0
+        name = _name(column, split, any(key == "complement_of" for key, *_ in direction), epoch)
+        while name in names:
+            name = name.replace("@", "-also@") if "@" in name else f"{name}-also"
+        names.add(name)
+        lines: list[_Line] = [("name", name, "the first metric is the objective" if column is objective else "")]
+        lines += [("column", column.name, "")] if column.name != name else []
+        lines += [*direction, ("split", split, doubt)] if split else direction
+        lines += [("epoch", epoch, "")] if epoch else []
+        if roles.epoch and (is_score or pd.Series(first).mean() < pd.Series(values).mean()):
+            lines.append(("curve", True, "its value at every epoch counts"))
+        found[column.name] = [*lines, *_remarks(column)]
+    return found
+
+
+def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str]:
+    """The split of a score, and what is doubtful about it."""
+    split = split_of(column.name)
+    if is_objective and split == "test":
+        return "only", "a table without validation scores: it is selected and reported on the same data"
+    if split is None and is_objective:
+        return (
+            ("valid", "? of the validation data, for there is a test score")
+            if has_test
+            else ("only", '? on which data? With "valid", and a test score beside it, the report has both')
+        )
+    return split or "valid", "" if split else "? on which data?"
+
+
+def _direction(column: Column, why: str, scale: int | None, is_objective: bool) -> list[_Line]:
+    """What says whether more of a score is better; `why` it seems to be."""
+    if why and rises(column.name) and scale:
+        return [("complement_of", scale, f"more is better, by its name: {scale} - value is minimised")]
+    if rises(column.name):
+        remark = "more is better, by its name" + ("; its negative is minimised" if is_objective else "")
+        return [("direction", "maximise", remark)]
+    if not is_objective or falls(column.name):
+        return []
+    doubt = f"{why}: maximise, or complement_of = {scale}" if why else "its name does not say: minimise or maximise"
+    return [("direction", "?", f"? {doubt}; import waits for it")]
+
+
+def _name(column: Column, split: str | None, is_error: bool, epoch: int) -> str:
+    """A name for a metric: `split-quantity@epoch` for a score, else the column's, in letters that names may have."""
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", column.name.replace(PLACE, "")) if word]
+    words = [word for word in words if not (epoch and re.fullmatch(r"\d*ep(ochs?)?", word))]
+    if split:
+        words = [word for word in words if not split_of(word)] or ["score"]
+    if is_error:
+        words = [word for word in words if not re.fullmatch("acc|accuracy", word, re.IGNORECASE)] + ["error"]
+    separator = "-" if split else "_"
+    name = separator.join([*([split] if split else []), *words]) or "metric"
+    return (name if name[0].isalpha() else f"m{separator}{name}") + (f"@{epoch}" if epoch else "")
+
+
+def _remarks(column: Column) -> Iterator[_Line]:
+    """The last lines of a metric."""
+    if column.meaning == "seconds":
+        odd = re.search(r"hours?|min|ms|milli", column.name.lower())
+        yield "unit", "s", f"? not in {odd[0]}? A cost is in seconds" if odd else ""
+    if column.meaning == "size":
+        yield "# cheap", True, "? if it is known before training"
+    negative = set(column.numbers[column.numbers < 0])
+    if column.meaning in ("seconds", "resource", "size") and negative == {-1.0}:
+        yield "missing_value", -1, "? -1 stands for none"
+
+
+def _text(line: _Line) -> str:
+    key, value, comment = line
+    if not key:
+        return f"# {comment}"
+    written = f"{key} = {_quoted(value) if isinstance(value, str) else json.dumps(value)}"
+    return f"{written.ljust(_WIDTH)} # {comment}" if comment else written
+
+
+def _quoted(text: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _plain(text: str) -> str:
+    """A text that a comment can hold."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:80]
+
+
+def _slug(stem: str) -> str:
+    """A name for a table: that of its file, in letters that names may have."""
+    name = re.sub(r"[^a-z0-9+_-]+", "-", stem.lower()).strip("-")[:50] or "table"
+    taken = name in (*embedded.NAMES, *nasbench_graph.NAMES)
+    return f"my-{name}" if taken or not name[0].isalpha() else name

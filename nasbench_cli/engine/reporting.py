@@ -1,0 +1,94 @@
+"""From the options of `nasbench report`, given as words or from Python, to the request for a report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.cli.engine.suites import method_label, parse_checkpoints
+from nasbench.results.report.request import FORMATS, Request
+from nasbench.results.selection import Selection
+
+
+def asked_report(
+    out: str | Path = "report",
+    *,
+    baseline: str | None = None,
+    checkpoints: str | Sequence[int] | None = None,
+    method: str | Sequence[str] = (),
+    without: str | Sequence[str] = (),
+    bench: str | Sequence[str] = (),
+    family: str | Sequence[str] = (),
+    constrain: str | Sequence[str] = (),
+    label: str | Sequence[str] | Mapping[str, str] = (),
+    protocol: str | None = None,
+    score: str | None = None,
+    format: str | Sequence[str] = Request.formats,
+    part: str | Sequence[str] = (),
+    paper: str | Path | None = None,
+    figure_width: str = "3.3in",
+    ioh: str | Path | None = None,
+    optuna: str | Path | None = None,
+    partial: bool = False,
+) -> Request:
+    """The request that the options of `nasbench report` make; each has the option's name.
+
+    Options that may be repeated are a text or several. Raises UsageError for anything that is not understood.
+    """
+    formats = [name for text in several(format) for name in text.split(",")]
+    strange = [name for name in formats if name not in FORMATS]
+    if strange:
+        raise unknown("format", strange[0], FORMATS)
+    if checkpoints is not None:
+        checkpoints = checkpoints if isinstance(checkpoints, str) else ",".join(map(str, checkpoints))
+    pairs = label.items() if isinstance(label, Mapping) else map(_label, several(label))
+    return Request(
+        Path(out),
+        None if baseline is None else method_label(baseline),
+        None if checkpoints is None else parse_checkpoints(checkpoints),
+        protocol,
+        tuple(name for name in FORMATS if name in formats),
+        score,
+        Selection(
+            _labels(method), _labels(without), tuple(several(bench)), tuple(several(family)), tuple(several(constrain))
+        ),
+        {method_label(name): short for name, short in pairs},
+        tuple(several(part)),
+        _path(paper),
+        _inches(figure_width),
+        _path(ioh),
+        _path(optuna),
+        partial,
+    )
+
+
+def several(names: str | Iterable[str]) -> list[str]:
+    """Names as a list, where one alone may be a text."""
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _labels(methods: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(method_label, several(methods)))
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def _inches(text: str) -> float:
+    """A length in inches. Raises UsageError for what is none, or wider than a page."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm|mm|pt)", text.strip())
+    inches = float(found[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}[found[2]] if found else 0.0
+    if not 1.5 <= inches <= 12:
+        raise UsageError(f"figure width {text!r} must be a length from 1.5in to 12in, for example 3.3in or 84mm")
+    return inches
+
+
+def _label(text: str) -> tuple[str, str]:
+    """A method and its short name. Raises UsageError without either."""
+    method, _, short = (part.strip() for part in text.rpartition("="))
+    if not method or not short:
+        raise UsageError(f"label {text!r} must be METHOD=SHORT, for example 'evolution:population=20=evo'")
+    return method, short

@@ -1,0 +1,197 @@
+"""Specifications guessed from a file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nasbench.benchmarks import UsageError
+from nasbench.benchmarks.tabular.guess import guess
+from nasbench.benchmarks.tabular.own import read_table
+from tests.conftest import Printed
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+DIGITS = ROOT / "examples" / "digits_mlp.csv"
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def guessed(tmp_path: Path) -> Callable[[str], str]:
+    def text(csv: str) -> str:
+        (tmp_path / "t.csv").write_text(csv)
+        return guess(tmp_path / "t.csv").text
+
+    return text
+
+
+Guessed = Callable[[str], str]
+
+
+def by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {entry["name"]: entry for entry in entries}
+
+
+def test_the_guess_of_the_example_gives_the_table_of_its_specification(tmp_path: Path) -> None:
+    (tmp_path / "guess.toml").write_text(guess(DIGITS).text)
+    found, written = (read_table(DIGITS, spec) for spec in (tmp_path / "guess.toml", DIGITS.with_suffix(".toml")))
+    assert found.space.hyperparameters == written.space.hyperparameters
+    assert np.array_equal(found.values, written.values, equal_nan=True)
+    assert [m.split for m in found.metrics] == [m.split for m in written.metrics] == ["valid", "test", None, None]
+    assert found.cost == written.cost == "seconds"
+
+
+def test_a_guess_is_written_once_and_imported_by_the_command_it_names(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    data = tmp_path / "my digits.csv"
+    data.write_bytes(DIGITS.read_bytes())
+    done = nasbench("import", "table", data, "--guess")
+    spec = tmp_path / "my digits.toml"
+    assert done.code == 0, done.err
+    assert "3 hyper-parameters, 4 metrics" in done.out
+    assert "refused" not in done.out
+    assert f"nasbench import table '{data}' --spec '{spec}'" in done.out
+    assert nasbench("import", "table", data, "--spec", spec).code == 0
+    spec.write_text("mine")
+    again = nasbench("import", "table", data, "--guess")
+    assert (again.code, spec.read_text()) == (2, "mine")
+    assert "is there already, and stays as it is" in again.err
+    assert nasbench("import", "table", data, "--guess", "--spec", tmp_path / "other.toml").code == 0
+    assert "cannot write" in nasbench("import", "table", data, "--guess", "--spec", tmp_path / "no" / "x.toml").err
+    assert "--guess writes a specification" in nasbench("import", "table", data).err
+
+
+def test_a_direction_that_nothing_tells_is_left_to_the_person(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    data = tmp_path / "t.csv"
+    data.write_text("x,result\n1,3.2\n2,4.5\n3,1.5\n")
+    done = nasbench("import", "table", data, "--guess")
+    assert "as it stands, it will be refused: unknown direction of only-result" in done.out
+    spec = tmp_path / "t.toml"
+    assert nasbench("import", "table", data, "--spec", spec).code == 2
+    spec.write_text(spec.read_text().replace('direction = "?"', 'direction = "maximise"'))
+    assert "minimises only-result, from -4.5 to -1.5" in nasbench("import", "table", data, "--spec", spec).out
+
+
+def test_roles_are_read_from_names_and_values(guessed: Guessed) -> None:
+    rows = [
+        f"{i},{'relu' if i % 2 else 'tanh'},{10.0 ** -(i // 2 % 3)},{i % 2 if i % 3 else ''},{i % 3},{0.5 + i / 99},"
+        f"{0.4 + i / 99},{i / 7},{1000 * (i % 5)},{-1 if i == 4 else i + 1},0.1,{9 * i}"
+        for i in range(24)
+    ]
+    text = guessed(
+        "id,activation,lr,dropout,seed,val_acc,test_acc,val_acc_std,n_params,latency_ms,constant,train_time\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+    facts = tomllib.loads(text)
+    assert (facts["repetition"], facts["cost"]) == ("seed", "train_time")
+    kinds = {h["name"]: (h["kind"], h.get("log", False)) for h in facts["hyperparameter"]}
+    assert kinds == {"activation": ("categorical", False), "lr": ("ordinal", True)}
+    metrics = by_name(facts["metric"])
+    assert list(metrics) == ["valid-error", "test-error", "n_params", "latency_ms", "train_time"]
+    assert metrics["valid-error"] == {
+        "name": "valid-error",
+        "column": "val_acc",
+        "complement_of": 1,
+        "split": "valid",
+    }
+    assert metrics["latency_ms"]["missing_value"] == -1
+    assert "#   dropout: no value in 8 rows" in text
+    for name in ("id", "val_acc_std", "constant"):
+        assert f"#   {name}: " in text
+
+
+def test_curves_are_seen_in_either_form(guessed: Guessed) -> None:
+    wide = tomllib.loads(guessed("lr,val_loss_1,val_loss_5,val_loss_20,top1\n1,3,2,1,7\n2,4,3,2,9\n"))
+    assert by_name(wide["metric"])["valid-loss@20"] == {
+        "name": "valid-loss@20",
+        "column": "val_loss_{epoch}",
+        "split": "valid",
+        "epoch": 20,
+    }
+    rows = [f"{lr},{epoch},{5 - epoch},{10 * epoch}" for lr in (1, 2) for epoch in (1, 2, 3)]
+    long = tomllib.loads(guessed("lr,epoch,val_loss,seconds\n" + "\n".join(rows) + "\n"))
+    assert long["epoch"] == "epoch"
+    metrics = by_name(long["metric"])
+    assert (metrics["valid-loss@3"]["epoch"], metrics["valid-loss@3"]["curve"]) == (3, True)
+    assert metrics["seconds"]["curve"] is True  # it grows with the epochs: the time since the beginning
+
+
+def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
+    text = guessed("lr,val_loss,train_hours\n1,2,3\n1,3,3\n2,2,4\n")
+    assert "? 1 rows repeat a configuration (with no column that numbers repetitions)" in text
+    assert "? not in hours? A cost is in seconds" in text
+
+
+@pytest.mark.parametrize(
+    ("csv", "sentence"),
+    [
+        ("a;b\n1;2\n", "has one column only, 'a;b': is the separator a comma"),
+        ("a,b\nx,y\n", "no column of .* can be the objective.*left out: a .the same in every row."),
+        ("id,acc\n1,0.5\n2,0.6\n", "no column of .* can be a hyper-parameter; left out: id"),
+        ("a,a\n1,2\n", "two columns called a"),
+        ("", "is not a readable table"),
+        ("a,b\n", "has no rows"),
+    ],
+)
+def test_a_file_without_a_table_gets_one_sentence(tmp_path: Path, csv: str, sentence: str) -> None:
+    (tmp_path / "t.csv").write_text(csv)
+    with pytest.raises(UsageError, match=sentence) as caught:
+        guess(tmp_path / "t.csv")
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_without_a_finite_value_are_no_obstacle(guessed: Guessed) -> None:
+    rows = "".join(
+        f"{i},{e},{'' if e == 1 else i * e},{'inf' if i > 2 else ''},-1\n" for i in range(1, 5) for e in (1, 2)
+    )
+    facts = tomllib.loads(guessed("lr,epoch,val_loss,latency,energy\n" + rows))
+    assert list(by_name(facts["metric"])) == ["valid-loss@2", "latency"]
+
+
+def test_names_and_values_of_any_letters_give_toml(tmp_path: Path) -> None:
+    names = ['quo"te', "back\\slash", "ünïcode", "num # tag", "new\nline", "b]racket = 1", "e\x7fsc\x1b[31m"]
+    frame = pd.DataFrame({name: [f"{name}-{i}" for i in range(3)] for name in names} | {"acc": [0.1, 0.2, 0.3]})
+    frame.to_parquet(tmp_path / "odd #1.parquet")
+    text = guess(tmp_path / "odd #1.parquet").text
+    facts = tomllib.loads(text)
+    assert [h["name"] for h in facts["hyperparameter"]] == names
+    assert facts["name"] == "odd-1"
+    assert "\x1b" not in text
+
+
+def test_tables_of_other_people_are_guessed(tmp_path: Path) -> None:
+    """Real files: an image table of 28 choices, reinforcement learning over steps, cells written as texts."""
+    if not DATA.exists():
+        pytest.skip("needs shared/data, which is never committed")
+    accel = guess(DATA / "families" / "accel-nasbench" / "accel_nasbench.parquet")
+    facts = tomllib.loads(accel.text)
+    assert (accel.hyperparameters, accel.objective, facts["cost"], facts["space"]) == (
+        28,
+        "val_top1",
+        "train_time",
+        "listed",
+    )
+    assert by_name(facts["metric"])["throughput_a100"]["direction"] == "maximise"
+    data = DATA / "families" / "arlbench" / "cc_cartpole_ppo.parquet"
+    (tmp_path / "ppo.toml").write_text(guess(data).text)
+    table = read_table(data, tmp_path / "ppo.toml")
+    assert (table.space.size, table.values.shape[1], len(table.levels)) == (256, 10, 10)
+    frame = pd.read_parquet(data)
+    assert np.nanmin(table.values[:, :, 0]) == -frame["return_100000"].max()
+    data = DATA / "nasbench201" / "extras.csv.gz"
+    (tmp_path / "cells.toml").write_text(guess(data).text)
+    with pytest.raises(UsageError, match=r"^unknown direction of valid-cifar10-genius@200 in .*allowed: maximise"):
+        read_table(data, tmp_path / "cells.toml")
+    assert '"?"' in guess(data).text
