@@ -1,7 +1,4 @@
-"""Whether a method proposes the same in another process, with other hashes of strings and another processor's kernels.
-
-`python -m nasbench.cli.checks.elsewhere METHOD BENCH …` prints what the checks compare: one digest per pair of names.
-"""
+"""Whether a method proposes the same in another process, with other hashes of strings and another processor's kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.cli.checks.base import Failed
 
@@ -34,7 +30,7 @@ def digests(pairs: Sequence[tuple[str, str]], environment: Mapping[str, str]) ->
     """
     words = [word for pair in pairs for word in pair]
     process = subprocess.run(
-        [sys.executable, "-m", __name__, *words],
+        [sys.executable, "-m", "nasbench.cli.checks", *words],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -49,17 +45,3 @@ def environment_for(repeatable: Repeatable) -> dict[str, str]:
     """The variables under which a method must propose the same, by what it states of itself."""
     has_others = os.uname().machine == "x86_64" and repeatable is Repeatable.ANY_PROCESSOR
     return {**OTHER_HASHES, **(OTHER_KERNELS if has_others else {})}
-
-
-def _main(words: Sequence[str]) -> None:
-    from nasbench.cli.checks.methods import Trial
-
-    for method, bench in zip(words[::2], words[1::2], strict=True):
-        try:
-            print(digest(Trial.of(method, bench).usual.asked))
-        except UsageError:
-            print(UNKNOWN)
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1:])
