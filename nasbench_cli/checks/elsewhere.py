@@ -1,4 +1,4 @@
-"""Whether a method proposes the same in another process, with other hashes of strings and another processor's kernels."""
+"""Whether a method proposes the same in another process: other hashes of strings, another processor's kernels."""
 
 from __future__ import annotations
 
