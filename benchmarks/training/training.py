@@ -82,6 +82,11 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def device_name() -> str:
+    """The name of that GPU; empty for the CPU."""
+    return torch.cuda.get_device_name() if device().type == "cuda" else ""
+
+
 def own_clock(on: torch.device) -> Callable[[], float]:
     """A clock of a training that a busy machine does not spoil: on a CPU that of its thread."""
     return thread_time if on.type == "cpu" else perf_counter

@@ -13,7 +13,6 @@ from nasbench.benchmarks import open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
-from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.suites import Shard, Suite, load_suite
 from nasbench.cli.layout import span, table
@@ -91,7 +90,8 @@ class _Row:
         self.runs = len(planned.seeds)
         self.missing = self.runs - stored
         self.seconds = self.missing * cost.seconds * (planned.cell.workers if _is_live(planned) else 1)
-        share = open_benchmark(planned.cell.bench).gpus if devices() else 0.0
+        benchmark = open_benchmark(planned.cell.bench)
+        share = benchmark.gpus if benchmark.device else 0.0
         self.gpu_seconds = math.nan if share and self.missing and not cost.on_gpu else self.seconds * share
         """NaN where a GPU would be used, and nobody has measured how long."""
 

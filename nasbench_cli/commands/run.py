@@ -11,12 +11,13 @@ from time import perf_counter
 
 import click
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import UsageError, open_benchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine import suites
 from nasbench.cli.engine.costs import Costs
+from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.executors import local
 from nasbench.cli.engine.on_ray import Cluster, OnRay
 from nasbench.cli.engine.plan import PlannedCell, Protocol
@@ -208,8 +209,10 @@ def compute(
     Returns whether any run of the suite failed or is missing.
     """
     session = begin(suite, folder, _command(), retry_failed=retry_failed, shard=shard)
-    _say_plan(session.missing)
     todo = session.to_do
+    if cluster is None:
+        _say_device([p for p, _ in todo], jobs)
+    _say_plan(session.missing)
     _say_long_beginnings([p for p, _ in todo])
     _say_random([p for p, _ in todo])
     if cluster is None:
@@ -250,6 +253,15 @@ def _check_stack(suite: Suite, executor: str) -> None:
     if not any(spec.method.stacks for grid in suite.grids for spec in grid.methods):
         names = ", ".join(name for name in METHODS.names() if METHODS.get(name).stacks)
         raise UsageError(f"--stack computes the searches of several seeds as one, of {names}: none is asked for")
+
+
+def _say_device(planned: list[PlannedCell], jobs: int) -> None:
+    """What computes live evaluations, as PyTorch says in this process, which has loaded what they need."""
+    names = dict.fromkeys(open_benchmark(p.cell.bench).device for p in planned if is_live(p))
+    if names:
+        several = len(devices()) if jobs > 1 and any(names) else 1
+        turns = f" (--jobs take {several} devices in turn)" if several > 1 else ""
+        click.echo(f"device: {', '.join(name or 'cpu' for name in names)}{turns}")
 
 
 def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:

