@@ -162,7 +162,7 @@ def compile_ahead() -> None:
 @cache
 def make_compiled() -> None:
     """Compiles a search, unless numba's cache holds it: one process does it, and others wait until it is there."""
-    folder = Path(compiled.suggest.stats.cache_path)
+    folder = Path(compiled.suggest.stats.cache_path or "")
     if _is_compiled(folder):
         return
     with _alone(folder):
