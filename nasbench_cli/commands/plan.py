@@ -11,6 +11,7 @@ import click
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.forewarnings import say_what_budgets_hide
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
 from nasbench.cli.engine.plan import PlannedCell, expand
@@ -50,6 +51,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     if shard is not None:
         planned = shard.of(planned)
     stored = store.runs() if store else {}
+    say_what_budgets_hide([p for p in planned if not set(p.seeds) <= stored.get(p.cell.id, {}).keys()])
     costs = Costs(store)
     rows = [_Row(p, costs.of(p), len(set(p.seeds) & stored.get(p.cell.id, {}).keys())) for p in planned]
     facts = _facts(rows, costs.bytes_a_row)

@@ -13,6 +13,7 @@ import click
 
 from nasbench.benchmarks import UsageError, open_benchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.forewarnings import say_what_budgets_hide
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine import suites
@@ -213,8 +214,7 @@ def compute(
     if cluster is None:
         _say_device([p for p, _ in todo], jobs)
     _say_plan(session.missing)
-    _say_long_beginnings([p for p, _ in todo])
-    _say_random([p for p, _ in todo])
+    say_what_budgets_hide([p for p, _ in todo])
     if cluster is None:
         _say_cost(session.missing, jobs, Costs(session.store))
         _say_crowd([p for p, _ in todo], jobs)
@@ -291,29 +291,6 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Co
         trained = any(is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
         click.echo(f"estimated: {span(total)} with {cores} ({parts}); --without NAME leaves a method out")
-
-
-def _say_long_beginnings(planned: list[PlannedCell]) -> None:
-    """Warns of budgets that a method's first ask will probably use up, because a search is not interrupted."""
-    for p in planned:
-        if p.cell.seconds is not None and p.beginning > p.cell.seconds:
-            click.echo(
-                f"{p.cell.method} on {p.cell.bench} searches for about {span(p.beginning)} before its first "
-                f"evaluation, and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
-                err=True,
-            )
-
-
-def _say_random(planned: list[PlannedCell]) -> None:
-    """Warns of budgets that end before a method uses what it is told: its runs are random search."""
-    cells = [p.cell for p in planned]
-    blind = {c.method: (c.initial, c.evals) for c in cells if c.evals is not None and c.evals <= c.initial}
-    for method, (initial, evals) in blind.items():
-        click.echo(
-            f"notice: the first {initial} configurations of {method} are random, and its budget is "
-            f"{count(evals, 'evaluation')}: it is random search under another name",
-            err=True,
-        )
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:
