@@ -78,10 +78,10 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     of_a_gpu = f"; on a GPU: {on_gpus}" if on_gpus else ""
     click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")
     click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
-    if any(not entry["measured"] for entry in facts["cells"]):
-        click.echo(
-            "stated: as methods and benchmarks say of themselves, on one core; the store: the median of its runs"
-        )
+    click.echo(
+        "Times assume an otherwise idle machine. stated: as methods and benchmarks say of themselves, on one core; "
+        "the store: the median of its runs, which takes the place of that as they finish"
+    )
 
 
 class _Row:

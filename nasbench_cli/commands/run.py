@@ -20,6 +20,7 @@ from nasbench.cli.engine import suites
 from nasbench.cli.engine.costs import Costs
 from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.executors import local
+from nasbench.cli.engine.forecast import Forecast
 from nasbench.cli.engine.on_ray import Cluster, OnRay
 from nasbench.cli.engine.plan import PlannedCell, Protocol
 from nasbench.cli.engine.progress import Progress
@@ -222,7 +223,8 @@ def compute(
     runs = session.compute(local(jobs, limits, stack) if cluster is None else OnRay(cluster, jobs))
     live = tuple((p.cell, seed) for p, seeds in todo if is_live(p) for seed in seeds)
     look = Missing(session.store, live).look if live else None
-    with Progress(sum(len(seeds) for _, seeds in todo), under_way=look) as progress, closing(runs):
+    left = Forecast(session.store, session.missing, jobs).left if cluster is None else None
+    with Progress(sum(len(seeds) for _, seeds in todo), under_way=look, left=left) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)
             computed += len(records)
@@ -290,7 +292,10 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Co
         parts = ", ".join(f"{name} {span(own)}" for name, own in longest_first if own > 1)
         trained = any(is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
-        click.echo(f"estimated: {span(total)} with {cores} ({parts}); --without NAME leaves a method out")
+        click.echo(
+            f"estimated: {span(total)} with {cores} on an otherwise idle machine ({parts}); --without NAME leaves a "
+            "method out"
+        )
 
 
 def _say_crowd(planned: list[PlannedCell], jobs: int) -> None:

@@ -40,12 +40,20 @@ class Progress:
         total: how much there is to do.
         what: what is counted, in the plural.
         under_way: tells of what is under way at this moment; called in a thread. By default nothing is said of it.
+        left: says how long the rest takes, given how much is under way; called in both threads. By default it takes as
+            long for each as what is done has taken.
     """
 
-    def __init__(self, total: int, what: str = "runs", under_way: Callable[[], UnderWay] | None = None) -> None:
+    def __init__(
+        self,
+        total: int,
+        what: str = "runs",
+        under_way: Callable[[], UnderWay] | None = None,
+        left: Callable[[float], str] | None = None,
+    ) -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
         self._begun = self._said
-        self._under_way, self._seen = under_way, UnderWay(0.0, [])
+        self._under_way, self._seen, self._left = under_way, UnderWay(0.0, []), left
         self._over, self._thread = threading.Event(), threading.Thread(target=self._look_again, daemon=True)
         self._bar = None
         if total and sys.stderr.isatty():
@@ -57,12 +65,12 @@ class Progress:
                 progress.MofNCompleteColumn(),
                 progress.TextColumn(what),
                 progress.TimeElapsedColumn(),
-                progress.TextColumn("· left"),
-                progress.TimeRemainingColumn(),
             ]
+            own = [progress.TextColumn("· left"), progress.TimeRemainingColumn()]
+            columns += own if left is None else [progress.TextColumn("· {task.fields[left]}")]
             # Evaluations of live runs take minutes: a speed is what was done in an hour.
             self._bar = progress.Progress(*columns, speed_estimate_period=_HOUR if under_way else 30.0)
-            self._task = self._bar.add_task(what, total=total)
+            self._task = self._bar.add_task(what, total=total, left=left(0.0) if left else "")
             self._live = live.Live(console=Console(stderr=True), transient=True, get_renderable=self._view)
 
     def __enter__(self) -> Progress:
@@ -89,7 +97,7 @@ class Progress:
         """
         self._done += count
         if self._bar:
-            self._bar.update(self._task, completed=self._so_far)
+            self._update()
         elif monotonic() - self._said > _SECONDS_BETWEEN_LINES:
             self._say()
 
@@ -102,7 +110,7 @@ class Progress:
         assert self._under_way
         before, self._seen = self._seen, self._under_way()
         if self._bar:
-            self._bar.update(self._task, completed=self._so_far)
+            self._update()
         elif self._seen != before:
             self._say()
 
@@ -110,10 +118,19 @@ class Progress:
         while not self._over.wait(_SECONDS_BETWEEN_LOOKS if self._bar else _SECONDS_BETWEEN_LINES):
             self.look()
 
+    def _update(self) -> None:
+        assert self._bar
+        self._bar.update(self._task, completed=self._so_far)
+        if self._left and monotonic() - self._said > _SECONDS_BETWEEN_LOOKS:
+            self._bar.update(self._task, left=self._left(self._seen.done))
+            self._said = monotonic()
+
     def _say(self) -> None:
         self._said = monotonic()
         done = f"{self._done} of {self._total} {self._what}"
-        if self._done:
+        if self._left:
+            done += f", {self._left(self._seen.done)}"
+        elif self._done:
             done += f", about {span((self._said - self._begun) * (self._total - self._done) / self._done)} left"
         click.echo("\n".join([done, *self._seen.lines]), err=True)
 
