@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from time import monotonic
 
 from nasbench.cli.engine.costs import Costs, stated
 from nasbench.cli.engine.plan import PlannedCell
@@ -29,7 +30,7 @@ class Forecast:
         self._store = Store(store.folder)  # of its own: the session's is at work in another thread
         self._missing, self._jobs = missing, jobs
         self._stated = {planned.cell.id: stated(planned) for planned, _ in missing}
-        self._looking = threading.Lock()
+        self._looking, self._begun = threading.Lock(), monotonic()
 
     def left(self, under_way: float = 0.0) -> str:
         """The time that is left, for people; as long as no run has finished, an idle machine is assumed, and said.
@@ -42,9 +43,11 @@ class Forecast:
         each, is_measured = self._each(costs)
         runs = {p.cell.id: len(set(seeds) - stored.get(p.cell.id, {}).keys()) for p, seeds in self._missing}
         number = sum(runs.values())
-        seconds = sum(count * each[cell] for cell, count in runs.items())
-        seconds *= max(0.0, 1 - under_way / max(number, 1)) / max(1, min(self._jobs, number))
-        return f"about {span(seconds)} left" + ("" if is_measured else " on an idle machine")
+        whole = sum(count * each[cell] for cell, count in runs.items()) / max(1, min(self._jobs, number))
+        if not is_measured and monotonic() - self._begun > whole:
+            return f"longer than the {span(whole)} that it should take on an idle machine"
+        left = whole * max(0.0, 1 - under_way / max(number, 1))
+        return f"about {span(left)} left" + ("" if is_measured else " on an idle machine")
 
     def _each(self, costs: Costs) -> tuple[dict[str, float], bool]:
         """Seconds of a run of each cell, by the cell's id; and whether any of them was measured."""

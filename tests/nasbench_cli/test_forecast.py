@@ -61,6 +61,19 @@ def test_what_is_stated_assumes_an_idle_machine_and_runs_correct_it_by_method(
     )  # half of ten is under way
 
 
+def test_what_takes_longer_than_stated_is_said_until_a_run_has_finished(
+    planned: list[tuple[PlannedCell, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(forecast, "monotonic", lambda: now[0])
+    store = Store.create(tmp_path / "store")
+    left = Forecast(store, planned[:1], 1).left
+    now[0] = 201.0
+    assert left(0.5) == f"longer than the {200 / 60:.1f} min that it should take{IDLE}"
+    finish(store, planned[0][0], 0, 180)
+    assert left() == "about 3.0 min left"
+
+
 def test_what_is_said_of_runs_below_a_second_is_not_applied_to_others(
     planned: list[tuple[PlannedCell, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -89,6 +102,15 @@ def test_lines_and_the_bar_say_the_time_that_is_left(
         now[0] = 77.0
         shown.advance(1)
     assert "about 77 s left" in terminal.getvalue()
+
+
+def test_a_run_says_what_the_forecast_does(
+    monkeypatch: pytest.MonkeyPatch, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(Forecast, "left", lambda self, under_way: f"about {len(self._missing)} cells left")
+    asked = ("--bench", "hpolib-naval", "--seeds", 2, "--evals", 3, "--store", tmp_path / "store")
+    assert "2 of 2 runs, about 1 cells left" in nasbench("run", "--method", "random", *asked).err
 
 
 def test_a_plan_says_that_its_times_assume_an_idle_machine(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
