@@ -136,6 +136,14 @@ class Benchmark(Blockwise, ABC):
         return 0.0
 
     @property
+    def device(self) -> str:
+        """Name of the GPU that computes evaluations in this process, as PyTorch calls it; empty for the CPU.
+
+        A benchmark that states `gpus` overrides it. Only of a live one may the answer take the time of loading PyTorch.
+        """
+        return ""
+
+    @property
     def objective(self) -> Metric:
         """The metric to minimise: the first one."""
         return self.metrics[0]

@@ -204,7 +204,7 @@ class Method(Blockwise, ABC):
 
     initial_option: ClassVar[str] = "initial"
     """Name of the option that says how many configurations are drawn at random before the method uses what it is told:
-    with a smaller budget it is random search, and users are told so."""
+    a budget that is not larger shows nothing of the method, and users are told so (`initial`)."""
 
     unpaid: float = 0.0
     """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
@@ -251,6 +251,15 @@ class Method(Blockwise, ABC):
         a method learns. Used only where the class declares `blockwise=True`.
         """
         return None
+
+    @classmethod
+    def initial(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        """Number of configurations drawn at random before the method uses what it is told; 0 if it has none.
+
+        Args:
+            options: every option with its value.
+        """
+        return int(options.get(cls.initial_option, 0))
 
     @classmethod
     def make_ready(cls) -> None:

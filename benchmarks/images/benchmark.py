@@ -101,6 +101,14 @@ class ImageBenchmark(Benchmark):
         # A step back costs two forward ones.
         return 3 * float(np.mean(flops)) * self._images * self._epochs / _FLOPS_A_SECOND
 
+    @property
+    def device(self) -> str:
+        if importlib.util.find_spec("torch") is None:
+            return ""
+        from nasbench.benchmarks.training import training
+
+        return training.device_name()
+
     def at(self, epochs: int) -> Benchmark:
         if epochs not in self.fidelities:
             allowed = f"allowed: 1 to {MOST_EPOCHS}" if self.fidelities else "its epochs are given already"

@@ -85,6 +85,7 @@ class RegressionBenchmark(Benchmark):
         from nasbench.benchmarks.spaces.graphs.module import GraphNetwork
         from nasbench.benchmarks.training import initialisation, training
         from nasbench.benchmarks.training.descent import Descent
+        from nasbench.benchmarks.training.news import News
 
         begin = perf_counter()
         training.use_one_thread()
@@ -105,8 +106,8 @@ class RegressionBenchmark(Benchmark):
 
         descent = Descent(network.parameters(), _RATE)
         features, target = splits["train"]
-        best, tested, trained = math.inf, math.nan, 0.0
-        for _ in range(_CHECKS):
+        best, tested, trained, news = math.inf, math.nan, 0.0, News()
+        for check in range(1, _CHECKS + 1):
             started = perf_counter()
             for _ in range(self._steps // _CHECKS):
                 rows = torch.randint(len(target), (min(_BATCH, len(target)),), generator=generator)
@@ -118,6 +119,8 @@ class RegressionBenchmark(Benchmark):
             if not math.isfinite(val):
                 nothing = (math.nan,) * len(self.metrics)
                 return Evaluation(nothing, perf_counter() - begin, "failed", f"the validation error is {val}")
+            done = check * (self._steps // _CHECKS)
+            news.tell("step %s of %s: validation error %.3g", f"{done:,}", f"{self._steps:,}", val)
             if val < best:
                 best, tested = val, error_on("test")
         parameters = float(_parameters(configuration, self._table.features))

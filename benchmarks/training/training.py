@@ -21,6 +21,7 @@ from nasbench.benchmarks.spaces.language.network import Dropout
 from nasbench.benchmarks.training import lockstep
 from nasbench.benchmarks.training.augmentation import Resident
 from nasbench.benchmarks.training.initialisation import initialised, own_numbers
+from nasbench.benchmarks.training.news import News
 from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.benchmarks.training.steps import Step, descend, descent_of
 
@@ -82,6 +83,11 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def device_name() -> str:
+    """The name of that GPU; empty for the CPU."""
+    return torch.cuda.get_device_name() if device().type == "cuda" else ""
+
+
 def own_clock(on: torch.device) -> Callable[[], float]:
     """A clock of a training that a busy machine does not spoil: on a CPU that of its thread."""
     return thread_time if on.type == "cpu" else perf_counter
@@ -136,7 +142,7 @@ def train(
     clock = lockstep.clock(clock)
     network = channels_last(initialised(make, data.device, seed))
     until = epochs if until is None else until
-    progress = _Progress(network, recipe, state, until)
+    progress, news = _Progress(network, recipe, state, until), News()
     while progress.epoch < until and not progress.given_up:
         begin = clock()
         progress.descent.rate = recipe.rate(progress.epoch, epochs)
@@ -159,6 +165,8 @@ def train(
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += clock() - begin
         scored = progress.finish_epoch(data)
+        each_took = progress.seconds / progress.epoch
+        news.tell("epoch %d of %d, %.1f s each: validation error %.2f %%", progress.epoch, until, each_took, scored[0])
         if each is not None:
             each(network, Epoch(total.item() / (number + 1), *scored))
     if until < epochs:

@@ -87,6 +87,14 @@ class Optuna(OptunaMethod):
         if sampler == "cmaes" and names:
             raise UsageError(f"optuna:sampler=cmaes searches numbers only, and here {names[0]} is categorical")
 
+    @classmethod
+    def initial(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        has = inspect.signature(constructor(SAMPLERS[str(options["sampler"])].name)).parameters
+        for name, option in (("n_startup_trials", "initial"), ("population_size", "population")):
+            if name in has:
+                return int(options[option] or has[name].default or 0)
+        return 0
+
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         return constructor(self._kind.name)(seed=seed, **self._arguments)
 

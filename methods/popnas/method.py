@@ -55,7 +55,6 @@ class Popnas(Method):
     version = 2
     needs = (AsSequence,)
     seconds = 0.01
-    initial_option = "first"
 
     def __init__(
         self,
@@ -103,6 +102,10 @@ class Popnas(Method):
             own, member = asked
             own.told[member] = observation
             self._awaited.discard(member)
+
+    @classmethod
+    def initial(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        return int(options["first"]) or _FEWEST
 
     @property
     def log(self) -> Sequence[Logged]:

@@ -163,16 +163,16 @@ class TPE(Method):
 
     @classmethod
     def make_ready(cls) -> None:
-        from nasbench.methods.tpe.sampler import compile_ahead
+        from nasbench.methods.tpe.sampler import compile_ahead, make_compiled
 
-        _say_if_compiling()
-        compile_ahead()
+        make_compiled()
+        compile_ahead()  # loads it
 
     def _estimators(self) -> Sampler:
         if self._sampler is None:
-            from nasbench.methods.tpe.sampler import Rules, Sampler  # numba takes a while
+            from nasbench.methods.tpe.sampler import Rules, Sampler, make_compiled  # numba takes a while
 
-            _say_if_compiling()
+            make_compiled()
             scripts = self._variant == "scripts"
             rules = Rules(
                 candidates=self._candidates,
@@ -262,10 +262,3 @@ class CTPE(TPE):
                 self._estimators().observe_failure(configuration)  # infeasible before training
             else:
                 self._estimators().observe_known(configuration, values)
-
-
-def _say_if_compiling() -> None:
-    from nasbench.methods.tpe.sampler import is_compiled
-
-    if not is_compiled():
-        _LOG.info("compiling TPE (some seconds, once per machine)")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import fcntl
+import logging
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +20,8 @@ from nasbench.benchmarks.spaces import Configuration, Flat, GridSpace, Ordinal
 from nasbench.methods.tpe import compiled
 from nasbench.methods.tpe.dimensions import Dimensions
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
+
+_LOG = logging.getLogger("nasbench")
 
 
 @dataclass(frozen=True)
@@ -150,13 +157,33 @@ def compile_ahead() -> None:
     for choice in (0, 1, 2):
         sampler.observe((choice,), float(choice), [float(choice)], choice < 2)
     sampler.suggest(1, 1, np.random.default_rng(0))
-    is_compiled.cache_clear()
 
 
 @cache
-def is_compiled() -> bool:
-    """Whether numba's cache, beside the code, holds the compiled search."""
-    return any(Path(compiled.__file__).parent.glob("__pycache__/compiled.suggest*.nbi"))
+def make_compiled() -> None:
+    """Compiles a search, unless numba's cache holds it: one process does it, and others wait until it is there."""
+    folder = Path(compiled.suggest.stats.cache_path or "")
+    if _is_compiled(folder):
+        return
+    with _alone(folder):
+        if not _is_compiled(folder):
+            _LOG.info("compiling TPE (some seconds, once per machine)")
+            compile_ahead()
+
+
+def _is_compiled(folder: Path) -> bool:
+    """Whether a cache of numba's holds what the search calls last, of this Python and not older than the code."""
+    version = "".join(map(str, sys.version_info[:2]))
+    made = [path.stat().st_mtime for path in folder.glob(f"compiled.suggest-*.py{version}*.nbc")]
+    return max(made, default=-math.inf) >= Path(compiled.__file__).stat().st_mtime
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lets in one process at a time of those that compile into a folder."""
+    with (folder / "compiled.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import click
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.forewarnings import say_what_budgets_hide
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
-from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.suites import Shard, Suite, load_suite
 from nasbench.cli.layout import span, table
@@ -51,6 +51,7 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     if shard is not None:
         planned = shard.of(planned)
     stored = store.runs() if store else {}
+    say_what_budgets_hide([p for p in planned if not set(p.seeds) <= stored.get(p.cell.id, {}).keys()])
     costs = Costs(store)
     rows = [_Row(p, costs.of(p), len(set(p.seeds) & stored.get(p.cell.id, {}).keys())) for p in planned]
     facts = _facts(rows, costs.bytes_a_row)
@@ -77,10 +78,10 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     of_a_gpu = f"; on a GPU: {on_gpus}" if on_gpus else ""
     click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")
     click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
-    if any(not entry["measured"] for entry in facts["cells"]):
-        click.echo(
-            "stated: as methods and benchmarks say of themselves, on one core; the store: the median of its runs"
-        )
+    click.echo(
+        "Times assume an otherwise idle machine. stated: as methods and benchmarks say of themselves, on one core; "
+        "the store: the median of its runs, which takes the place of that as they finish"
+    )
 
 
 class _Row:
@@ -91,7 +92,8 @@ class _Row:
         self.runs = len(planned.seeds)
         self.missing = self.runs - stored
         self.seconds = self.missing * cost.seconds * (planned.cell.workers if _is_live(planned) else 1)
-        share = open_benchmark(planned.cell.bench).gpus if devices() else 0.0
+        benchmark = open_benchmark(planned.cell.bench)
+        share = benchmark.gpus if benchmark.device else 0.0
         self.gpu_seconds = math.nan if share and self.missing and not cost.on_gpu else self.seconds * share
         """NaN where a GPU would be used, and nobody has measured how long."""
 

@@ -11,13 +11,16 @@ from time import perf_counter
 
 import click
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import UsageError, open_benchmark
 from nasbench.cli.commands import completion
+from nasbench.cli.commands.forewarnings import say_what_budgets_hide
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
 from nasbench.cli.engine import suites
 from nasbench.cli.engine.costs import Costs
+from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.executors import local
+from nasbench.cli.engine.forecast import Forecast
 from nasbench.cli.engine.on_ray import Cluster, OnRay
 from nasbench.cli.engine.plan import PlannedCell, Protocol
 from nasbench.cli.engine.progress import Progress
@@ -208,10 +211,11 @@ def compute(
     Returns whether any run of the suite failed or is missing.
     """
     session = begin(suite, folder, _command(), retry_failed=retry_failed, shard=shard)
-    _say_plan(session.missing)
     todo = session.to_do
-    _say_long_beginnings([p for p, _ in todo])
-    _say_random([p for p, _ in todo])
+    if cluster is None:
+        _say_device([p for p, _ in todo], jobs)
+    _say_plan(session.missing)
+    say_what_budgets_hide([p for p, _ in todo])
     if cluster is None:
         _say_cost(session.missing, jobs, Costs(session.store))
         _say_crowd([p for p, _ in todo], jobs)
@@ -219,7 +223,8 @@ def compute(
     runs = session.compute(local(jobs, limits, stack) if cluster is None else OnRay(cluster, jobs))
     live = tuple((p.cell, seed) for p, seeds in todo if is_live(p) for seed in seeds)
     look = Missing(session.store, live).look if live else None
-    with Progress(sum(len(seeds) for _, seeds in todo), under_way=look) as progress, closing(runs):
+    left = Forecast(session.store, session.missing, jobs).left if cluster is None else None
+    with Progress(sum(len(seeds) for _, seeds in todo), under_way=look, left=left) as progress, closing(runs):
         for records in runs:
             evaluations += sum(record.rows for record in records)
             computed += len(records)
@@ -252,6 +257,15 @@ def _check_stack(suite: Suite, executor: str) -> None:
         raise UsageError(f"--stack computes the searches of several seeds as one, of {names}: none is asked for")
 
 
+def _say_device(planned: list[PlannedCell], jobs: int) -> None:
+    """What computes live evaluations, as PyTorch says in this process, which has loaded what they need."""
+    names = dict.fromkeys(open_benchmark(p.cell.bench).device for p in planned if is_live(p))
+    if names:
+        several = len(devices()) if jobs > 1 and any(names) else 1
+        turns = f" (--jobs take {several} devices in turn)" if several > 1 else ""
+        click.echo(f"device: {', '.join(name or 'cpu' for name in names)}{turns}")
+
+
 def _say_plan(missing: list[tuple[PlannedCell, list[int]]]) -> None:
     wanted = sum(len(p.seeds) for p, _ in missing)
     todo = sum(len(seeds) for _, seeds in missing)
@@ -278,29 +292,9 @@ def _say_cost(missing: list[tuple[PlannedCell, list[int]]], jobs: int, costs: Co
         parts = ", ".join(f"{name} {span(own)}" for name, own in longest_first if own > 1)
         trained = any(is_live(p) for p, seeds in missing if seeds)
         cores = f"--jobs {jobs}, a CPU core each" if trained else f"--jobs {jobs}"
-        click.echo(f"estimated: {span(total)} with {cores} ({parts}); --without NAME leaves a method out")
-
-
-def _say_long_beginnings(planned: list[PlannedCell]) -> None:
-    """Warns of budgets that a method's first ask will probably use up, because a search is not interrupted."""
-    for p in planned:
-        if p.cell.seconds is not None and p.beginning > p.cell.seconds:
-            click.echo(
-                f"{p.cell.method} on {p.cell.bench} searches for about {span(p.beginning)} before its first "
-                f"evaluation, and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
-                err=True,
-            )
-
-
-def _say_random(planned: list[PlannedCell]) -> None:
-    """Warns of budgets that end before a method uses what it is told: its runs are random search."""
-    cells = [p.cell for p in planned]
-    blind = {c.method: (c.initial, c.evals) for c in cells if c.evals is not None and c.evals <= c.initial}
-    for method, (initial, evals) in blind.items():
         click.echo(
-            f"notice: the first {initial} configurations of {method} are random, and its budget is "
-            f"{count(evals, 'evaluation')}: it is random search under another name",
-            err=True,
+            f"estimated: {span(total)} with {cores} on an otherwise idle machine ({parts}); --without NAME leaves a "
+            "method out"
         )
 
 

@@ -7,7 +7,6 @@ from statistics import median
 from typing import NamedTuple
 
 from nasbench.benchmarks import open_benchmark
-from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.methods.fidelity.rungs import rungs, sizes
 from nasbench.results import Cell, Store
@@ -27,7 +26,7 @@ class Cost(NamedTuple):
     measured: bool
     """Whether the estimate is the median of stored runs; otherwise methods and benchmarks state it."""
     on_gpu: bool = False
-    """Whether those runs were made on a machine with a GPU."""
+    """Whether a GPU computed those runs."""
 
 
 class Costs:
@@ -54,10 +53,10 @@ class Costs:
     def of(self, planned: PlannedCell) -> Cost:
         """Estimated cost of one run of a cell: the median of stored runs under any constraint, or what is stated.
 
-        Of the runs those are meant that were made on a machine with a GPU if this one has one, and without if not; the
-        others only where there are none.
+        Of the runs those are meant that a GPU computed, if one would here, and those without if not; the others only
+        where there are none.
         """
-        here = bool(devices())
+        here = bool(open_benchmark(planned.cell.bench).device)
         for on_gpu in (here, not here):
             if known := self._spans.get((_kind(planned.cell), on_gpu)):
                 return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True, on_gpu)

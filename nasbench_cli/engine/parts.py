@@ -37,7 +37,7 @@ class Part:
     """
 
     def __init__(self, path: Path, benchmark: Benchmark) -> None:
-        self._path, self._signed = path, False
+        self._path, self._benchmark, self._signed = path, benchmark, False
         try:
             self._file = disk.Appended(path)
         except disk.Held as error:
@@ -67,7 +67,7 @@ class Part:
         facts |= {"metrics": metrics, "cost": cost} if status == "ok" else {"reason": reason}
         try:
             if not self._signed:
-                self._file.append(_line({"by": provenance()}))
+                self._file.append(_line({"by": provenance(self._benchmark.device)}))
                 self._signed = True
             self._file.append(_line(facts))
         except OSError as error:

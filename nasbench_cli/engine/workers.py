@@ -21,6 +21,7 @@ from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, where
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine.progress import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
 from nasbench.cli.layout import one_line
 from nasbench.results.store.journal import Journal, Record
@@ -217,7 +218,7 @@ class LiveWorkers:
 
     def _evaluate(self, pending: Pending, seed: int, state: Path) -> None:
         resumed = state.exists()
-        with evaluating(pending.ask, pending.worker):
+        with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
             evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
             if evaluation is None:
                 level = pending.until(self._benchmark.highest)

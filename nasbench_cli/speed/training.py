@@ -27,11 +27,10 @@ def main(sizes: Sizes) -> None:
         benchmark, rest = _opened("medmnist-breast", sizes.epochs), ""
     except UsageError:
         benchmark, rest = _opened("digits", sizes.epochs), " (medmnist-breast is not here)"
-    machine = provenance()["machine"]
     from nasbench.benchmarks.training import training
 
     training.use_one_thread()
-    where = machine["gpu"] if training.device().type == "cuda" else f"one core of {machine['cpu'] or 'this machine'}"
+    where = training.device_name() or f"one core of {provenance()['machine']['cpu'] or 'this machine'}"
     rng = np.random.default_rng(0)
     chosen = [trainable(benchmark, rng) for _ in range(sizes.architectures)]
     rows: list[tuple[str, ...]] = [

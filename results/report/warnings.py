@@ -29,12 +29,14 @@ def warnings_of(
     Args:
         protocol: that of the runs asked for; of a partial report it is not that of the comparison.
     """
+    phases = _initial_phases(comparison, fragments)
     return [
         *_of_stores(stores, protocol, is_current),
         *_of_splits(comparison),
         *_of_seeds(comparison),
         *_of_methods(comparison),
-        *_of_initial_phases(comparison, fragments),
+        *_of_identical_methods(comparison, phases),
+        *_of_initial_phases(comparison, phases),
     ]
 
 
@@ -106,20 +108,53 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
         stopped = int((own["failure"] != "").sum())
         if 2 * stopped >= len(own):
             yield f"{stopped} of the {len(own)} runs of {name} stopped early: its numbers mean little"
+
+
+def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Iterator[str]:
+    """Methods whose runs are all the same, with the reason where the runs show it.
+
+    Args:
+        phases: see `_initial_phases`.
+    """
+    names, without = comparison.curves.names, comparison.by_constraint.get("none")
     for kind in comparison.overall.kinds:
-        if len(kind) > 1:
-            names = listed([curves.names[m] for m in kind])
-            yield f"{names} are identical: all their runs are the same, so they count as one method in ranks"
+        if len(kind) == 1:
+            continue
+        if _is_explained(kind, phases):
+            random = listed([f"{phases[m]} of {names[m]}" for m in kind if m in phases])
+            why = f". Their budget ends before they learn: the first {random} are random"
+        elif set(comparison.by_constraint) == {"none"}:
+            why = ". No setting has a constraint: without one, methods that differ under constraints alone are the same"
+        else:
+            why = ""
+        same = listed([names[m] for m in kind])
+        yield f"{same} are identical: all their runs are the same, so they count as one method in ranks{why}"
+    for kind in without.kinds if without else ():
+        if len(kind) > 1 and kind not in comparison.overall.kinds:
+            same = listed([names[m] for m in kind])
+            yield f"{same} are identical where there is no constraint: they differ under constraints alone"
 
 
-def _of_initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
-    """Methods whose budget ends before they have learned from anything."""
+def _is_explained(kind: Sequence[int], phases: dict[int, int]) -> bool:
+    """Whether methods are identical because none has left its initial phase; one of them may have nothing to learn."""
+    return len(kind) > 1 and sum(m in phases for m in kind) >= len(kind) - 1
+
+
+def _of_initial_phases(comparison: Comparison, phases: dict[int, int]) -> Iterator[str]:
+    """Methods whose budget ends before they have learned from anything, unless that is said of identical ones."""
+    longest = comparison.curves.runs.groupby("method")["evaluations"].max()
+    said = [m for kind in comparison.overall.kinds if _is_explained(kind, phases) for m in kind]
+    for method, size in phases.items():
+        if method not in said:
+            yield (
+                f"{comparison.methods[method]} made at most {count(int(longest[method]), 'evaluation')}, and its first "
+                f"{size} are random: what is compared here is its initial phase"
+            )
+
+
+def _initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) -> dict[int, int]:
+    """Methods none of whose runs is longer than its initial phase, with the length of that in configurations."""
     longest = comparison.curves.runs.groupby("method")["evaluations"].max()
     initial = {f.cell.method: f.cell.initial for f in fragments}
-    for method, (spec, name) in enumerate(zip(comparison.curves.methods, comparison.methods, strict=True)):
-        size = initial.get(spec, 0)
-        if size > 0 and size >= longest.get(method, size + 1):
-            yield (
-                f"{name} made at most {count(int(longest[method]), 'evaluation')}, and its first {size} are random: "
-                "what is compared here is its initial phase"
-            )
+    sizes = {method: initial.get(spec, 0) for method, spec in enumerate(comparison.curves.methods)}
+    return {method: size for method, size in sizes.items() if size > 0 and size >= longest.get(method, size + 1)}

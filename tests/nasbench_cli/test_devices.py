@@ -15,8 +15,12 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.commands.run import _say_device
 from nasbench.cli.engine import devices
+from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.pool import Lost, in_processes
+from nasbench.methods import MethodSpec
+from nasbench.results import Store
 from tests.conftest import Printed
 
 BROKEN = """
@@ -133,17 +137,33 @@ def test_each_process_has_a_device_of_its_own(tmp_path: Path, monkeypatch: pytes
     assert sorted(str(value) for value in found.values()) == ["GPU-0", "GPU-1"]
 
 
-def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasbench: Callable[..., Printed]
-) -> None:
-    pytest.importorskip("torch")
+@pytest.fixture
+def beside_a_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with GPUs and their driver, and a PyTorch that finds none."""
+    training = pytest.importorskip("nasbench.benchmarks.training.training")
+    pytest.importorskip("sklearn")
     (tmp_path / "nvidia-smi").write_text(NVIDIA_SMI)
     (tmp_path / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(devices, "_listed", cache(devices._listed.__wrapped__))
+    monkeypatch.setattr(training.torch.cuda, "is_available", lambda: False)
+    assert len(devices.devices()) == 3
+
+
+def recorded(store: Path) -> list[str]:
+    """The GPUs that a store's provenance names."""
+    return [fragment.provenance["machine"]["gpu"] for fragment in Store.open(store).fragments()]
+
+
+@pytest.mark.usefixtures("beside_a_driver")
+def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasbench: Callable[..., Printed]
+) -> None:
     (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 1\nevals = 1\n')
     asked = ("plan", tmp_path / "s.toml", "--store", tmp_path / "store")
+    assert "GPU:" not in nasbench(*asked).out  # what the driver has, PyTorch does not use
+    monkeypatch.setattr("nasbench.benchmarks.training.training.device_name", lambda: "NVIDIA H200")
     assert "of one CPU core; on a GPU: unknown" in nasbench(*asked).out
     assert json.loads(nasbench(*asked, "--json").out)["gpu_seconds"] is None
     assert nasbench("run", "--suite", tmp_path / "s.toml", "--store", tmp_path / "store").code == 0
@@ -151,6 +171,37 @@ def test_the_time_on_a_gpu_is_unknown_until_a_run_was_made_on_one(
     again = nasbench(*asked).out
     assert "on a GPU: " in again
     assert "unknown" not in again
+
+
+@pytest.mark.usefixtures("beside_a_driver")
+def test_the_gpu_of_a_run_is_the_one_that_pytorch_computes_on(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    nasbench: Callable[..., Printed],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ("run", "--method", "random", "--seeds", "1", "--evals", "1", "--bench")
+    live = nasbench(*asked, "digits@1", "--store", tmp_path / "cpu")
+    assert live.out.splitlines()[0] == "device: cpu"
+    assert recorded(tmp_path / "cpu") == [""]
+    monkeypatch.setattr("nasbench.benchmarks.training.training.device_name", lambda: "NVIDIA H200")
+    live = nasbench(*asked, "digits@1", "--store", tmp_path / "gpu")
+    assert live.out.splitlines()[0] == "device: NVIDIA H200"
+    assert recorded(tmp_path / "gpu") == ["NVIDIA H200"]
+    assert "device:" not in nasbench(*asked, "digits@1", "--store", tmp_path / "gpu").out  # nothing is computed
+    assert "device:" not in nasbench(*asked, "nb201-cifar10", "--store", tmp_path / "table").out
+    assert recorded(tmp_path / "table") == [""]  # a table is looked up
+    _say_device(expand([Grid((MethodSpec("random"),), ("digits@1",), ((),), (0,), Protocol(1))]), 2)
+    assert capsys.readouterr().out == "device: NVIDIA H200 (--jobs take 3 devices in turn)\n"
+
+
+def test_where_nothing_is_live_pytorch_is_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\nevals = 3\n')
+    for words in (["plan", "s.toml"], ["run", "--suite", "s.toml"], ["plan", "s.toml"], ["list"]):
+        code = f"import sys; from nasbench.cli.main import cli; cli({words}, standalone_mode=False)"
+        code += "; assert 'torch' not in sys.modules"
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nasbench.cli.engine.progress import Progress, UnderWay
 from nasbench.cli.engine.under_way import Missing
 from nasbench.results import Store
+from tests.conftest import Printed
 from tests.results.conftest import FACTS, make_cell, make_run
 from tests.results.test_under_way import begin
 
@@ -69,6 +73,49 @@ def test_of_the_missing_runs_those_with_a_journal_are_under_way(store: Store) ->
     for seed in range(3, 12):
         begin(store, cell, seed, [1.0])
     assert Missing(store, runs).look().lines[-1] == "… and 3 more"
+
+
+@pytest.fixture
+def every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings tell how far they are as if each epoch took minutes."""
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr("nasbench.benchmarks.training.news.SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("every_epoch")
+def test_a_long_training_tells_how_many_of_its_epochs_are_done(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    asked = ("--bench", "digits/nasbench201@1", "--seeds", 1, "--workers", 2, "--evals", 2, "--store", tmp_path / "s")
+    said = nasbench("run", "--method", "random", *asked).err
+    for evaluation in (1, 2):
+        run = f"random on digits/nasbench201@1, none, seed 0, evaluation {evaluation}"
+        assert re.search(rf"{run}: epoch 1 of 1, .* s each: validation error \d", said)
+
+
+@pytest.mark.usefixtures("every_epoch")
+def test_a_training_by_steps_tells_how_many_are_done(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    rows = [f"{i},{i % 7}" for i in range(60)]
+    (tmp_path / "f.csv").write_text("\n".join(["x,y", *rows]))
+    asked = ("--bench", f"mlp:{tmp_path}/f.csv:y@1000", "--seeds", 1, "--evals", 1, "--store", tmp_path / "store")
+    said = nasbench("run", "--method", "random", *asked).err
+    assert ", evaluation 1: step 5 of 1,000: validation error" in said
+    assert ", evaluation 1: step 1,000 of 1,000: validation error" in said
+
+
+@pytest.mark.usefixtures("every_epoch")
+def test_of_trainings_side_by_side_one_speaks(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nasbench.benchmarks.training import lockstep
+    from nasbench.benchmarks.training.news import News
+
+    caplog.set_level("INFO", "nasbench")
+    for number, is_first in enumerate((True, False), 1):
+        monkeypatch.setattr(lockstep, "member", lambda first=is_first: SimpleNamespace(is_first=first))
+        News().tell("epoch %d", number)
+    assert caplog.messages == ["epoch 1"]
 
 
 @pytest.fixture

@@ -383,9 +383,11 @@ def test_a_suites_labels_are_used_unless_others_are_asked_for(compared: Store, t
 
 
 def test_a_method_that_only_drew_its_first_configurations_is_warned_of(filled: Fill, tmp_path: Path) -> None:
+    ends = (("a", 1.0), ("b", 1.5))
+
     def said(initial: int) -> str:
         store = filled(
-            {make_cell(m, bench=f"b{initial}", initial=initial): [make_run(0, [1.0, 2.0, 3.0])] for m in "ab"}
+            {make_cell(m, bench=f"b{initial}", initial=initial): [make_run(0, [3.0, 2.0, x])] for m, x in ends}
         )
         return written(store, tmp_path, selection=Selection(benches=(f"b{initial}",)))
 

@@ -118,6 +118,5 @@ def begin() -> None:
 def machine(until: float) -> tuple[str, ...]:
     """The device, PyTorch and what it was made for, the commit."""
     facts = provenance()
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
-    name = gpu or facts["machine"]["cpu"] or "unknown"
+    name = training.device_name() or facts["machine"]["cpu"] or "unknown"
     return name, torch.__version__, torch.version.cuda or "none", facts["commit"] or "unknown"

@@ -1,0 +1,72 @@
+"""Why methods are one, as a report says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nasbench.results import Store, Trajectory
+from nasbench.results.report import report
+from nasbench.results.store.trajectory import Cell
+from tests.results.conftest import make_cell, make_run
+
+Fill = Callable[[dict[Cell, list[Trajectory]]], Store]
+
+
+@pytest.fixture
+def warned(filled: Fill, tmp_path: Path) -> Callable[[dict[Cell, float]], list[str]]:
+    """The warnings of a report on two seeds of each cell, whose three evaluations end at this value."""
+
+    def warn(ends: dict[Cell, float]) -> list[str]:
+        store = filled({cell: [make_run(s, [9.0, 8.0 - s, end]) for s in range(2)] for cell, end in ends.items()})
+        text = report.write([store], tmp_path / "out", formats=("md",)).text
+        return [" ".join(part.split()) for part in text.split("Warning: ")[1:]]
+
+    return warn
+
+
+def told(warnings: list[str], of: str) -> str:
+    (found,) = [warning for warning in warnings if of in warning]
+    return found
+
+
+def test_methods_that_are_one_because_their_budget_ends_in_the_initial_phase(
+    warned: Callable[[dict[Cell, float]], list[str]],
+) -> None:
+    same = {make_cell("a"): 2.0, make_cell("b", initial=10): 2.0, make_cell("c", initial=3): 2.0}
+    found = warned(same | {make_cell("d", initial=3): 1.0, make_cell("e", initial=2): 3.0})
+    why = "Their budget ends before they learn: the first 10 of b and 3 of c are random"
+    assert told(found, "identical").startswith("a, b and c are identical: all their runs are the same")
+    assert told(found, "identical").endswith(f"in ranks. {why}.")
+    assert [w for w in found if "initial phase" in w] == [told(found, "d made at most 3 evaluations")]
+
+
+def test_methods_that_are_one_although_they_learn_are_not_said_to_be_random(
+    warned: Callable[[dict[Cell, float]], list[str]],
+) -> None:
+    there = {"constraint": "size@0.1"}
+    found = warned({make_cell(m, initial=2, **there): 2.0 for m in "ab"} | {make_cell("c", **there): 1.0})
+    assert told(found, "identical").endswith("so they count as one method in ranks.")
+
+
+def test_methods_that_are_one_for_want_of_a_constraint(warned: Callable[[dict[Cell, float]], list[str]]) -> None:
+    found = warned({make_cell("a", initial=2): 2.0, make_cell("b", initial=2): 2.0, make_cell("c"): 1.0})
+    assert "No setting has a constraint: without one, methods that differ under constraints alone are the same" in told(
+        found, "a and b are identical"
+    )
+
+
+def test_methods_that_differ_under_constraints_alone(warned: Callable[[dict[Cell, float]], list[str]]) -> None:
+    free, bound = (
+        {make_cell(m, constraint=c): v for m, v in ends}
+        for c, ends in (
+            ("none", (("a", 2.0), ("b", 2.0), ("c", 1.0))),
+            ("size@0.1", (("a", 2.0), ("b", 3.0), ("c", 1.0))),
+        )
+    )
+    found = warned(free | bound)
+    assert told(found, "identical") == (
+        "a and b are identical where there is no constraint: they differ under constraints alone."
+    )
