@@ -121,13 +121,13 @@ class _Search:
         """By number, of trainings that may be continued."""
 
     def step(self, workers: int = 1, fails: Callable[[int], bool] = lambda _: False) -> None:
-        """Asks until so many are pending, and tells the newest of them, as failed if `fails` says so (`_searched`)."""
+        """Asks until so many are pending, and tells one of them, each place in turn; as failed if `fails` says so."""
         while len(self._pending) < workers:
             proposal = Proposal.of(self._method.ask(), self._trial.benchmark.highest)
             check_member(self._trial.benchmark.space, proposal.configuration, "ask")
             self._pending.append((proposal, self._number(proposal)))
             self.asked.append(proposal)
-        proposal, number = self._pending.pop()
+        proposal, number = self._pending.pop(len(self.asked) % workers)
         if fails(len(self.asked)):
             nothing = (math.nan,) * len(self._trial.benchmark.metrics)
             failure = Evaluation(nothing, 1.0, "failed", "made to fail")
@@ -165,7 +165,7 @@ def _searched(
     fails: Callable[[int], bool] = lambda _: False,
     count: int | None = None,
 ) -> list[Proposal]:
-    """The proposals of a search; among several pending ones the newest is told first.
+    """The proposals of a search; several pending ones are told in another order than that of asking.
 
     Args:
         workers: the number of evaluations that are pending at a time.
@@ -217,13 +217,15 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
     def check(trial: Trial) -> str | None:
         count = max(trial.count, _PROBLEM_EVALUATIONS)
         posed = pose(trial.benchmark)
+        told = None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
         for bounds, fails in posed:
             try:
                 method = trial.method(bounds)
-            except UsageError as refusal:  # as a command would refuse it
-                return str(refusal)
+            except UsageError as refusal:  # a command says the same before it runs anything
+                told = str(refusal)
+                continue
             _searched(trial, method, 2, bounds, fails, count)
-        return None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
+        return told
 
     return check
 

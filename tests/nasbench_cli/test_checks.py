@@ -31,8 +31,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 ONE_SHOT = ("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++", "spos")
 TRIED = {
     "nasbot": ("nasbot:draws=20,initial=4", "hpolib-slice"),
-    "ax-nei": ("ax-nei:initial=24",),
-    "scbo": ("scbo:power=6",),
+    "ax-nei": ("ax-nei:initial=30",),
+    "scbo": ("scbo:power=6,initial=24",),
+    "treebo": ("treebo:initial=24",),
     "darts": ("darts:epochs=1",),
     "milenas": ("milenas:epochs=1",),
     "zo-darts": ("zo-darts:epochs=1,T=2",),
@@ -194,7 +195,10 @@ class Blocks(Careful, blockwise=True):
         (Fragile, "failed evaluations", "nan"),
         (Impatient, "any order", "not what I asked for first"),
         (Hidden, "refuses spaces", "name the views it calls"),
-        (Unforgiving, "takes constraints", "infeasible"),
+        (Unforgiving, "must learn", "infeasible"),
+        (Unforgiving, "known beforehand", "infeasible"),
+        (Unforgiving, "both kinds", "infeasible"),
+        (Unforgiving, "nothing is feasible", "infeasible"),
         (Resumed, "resumes exactly", "a resume from half of a search"),
     ],
 )
@@ -297,7 +301,7 @@ def test_the_command_says_what_is_kept(nasbench: Callable[..., Printed]) -> None
     done = nasbench("check", "evolution:population=5,tournament=2", "--bench", "hpolib-naval")
     assert done.code == 0
     assert "ok      resumes exactly" in done.out
-    assert "10 of 10 promises kept" in done.out
+    assert "14 of 14 promises kept" in done.out
     assert nasbench("check", "hpolib-naval").code == 0
 
 
