@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Metric, UsageError, open_benchmark
+from nasbench.benchmarks import Benchmark, Metric, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.imported import ImportedTable, Table, save
 from nasbench.cli.checks import METHOD_CHECKS
@@ -20,7 +20,7 @@ from nasbench.methods import METHODS, MethodSpec
 from nasbench.methods.spec import misfit
 from tests.benchmarks.test_nasbench101 import SPACE as CELLS
 from tests.few_digits import register as register_few_digits
-from tests.nasbench_cli.test_checks import ONE_SHOT
+from tests.nasbench_cli.test_checks import EXTRAS, ONE_SHOT
 from tests.nasbench_cli.toys import Live, Separate, Toy, Watched
 
 CHECKS = [check for check in METHOD_CHECKS if check.promise in PROBLEMS]
@@ -32,7 +32,11 @@ SOON = {
     "optuna": ["optuna", *(f"optuna:sampler={name}" for name in ("nsga3,population=4", "cmaes", "qmc"))],
     "c-tpe": ["c-tpe", "c-tpe:knowledge=20", "c-tpe:variant=paper", "c-tpe:variant=scripts"],
     "nasbot": ["nasbot:draws=20,initial=4"],
-    "scbo": ["scbo:power=6"],
+    "scbo": ["scbo:power=6,initial=20"],
+    "treebo": ["treebo:initial=20"],
+    "smac": ["smac:initial=20"],
+    "ax-nei": ["ax-nei:initial=24"],
+    "optuna-gp": ["optuna-gp:initial=26"],
 }
 """Options with which a model is used within 30 evaluations, at little cost; other methods as they are."""
 DEAR = ("treebo", "scbo", "bananas", "nasbot", "nasbot-rand", "nasbot-ea", "ax-nei", "smac", "rf-cei", "optuna-gp")
@@ -102,10 +106,11 @@ def ready(name: str) -> str:
     """The name, where its method can be had here; the test is skipped otherwise."""
     if name == "optunahub":
         pytest.skip("it needs a clone of the registry; tests/methods/test_external.py makes one, and checks it")
-    try:
-        METHODS.get(name).make_ready()
-    except UsageError as error:
-        pytest.skip(str(error))
+    if name == "optuna-gp":
+        pytest.importorskip("torch")
+    if name in EXTRAS:
+        pytest.importorskip(EXTRAS[name])
+    METHODS.get(name).make_ready()
     return name
 
 
