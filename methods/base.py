@@ -63,7 +63,9 @@ class Problem:
     def known_violation(self, configuration: Configuration) -> float:
         """The sum of the violations of the constraints that need no evaluation."""
         known = self.known
-        return 0.0 if known is None else sum(b.violation(known(b.column, configuration)) for b in self.known_bounds)
+        if known is None:
+            return 0.0
+        return sum([b.violation(known(b.column, configuration)) for b in self.known_bounds], 0.0)
 
     @cached_property
     def flat(self) -> Flat:
@@ -149,7 +151,7 @@ class Observation(NamedTuple):
         if evaluation.status == "infeasible":
             known = [bound.violation(value) for bound, value in values if not math.isnan(value)]
             return sum(known) or math.inf, math.inf
-        return sum([bound.violation(value) for bound, value in values]), self.objective
+        return sum([bound.violation(value) for bound, value in values], 0.0), self.objective
 
 
 class Logged(NamedTuple):

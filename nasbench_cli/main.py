@@ -139,10 +139,11 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return error.format_message(), BAD_USAGE
     from nasbench.benchmarks import UsageError
+    from nasbench.benchmarks.spaces.foreign import plain
     from nasbench.results import Interrupted, StoreError
 
     if isinstance(error, UsageError | StoreError):
-        return str(error), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
+        return plain(str(error)), SOME_FAILED if isinstance(error, Interrupted) else BAD_USAGE
     if isinstance(error, RecursionError):
         return "a file is nested too deeply to be read (--debug shows where)", BAD_USAGE
     if isinstance(error, UnicodeEncodeError):

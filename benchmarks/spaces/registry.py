@@ -30,6 +30,7 @@ class Registry(Generic[T]):
         self._later: list[Callable[[], Mapping[str, T]]] = []
         self._loaded = False
         self._points: list[EntryPoint] = []  # not yet loaded
+        self._theirs: set[str] = set()  # names of all entry points
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
         self.advice: dict[str, str] = {}
@@ -64,6 +65,12 @@ class Registry(Generic[T]):
         """All names, ours first, in order of registration."""
         self._load()
         return list(self._items)
+
+    def is_foreign(self, name: str) -> bool:
+        """Whether an item is a third party's, which any process finds by its entry point."""
+        self._load_ours()
+        module = getattr(self._items.get(name), "__module__", "")
+        return name in self._theirs and not f"{module}.".startswith(f"{self._package}.")
 
     def get(self, name: str) -> T:
         """The item called `name`. Raises UsageError (with the nearest name) if there is none.
@@ -108,6 +115,7 @@ class Registry(Generic[T]):
             for name, item in find().items():
                 self.add(name, item)
         self._points = list(entry_points(group=self._group))
+        self._theirs = {point.name for point in self._points}
 
     def _load_points(self, points: list[EntryPoint]) -> None:
         for point in points:

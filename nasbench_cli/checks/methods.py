@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -29,12 +29,14 @@ from nasbench.cli.checks.base import (
     scrambled,
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
+from nasbench.cli.checks.problems import PROBLEMS, Posed, score
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.spec import misfit
 
 _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("digits@9",)
 _EVALUATIONS, _LIVE_EVALUATIONS, _PARTS = 24, 4, 60  # the last: of trainings in parts, some of which reach the end
+_PROBLEM_EVALUATIONS = 30
 _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
 
 
@@ -78,13 +80,13 @@ class Trial:
             return _PARTS
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
-    def method(self, bounds: Sequence[Bound] = (), state: Path | None = None) -> Method:
+    def method(self, bounds: tuple[Bound, ...] = (), state: Path | None = None) -> Method:
         """A new instance of the method; its generator always starts from the same state."""
-        return self.spec.build(Problem.of(self.benchmark, tuple(bounds), state), np.random.default_rng(5))
+        return self.spec.build(Problem.of(self.benchmark, bounds, state), np.random.default_rng(5))
 
-    def evaluated(self, proposal: Proposal, number: int, bounds: Sequence[Bound] = ()) -> Observation:
+    def evaluated(self, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
-        evaluation = _score(self.benchmark, proposal, number)
+        evaluation = score(self.benchmark, proposal, number, bounds)
         hidden = [
             math.nan if m.held_out else v for m, v in zip(self.benchmark.metrics, evaluation.metrics, strict=True)
         ]
@@ -110,30 +112,10 @@ def _trial(method: str, bench: str | None) -> Trial:
     raise UsageError(f"{method} cannot be tried: {'; '.join(misfits)}; name another benchmark with --bench")
 
 
-def _score(benchmark: Benchmark, proposal: Proposal, number: int) -> Evaluation:
-    """An evaluation. A live benchmark trains nothing here: its scores are made up, its cheap metrics are true."""
-    configuration, level, continues = proposal
-    if not benchmark.live:
-        whole = continues is None and level == benchmark.highest
-        return (
-            benchmark.evaluate(configuration, number) if whole else benchmark.evaluate_at(configuration, number, level)
-        )
-    rng = np.random.default_rng((number, level))
-    metrics = [
-        benchmark.known(column, configuration) if metric.cheap else float(rng.random())
-        for column, metric in enumerate(benchmark.metrics)
-    ]
-    if any(map(math.isnan, metrics)):  # as it would be before training
-        return Evaluation((math.nan,) * len(metrics), 0.0, "infeasible", "dead")
-    levels = benchmark.fidelity.levels if benchmark.fidelity else ()
-    curve = tuple(float(np.random.default_rng((number, early)).random()) for early in levels if early <= level)
-    return Evaluation(tuple(metrics), 1.0, curve=curve or None)
-
-
 class _Search:
     """A search as the harness makes it: what the method proposes must be what it may propose."""
 
-    def __init__(self, trial: Trial, method: Method, bounds: Sequence[Bound] = ()) -> None:
+    def __init__(self, trial: Trial, method: Method, bounds: tuple[Bound, ...] = ()) -> None:
         self.asked: list[Proposal] = []
         self._trial, self._method, self._bounds = trial, method, bounds
         self._pending: list[tuple[Proposal, int]] = []
@@ -141,13 +123,13 @@ class _Search:
         """By number, of trainings that may be continued."""
 
     def step(self, workers: int = 1, fails: Callable[[int], bool] = lambda _: False) -> None:
-        """Asks until so many are pending, and tells the newest of them, as failed if `fails` says so (`_searched`)."""
+        """Asks until so many are pending, and tells one of them, each place in turn; as failed if `fails` says so."""
         while len(self._pending) < workers:
             proposal = Proposal.of(self._method.ask(), self._trial.benchmark.highest)
             check_member(self._trial.benchmark.space, proposal.configuration, "ask")
             self._pending.append((proposal, self._number(proposal)))
             self.asked.append(proposal)
-        proposal, number = self._pending.pop()
+        proposal, number = self._pending.pop(len(self.asked) % workers)
         if fails(len(self.asked)):
             nothing = (math.nan,) * len(self._trial.benchmark.metrics)
             failure = Evaluation(nothing, 1.0, "failed", "made to fail")
@@ -181,17 +163,19 @@ def _searched(
     trial: Trial,
     method: Method,
     workers: int = 1,
-    bounds: Sequence[Bound] = (),
+    bounds: tuple[Bound, ...] = (),
     fails: Callable[[int], bool] = lambda _: False,
+    count: int | None = None,
 ) -> list[Proposal]:
-    """The proposals of a search; among several pending ones the newest is told first.
+    """The proposals of a search; several pending ones are told in another order than that of asking.
 
     Args:
         workers: the number of evaluations that are pending at a time.
-        fails: whether the evaluation of this number, from 1, fails.
+        fails: whether the evaluation that is told after this many asks fails.
+        count: the number of proposals; by default that of the trial.
     """
     search = _Search(trial, method, bounds)
-    while len(search.asked) < trial.count:
+    while len(search.asked) < (count or trial.count):
         search.step(workers, fails)
     return search.asked
 
@@ -229,25 +213,23 @@ def _resumes_exactly(trial: Trial) -> None:
     _require_equal(trial, trial.usual.asked, resumed.asked, "a resume from half of a search")
 
 
-def _lives_with_failures(trial: Trial) -> None:
-    _searched(trial, trial.method(), fails=lambda number: number % 3 == 0)
-    _searched(trial, trial.method(), workers=2, fails=lambda _: True)
+def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | None]:
+    """A check: the problems of one kind, two evaluations at a time, are searched to the end."""
 
+    def check(trial: Trial) -> str | None:
+        count = max(trial.count, _PROBLEM_EVALUATIONS)
+        posed = pose(trial.benchmark)
+        told = None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
+        for bounds, fails in posed:
+            try:
+                method = trial.method(bounds)
+            except UsageError as refusal:  # a command says the same before it runs anything
+                told = str(refusal)
+                continue
+            _searched(trial, method, 2, bounds, fails, count)
+        return told
 
-def _takes_constraints(trial: Trial) -> str | None:
-    cheap = [i for i, metric in enumerate(trial.benchmark.metrics) if metric.cheap]
-    if not cheap:
-        return f"{trial.benchmark.name} has no cheap metric to constrain"
-    column = cheap[0]
-    metric = trial.benchmark.metrics[column]
-    rng = np.random.default_rng(0)
-    known = [trial.benchmark.known(column, trial.benchmark.space.sample(rng)) for _ in range(100)]
-    reachable = Bound(metric, column, float(np.nanmedian(known)), upper=True)
-    _searched(trial, trial.method([reachable]), bounds=[reachable])
-    first = trial.evaluated(trial.usual.asked[0], 1).objective
-    never = Bound(trial.benchmark.objective, 0, -1 - abs(first), upper=True)  # known after an evaluation only
-    _searched(trial, trial.method([reachable, never]), bounds=[reachable, never])
-    return None
+    return check
 
 
 def _trains_as_it_may(trial: Trial) -> str | None:
@@ -370,9 +352,8 @@ _ALL = {
     "another process, or processor, proposes the same": _same_elsewhere,
     "workers may finish in any order": _workers_in_any_order,
     "resumes exactly": _resumes_exactly,
-    "lives with failed evaluations": _lives_with_failures,
     "levels are legal, and only trainings that were told go on": _trains_as_it_may,
-    "takes constraints": _takes_constraints,
+    **{promise: _bears(pose) for promise, pose in PROBLEMS.items()},
     "blocks equal single proposals": _blocks_equal_single_asks,
     "refuses spaces it cannot search": _refuses_other_spaces,
     "refuses options it does not have": _refuses_wrong_options,

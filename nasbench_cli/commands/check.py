@@ -6,6 +6,7 @@ import click
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.spaces.foreign import cleaned, described, interrupts_noted, is_users, plain
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
@@ -28,7 +29,8 @@ def check(name: str, bench: str | None) -> int:
     Same seed, same result; exact resume; workers that finish in any order; failed evaluations; constraints; foreign
     configurations; JSON and back; no global random state. `nasbench.cli.checks` has the same for your own tests.
     """
-    return DONE if print_checks(name, bench) else SOME_FAILED
+    with interrupts_noted():
+        return DONE if print_checks(name, bench) else SOME_FAILED
 
 
 def print_checks(name: str, bench: str | None) -> bool:
@@ -41,16 +43,19 @@ def print_checks(name: str, bench: str | None) -> bool:
     broken = 0
     for one in checks:
         try:
-            told = one(*names)
+            with cleaned():
+                told = one(*names)
         except Failed as failure:
             broken += 1
-            click.echo(f"BROKEN  {one.promise}: {failure}")
-        except Exception as error:
+            click.echo(f"BROKEN  {one.promise}: {plain(str(failure))}")
+        except BaseException as error:
+            if is_users(error):
+                raise
             broken += 1
-            click.echo(f"BROKEN  {one.promise}: {type(error).__name__}: {error}")
+            click.echo(f"BROKEN  {one.promise}: {described(error)}")
         else:
             click.echo(f"ok      {one.promise}" + (f" ({told})" if told else ""))
-    if checks is METHOD_CHECKS:
+    if checks is METHOD_CHECKS and not broken:
         click.echo(f"speed   {speed(Trial.of(*names))}")
     click.echo(f"{name}: {len(checks) - broken} of {len(checks)} promises kept")
     return not broken
@@ -76,8 +81,11 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
 def _refuse_options_out_of_range(trial: Trial) -> None:
     """Raises UsageError if the method's constructor does: every check would say the same."""
     try:
-        trial.method()
+        with cleaned():
+            trial.method()
     except UsageError:
         raise
-    except (Exception, SystemExit, GeneratorExit):
-        return  # the method's own trouble, which the checks tell
+    except BaseException as error:
+        if is_users(error):
+            raise
+        # Anything else is the method's own trouble, which the checks tell.

@@ -11,11 +11,14 @@ from typing import Any, NamedTuple
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.benchmarks.spaces.foreign import cleaned
+from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.plan import PlannedCell
 from nasbench.cli.engine.pool import Lost
 from nasbench.cli.engine.progress import notices_about
 from nasbench.cli.engine.runner import begin_together, died, run
-from nasbench.cli.engine.workers import Diverged
+from nasbench.cli.engine.workers import Diverged, explained
+from nasbench.methods import METHODS
 from nasbench.results import Interrupted, Store, StoreError, Trajectory
 from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.journal import Journal, forget, keep_for_retry
@@ -40,6 +43,12 @@ class Batch:
         """The machines on which these runs can be repeated bit for bit."""
         benchmark = open_benchmark(self.planned.cell.bench)
         return Repeatable.both(self.planned.spec.method.repeatable, benchmark.repeatable)
+
+    @property
+    def apart(self) -> str:
+        """The method's name if it is a third party's, which shares no process with other methods; else empty."""
+        name = self.planned.spec.name
+        return name if METHODS.is_foreign(name) else ""
 
     def single(self) -> list[Batch]:
         """The smallest batches there are: a run each."""
@@ -81,9 +90,10 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     """
     cell = batch.planned.cell
     benchmark = open_benchmark(cell.bench)
-    benchmark.make_ready()
-    if benchmark.live or cell.charge_thinking:
-        batch.planned.spec.method.make_ready()
+    with cleaned():
+        benchmark.make_ready()
+        if benchmark.live or cell.charge_thinking:
+            batch.planned.spec.method.make_ready()
     if benchmark.live and len(batch.seeds) > 1:
         damage = _begin_together(batch.planned, [seed for seed in batch.seeds if not is_stored(seed)], journals)
         yield Computed([], damage)
@@ -93,7 +103,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
         if benchmark.live:
             yield _compute_live(batch.planned, seed, journals, is_stored)
             continue
-        done.append(run(cell, seed, batch.planned.spec, benchmark, batch.planned.bounds))
+        done.append(_run(batch.planned, seed))
         if monotonic() - yielded > _COMMIT_SECONDS:
             yield Computed(done, [])
             done, yielded = [], monotonic()
@@ -133,6 +143,20 @@ def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) 
     return store.commit(cell, [died(cell, seed, lost.reason, rows)], {**provenance, "repeatable": batch.repeatable})
 
 
+def _run(planned: PlannedCell, seed: int, journal: Journal | None = None) -> Trajectory:
+    """One run. Where the harness itself fails beside a third party's method, which may have changed anything in this
+    process, it is a failed run of that method."""
+    cell = planned.cell
+    try:
+        return run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
+    except (Diverged, DeviceLost, StoreError, OSError):
+        raise  # it says nothing of the method
+    except Exception as error:
+        if not METHODS.is_foreign(planned.spec.name):
+            raise
+        return died(cell, seed, f"the process is not sound after this method: {explained(error)}")
+
+
 def _begin_together(planned: PlannedCell, seeds: list[int], journals: Path) -> list[str]:
     """What runs begin with, for all at once: it is left beside their journals; returns what was wrong with these."""
     cell, notices = planned.cell, []
@@ -169,7 +193,7 @@ def _compute_live(planned: PlannedCell, seed: int, journals: Path, is_stored: Ca
             forget(journals / f"{identity}.jsonl")
             return Computed([], notices)
         with notices_about(f"{cell.method} on {cell.bench}, {cell.constraint}, seed {seed}"):
-            trajectory = run(cell, seed, planned.spec, open_benchmark(cell.bench), planned.bounds, journal)
+            trajectory = _run(planned, seed, journal)
     except Diverged as error:
         return Computed([], [*notices, f"{who}, cannot be resumed: {error}; {journal.advice}"])
     finally:

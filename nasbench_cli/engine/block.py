@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound
+from nasbench.benchmarks.spaces.foreign import is_users
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec, Problem
@@ -38,7 +39,9 @@ def run_block(
     begin = perf_counter()
     try:
         block = spec.build(Problem.of(benchmark, bounds), rng).ask_block(n)
-    except (Exception, SystemExit, GeneratorExit):
+    except BaseException as error:
+        if is_users(error):
+            raise
         return None  # the loop will meet it too, and record it
     thinking = perf_counter() - begin
     if block is None or not benchmark.space.has_block(block, n):

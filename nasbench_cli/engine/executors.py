@@ -38,7 +38,11 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Serial:
-    """This process, one run after another; another one for what is left when its device has failed."""
+    """This process, one run after another; another one for what is left when its device has failed.
+
+    Where a third party's method is among others, all of them have processes of their own: what its module does to
+    NumPy as it is imported, this process has had done to it already.
+    """
 
     stack: int = 1
 
@@ -47,6 +51,9 @@ class Serial:
     ) -> Generator[list[RunRecord], None, None]:
         made_by = provenance()
         work = batches(missing, 1, self.stack)
+        if any(batch.apart for batch in work) and len({batch.planned.spec.name for batch in work}) > 1:
+            yield from _in_children(work, 1, NO_LIMITS, store, made_by)
+            return
         for number, batch in enumerate(work):
             try:
                 yield from _computed(batch, store, made_by)
@@ -91,7 +98,7 @@ def _in_children(
     work: Sequence[Batch], jobs: int, limits: Limits, store: Store, made_by: dict[str, Any]
 ) -> Generator[list[RunRecord], None, None]:
     task = partial(_in_child, folder=store.folder, made_by=made_by)
-    with closing(in_processes(task, work, jobs, Batch.single, limits)) as results:
+    with closing(in_processes(task, work, jobs, Batch.single, limits, lambda batch: batch.apart)) as results:
         for batch, result in results:
             if isinstance(result, Lost):
                 yield give_up(batch, result, store, made_by)

@@ -11,6 +11,7 @@ import numpy as np
 
 from nasbench.benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
+from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.methods.spec import misfit
@@ -147,10 +148,9 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
     _check_views(spec, benchmark)
     # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
     try:
-        return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
-    except UsageError:
-        raise
-    except (Exception, SystemExit, GeneratorExit):
+        with foreign():
+            return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
+    except Broken:
         return 0.0
 
 

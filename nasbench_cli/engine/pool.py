@@ -47,6 +47,7 @@ def in_processes(
     jobs: int,
     parts: Callable[[T], list[T]],
     limits: Limits = NO_LIMITS,
+    apart: Callable[[T], str] = lambda _: "",
 ) -> Generator[tuple[T, R | Lost], None, None]:
     """Each task with its result, as they come from so many processes; with a reason, if it took its process down.
 
@@ -57,18 +58,28 @@ def in_processes(
     Args:
         parts: cuts a task that lost its process into the smallest ones, to find out which is to blame.
         limits: of what `watch` tells; a process that exceeds them is ended.
+        apart: whose a task is; a process does tasks of one owner.
     """
     waiting = deque((task, 1) for task in tasks)
     workers: list[_Worker[T, R]] = []
     pause = min((s for s in (limits.ask_seconds, limits.evaluation_seconds) if s is not None), default=0.0) / 10
     try:
         while waiting or any(worker.task is not None for worker in workers):
+            for worker in [worker for worker in workers if worker.task is None]:
+                if not waiting:
+                    break
+                place = next((i for i, (task, _) in enumerate(waiting) if apart(task) == worker.owner), None)
+                if place is None:
+                    workers.remove(worker)
+                    worker.end()
+                else:
+                    worker.give(*waiting[place])
+                    del waiting[place]
             for _ in range(min(jobs - len(workers), len(waiting))):
                 taken = [worker.number for worker in workers]
-                workers.append(_Worker(function, next(number for number in count() if number not in taken)))
-            for worker in workers:
-                if waiting and worker.task is None:
-                    worker.give(*waiting.popleft())
+                number, (task, attempt) = next(i for i in count() if i not in taken), waiting.popleft()
+                workers.append(_Worker(function, number, apart(task)))
+                workers[-1].give(task, attempt)
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
             ready = wait(list(busy), min(pause, 1.0) if limits else None)
             late = [worker for pipe, worker in busy.items() if pipe not in ready and worker.stop_if_late(limits)]
@@ -93,8 +104,8 @@ def in_processes(
 class _Worker(Generic[T, R]):
     """A process that does one task after another; its number says which device is its own, if there are several."""
 
-    def __init__(self, function: Callable[[T], R], number: int) -> None:
-        self.number = number
+    def __init__(self, function: Callable[[T], R], number: int, owner: str) -> None:
+        self.number, self.owner = number, owner
         self.pipe, theirs = _CONTEXT.Pipe()
         self.task: T | None = None
         self.attempt = 0

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Evaluation
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.watch import asking
@@ -61,12 +62,13 @@ def run(
     Raises Diverged if the method does not propose again what the journal holds.
     """
     began = _now()
-    if isinstance(benchmark, TabularBenchmark):
-        with asking(0):
-            columns = run_block(cell, spec, benchmark, bounds, *_streams(cell, seed))
-        if columns is not None:
-            return Trajectory(seed, columns, "", began, _now())
-    columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(cell, seed))
+    with cleaned():
+        if isinstance(benchmark, TabularBenchmark):
+            with asking(0):
+                columns = run_block(cell, spec, benchmark, bounds, *_streams(cell, seed))
+            if columns is not None:
+                return Trajectory(seed, columns, "", began, _now())
+        columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(cell, seed))
     return Trajectory(seed, columns, failure, began, _now(), log)
 
 
@@ -79,12 +81,12 @@ def begin_together(
         begun: seeds, and the files in which their runs will look for what was done.
     """
     try:
-        with asking(0):
+        with cleaned(), asking(0):
             methods = [
                 spec.build(Problem.of(benchmark, bounds, state), _streams(cell, seed)[0]) for seed, state in begun
             ]
             spec.method.begin_together(methods)
-    except Exception as error:
+    except BaseException as error:
         _LOG.warning("runs cannot begin together, and begin one by one: %s", explained(error))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedCell, expand
 from nasbench.cli.engine.suites import Shard, Suite
@@ -34,7 +35,8 @@ class Session:
 
     def compute(self, executor: Executor) -> Generator[list[RunRecord], None, None]:
         """Computes and stores the missing runs; yields the records of those newly stored, as they come."""
-        return executor.execute(self.to_do, self.store)
+        with interrupts_noted():
+            yield from executor.execute(self.to_do, self.store)
 
     def outcome(self) -> tuple[list[tuple[PlannedCell, RunRecord]], int]:
         """The stored runs of this session that failed or have a failed evaluation, and how many the store lacks."""
@@ -57,7 +59,8 @@ def begin(
     Raises UsageError if a cell of the suite cannot run, or data are missing; StoreError if the folder is no store.
     """
     folder = Path(os.path.abspath(folder))  # now: a method may change the working directory
-    planned = expand(suite.grids)
+    with interrupts_noted():
+        planned = expand(suite.grids)
     if shard is not None:
         planned = shard.of(planned)
     _make_ready(planned, folder, retry_failed)

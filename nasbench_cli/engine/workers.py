@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Benchmark, Bound, Evaluation
 from nasbench.benchmarks.base import Status
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import described, where
+from nasbench.benchmarks.spaces.foreign import described, is_users, plain, where
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.progress import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
@@ -281,7 +281,9 @@ def _known(benchmark: Benchmark, column: int, configuration: Configuration) -> f
     """A cheap metric; NaN where asking for it fails: then the evaluation itself will tell why."""
     try:
         return float(benchmark.known(column, configuration))
-    except (Exception, SystemExit, GeneratorExit):
+    except BaseException as error:
+        if is_users(error):
+            raise
         return math.nan
 
 
@@ -309,12 +311,12 @@ def attempt(
             cost = 0.0
         elif answer.status != "ok":
             status = "infeasible" if answer.status == "infeasible" else "failed"
-            reason = one_line(answer.reason)
+            reason = one_line(plain(answer.reason))
         elif not math.isfinite(metrics[0]):
             reason = f"{benchmark.objective.name} is {metrics[0]}"
         else:
             curve = None if answer.curve is None else tuple(map(float, answer.curve))
-            return Evaluation(metrics, cost, reason=answer.reason and one_line(answer.reason), curve=curve)
+            return Evaluation(metrics, cost, reason=answer.reason and one_line(plain(answer.reason)), curve=curve)
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:
@@ -325,9 +327,10 @@ def attempt(
 def explained(error: BaseException) -> str:
     """An error of foreign code as a reason to record: its type, its text and its place, in one line.
 
-    Whatever a plug-in raises is recorded, sys.exit and GeneratorExit too; only Ctrl-C is raised again.
+    Whatever a plug-in raises is recorded, sys.exit, GeneratorExit and KeyboardInterrupt too; only the user's Ctrl-C is
+    raised again.
     """
-    if isinstance(error, KeyboardInterrupt):
+    if is_users(error):
         raise error
     place = where(error)
     return one_line(described(error)) + (f" ({place})" if place else "")

@@ -31,8 +31,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 ONE_SHOT = ("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++", "spos")
 TRIED = {
     "nasbot": ("nasbot:draws=20,initial=4", "hpolib-slice"),
-    "ax-nei": ("ax-nei:initial=24",),
-    "scbo": ("scbo:power=6",),
+    "ax-nei": ("ax-nei:initial=30",),
+    "scbo": ("scbo:power=6,initial=24",),
+    "treebo": ("treebo:initial=24",),
     "darts": ("darts:epochs=1",),
     "milenas": ("milenas:epochs=1",),
     "zo-darts": ("zo-darts:epochs=1,T=2",),
@@ -195,7 +196,10 @@ class Blocks(Careful, blockwise=True):
         (Fragile, "failed evaluations", "nan"),
         (Impatient, "any order", "not what I asked for first"),
         (Hidden, "refuses spaces", "name the views it calls"),
-        (Unforgiving, "takes constraints", "infeasible"),
+        (Unforgiving, "must learn", "infeasible"),
+        (Unforgiving, "known beforehand", "infeasible"),
+        (Unforgiving, "both kinds", "infeasible"),
+        (Unforgiving, "nothing is feasible", "infeasible"),
         (Resumed, "resumes exactly", "a resume from half of a search"),
     ],
 )
@@ -298,7 +302,7 @@ def test_the_command_says_what_is_kept(nasbench: Callable[..., Printed]) -> None
     done = nasbench("check", "evolution:population=5,tournament=2", "--bench", "hpolib-naval")
     assert done.code == 0
     assert "ok      resumes exactly" in done.out
-    assert "10 of 10 promises kept" in done.out
+    assert "14 of 14 promises kept" in done.out
     assert nasbench("check", "hpolib-naval").code == 0
 
 
@@ -348,4 +352,4 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "test_example.py")]
     done = subprocess.run(tests, capture_output=True, text=True, check=False, env=environment, cwd=source)
     assert done.returncode == 0, done.stdout
-    assert "32 passed" in done.stdout
+    assert "40 passed" in done.stdout

@@ -283,6 +283,73 @@ def test_a_method_that_goes_elsewhere_leaves_the_store_where_it_is(command: Comm
     assert len(pd.read_parquet(tmp_path / "s")) == 6
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_method_that_replaces_numpys_functions_harms_no_other(command: Command, tmp_path: Path, jobs: int) -> None:
+    asked = ["--method", "replaces", "--method", "evolution", "--method", "random", "--method", "careful"]
+    kept = ["--bench", "nb201-cifar10", "--bench", "toy", "--seeds", 3, "--evals", 5, "--jobs", jobs, "--store", "s"]
+    done = command("run", *asked, *kept)
+    frame = pd.read_parquet(tmp_path / "s")
+    assert set(frame.loc[frame["status"] == "failed", "method"]) <= {"replaces"}, done.stderr
+    assert frame[frame["method"] != "replaces"].groupby("method").size().to_dict() == dict.fromkeys(
+        ("careful", "evolution", "random"), 30
+    )
+
+
+@pytest.mark.parametrize("where", ["constructor", "ask", "tell"])
+def test_a_keyboard_interrupt_that_a_method_raises_fails_its_run_and_no_other(
+    command: Command, tmp_path: Path, where: str
+) -> None:
+    asked = ["--method", f"interrupts:where={where}", "--bench", "toy", "--bench", "toy-live", "--store", "s"]
+    done = command("run", *asked, "--seeds", 2, "--evals", 5)
+    assert done.returncode == 1, done.stderr
+    assert "4 runs computed" in done.stdout
+    frame = pd.read_parquet(tmp_path / "s")
+    reasons = set(frame.loc[frame["status"] == "failed", "reason"])
+    assert len(reasons) == 1
+    assert reasons.pop().startswith(f"{where}: KeyboardInterrupt: ")
+
+
+def test_a_check_of_a_method_that_raises_a_keyboard_interrupt_goes_on(command: Command) -> None:
+    done = command("check", "interrupts", "--bench", "toy")
+    assert done.returncode == 1
+    assert "BROKEN  proposes members of the space: KeyboardInterrupt: asked" in done.stdout
+    assert "promises kept" in done.stdout
+
+
+def test_ctrl_c_ends_the_command_while_a_plugins_method_thinks(plugged: Path, tmp_path: Path) -> None:
+    asked = ["run", "--method", "hangs", "--bench", "toy-live", "--seeds", "1", "--store", "s"]
+    marks = tmp_path / "marks"
+    environment = os.environ | {"PYTHONPATH": str(plugged), "TOY_MARKS": str(marks)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nasbench", *asked], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and (not marks.exists() or len(marks.read_text().split()) < 2):
+        time.sleep(0.01)  # its third ask never ends
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; what was stored is kept" in errors
+    assert len(pd.read_parquet(tmp_path / "s")) == 0
+
+
+@pytest.mark.parametrize("company", [[], ["--method", "random"]])
+def test_codes_for_the_terminal_reach_neither_terminal_nor_store(
+    command: Command, tmp_path: Path, company: list[str]
+) -> None:
+    asked = ["--method", "colourful", *company, "--bench", "toy", "--seeds", 1, "--evals", 5, "--store", "s"]
+    done = command("run", *asked)
+    assert done.returncode == 1
+    assert "built red\n" in done.stderr
+    assert "\nasked\nto standard error\n" in done.stderr
+    assert "asked" not in done.stdout
+    assert "stopped: ask: ValueError: no idea here (nasbench_toys.py:" in done.stderr
+    checked = command("check", "colourful", "--bench", "toy")
+    assert "BROKEN  proposes members of the space: ValueError: no idea here" in checked.stdout
+    for text in (done.stdout, done.stderr, checked.stdout, checked.stderr, *pd.read_parquet(tmp_path / "s")["reason"]):
+        assert not {"\x1b", "\x9b", "\x07"} & set(text)
+        assert "[31m" not in text
+
+
 def test_whatever_a_plugin_raises_is_recorded_in_words(command: Command, tmp_path: Path) -> None:
     asked = ["--method", "unspeakable", "--method", "exits-at-once", "--bench", "toy", "--seeds", 1, "--evals", 3]
     done = command("run", *asked, "--store", "s")
@@ -290,7 +357,7 @@ def test_whatever_a_plugin_raises_is_recorded_in_words(command: Command, tmp_pat
     reasons = dict(pd.read_parquet(tmp_path / "s")[["method", "reason"]].to_numpy())
     line = line_of("Unspeakable", 5)
     assert reasons["unspeakable"] == f"ask: Nameless: its text cannot be had (nasbench_toys.py:{line})"
-    assert reasons["exits-at-once"].startswith("constructor: SystemExit: ]0;titlebye!!!")
+    assert reasons["exits-at-once"].startswith("constructor: SystemExit: bye!!!")
     assert len(reasons["exits-at-once"]) < 600
     assert "\x1b" not in done.stderr
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -278,6 +279,54 @@ class Leaves(Careful):
         super().__init__(problem, rng)
         print("leaving")
         os.chdir("/")
+
+
+class Replaces(Careful):
+    """Puts something of its own where all code looks for random numbers; then does its work."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+
+        def broken(*arguments: object) -> Generator:
+            raise RuntimeError("somebody has replaced me")
+
+        np.random.default_rng = broken  # type: ignore[assignment]
+
+
+class Interrupts(Careful):
+    """Raises what Ctrl-C raises: in its constructor, in its third ask, or in its second tell."""
+
+    def __init__(self, problem: Problem, rng: Generator, *, where: str = "ask") -> None:
+        super().__init__(problem, rng)
+        self.where, self.told = where, 0
+        if where == "constructor":
+            raise KeyboardInterrupt("built")
+
+    def ask(self) -> Configuration:
+        if self.where == "ask" and self.asked == 2:
+            raise KeyboardInterrupt("asked")
+        return super().ask()
+
+    def tell(self, observation: Observation) -> None:
+        self.told += 1
+        if self.where == "tell" and self.told == 2:
+            raise KeyboardInterrupt("told")
+        super().tell(observation)
+
+
+class Colourful(Careful):
+    """Writes codes for the terminal to both streams, in its answers, and in its last words."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        print("\x1b[2Jbuilt \x1b[31mred\x1b[0m")
+
+    def ask(self) -> Configuration:
+        print("\x1b]0;a title\x07asked", flush=True)
+        print("\x1b[1;5Hto standard error\x9b2K", file=sys.stderr)
+        if self.asked == 2:
+            raise ValueError("\x1b[31mno\x1b[0m idea\x1b]8;;http://example.org\x1b\\ here\x1b]8;;\x1b\\")
+        return super().ask()
 
 
 class Unspeakable(Careful):
