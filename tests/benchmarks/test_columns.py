@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import added, columns, frames, open_table
 from nasbench.methods import Problem
 from tests.conftest import Printed
+from tests.results.faults import flipped
 
 LATENCIES = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "latencies.csv.gz"
 ONTO = ("--onto", "nb201-cifar10", "--key", "cell")
@@ -142,3 +143,12 @@ def test_columns_of_another_table_are_not_believed(few: Path) -> None:
     added.save("nbgraph-cora", columns.read(table, few, "cell", ("phone",)))
     with pytest.raises(UsageError, match="delete that folder"):
         open_table("nbgraph-cora")
+
+
+def test_a_flipped_bit_of_any_byte_of_what_describes_columns_is_noticed(few: Path) -> None:
+    added.save("nb201-cifar10", columns.read(open_table("nb201-cifar10"), few, "cell", ("phone",)))
+    (path,) = (few.parent / "data").rglob("columns.json")
+    for _, changed in flipped(path.read_bytes(), bits=range(1, 2)):
+        path.write_bytes(changed)
+        with pytest.raises(UsageError, match=r"is damaged .*: delete it, and import again"):
+            open_table("nb201-cifar10")

@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import UsageError, parse_constraints
-from nasbench.benchmarks.tabular import imported, open_table
+from nasbench.benchmarks.tabular import description, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.own import read_table
 from tests.conftest import Printed
+from tests.results.faults import flipped
 
 EXTRAS = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "extras.csv.gz"
 SPEC = """
@@ -127,9 +128,41 @@ def test_a_damaged_table_is_said(write: Write) -> None:
     values.write_bytes(values.read_bytes()[:-8])
     with pytest.raises(UsageError, match="missing or damaged: import the table"):
         open_table("mine").quantile(2, 0.5)
-    (folder / "table.json").write_text("{}")
+    (folder / "table.json").write_text("{\n}")
     with pytest.raises(UsageError, match=r"is damaged \(KeyError.*import it again"):
         open_table("mine")
+
+
+def test_a_damaged_table_is_mended_by_importing_it_again(write: Write, nasbench: Callable[..., Printed]) -> None:
+    data, spec = write()
+    folder = save(read_table(data, spec))
+    before = open_table("mine").checksum
+    (folder / "table.json").write_text("{}")
+    done = nasbench("import", "table", data, "--spec", spec)
+    assert done.code == 0, done.err
+    assert open_table("mine").checksum == before
+
+
+def test_a_flipped_bit_of_any_byte_of_what_describes_a_table_is_noticed(write: Write) -> None:
+    path = save(read_table(*write())) / "table.json"
+    content = path.read_bytes()
+    assert json.loads(content)["digest"] == open_table("mine").checksum.removeprefix("sha256:")
+    for _, changed in flipped(content, bits=range(1, 2)):
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match=r"digest|JSON|Expect|Extra|utf"):
+            description.read(path)
+    with pytest.raises(UsageError, match=r"the imported table .* is damaged .*import it again"):
+        open_table("mine")
+
+
+def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
+    """Its description had no digest of its own, and was what the digest is of now."""
+    path = save(read_table(*write())) / "table.json"
+    checksum = open_table("mine").checksum
+    facts = json.loads(path.read_bytes())
+    del facts["digest"]
+    path.write_text(json.dumps(facts, indent=1))
+    assert open_table("mine").checksum == checksum
 
 
 @pytest.mark.parametrize(
