@@ -39,8 +39,8 @@ from nasbench.results.parts import (
 )
 from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
-from nasbench.results.report.files import refuse_present, slug, write_all, write_single
-from nasbench.results.report.studies import studies
+from nasbench.results.report.files import refuse_other, refuse_strange, slug, write_all, write_single
+from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.selection import EVERYTHING, Selection, labelled
 from nasbench.results.statistics.comparison import Comparison
@@ -137,7 +137,10 @@ def write(
     for folder, store in product(filter(None, (out, paper, ioh, optuna)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
-    refuse_present(optuna)
+    for folder in filter(None, (out, paper, ioh)):
+        refuse_strange(folder)
+    if optuna is not None:
+        refuse_other(optuna, lambda content: content.startswith(BEGINNING))
     every = select(stores, protocol, selection, partial)
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
@@ -165,16 +168,21 @@ def write(
     title = wishes.get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     contents = _contents(formats, subject, parts, title, warnings)
-    files = write_all(out, contents)
+    folders = [(out, contents)]
     if paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
 
-        write_all(paper, for_a_paper(subject, figure_width))
+        folders.append((paper, for_a_paper(subject, figure_width)))
     if ioh is not None:
-        write_all(ioh, export.ioh(curves))
+        folders.append((ioh, export.ioh(curves)))
+    lines = b"" if optuna is None else studies(curves, chosen)
     if optuna is not None:
-        write_single(optuna, studies(curves, chosen))
-    return Report(files, text.terminal(curves, warnings, parts, contents))
+        refuse_other(optuna, lambda content: content == lines)
+    shown = text.terminal(curves, warnings, parts, contents)
+    files, *_ = [write_all(folder, own) for folder, own in folders]
+    if optuna is not None:
+        write_single(optuna, lines)
+    return Report(files, shown)
 
 
 def _contents(
