@@ -51,9 +51,7 @@ def refuse_strange(out: Path) -> None:
 def refuse_other(path: Path, fits: Callable[[bytes], bool]) -> None:
     """Raises StoreError if there is a file already that does not fit: `write_single` would replace it."""
     if path.exists() and not (path.is_file() and fits(path.read_bytes())):
-        raise StoreError(
-            f"{path} is there already, and is not what would be written: choose another name, or delete it"
-        )
+        raise StoreError(f"{path} is there already, with other contents: choose another name, or delete it")
 
 
 def _note(manifest: Path, names: Iterable[str]) -> None:
