@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
@@ -28,6 +28,8 @@ class Registry(Generic[T]):
         self._kind, self._package, self._group, self._fits = kind, package, group, fits
         self._items: dict[str, T] = {}
         self._later: list[Callable[[], Mapping[str, T]]] = []
+        self._last: Callable[[Collection[str]], Mapping[str, T]] = lambda taken: {}
+        self._taken: frozenset[str] = frozenset()
         self._loaded = False
         self._points: list[EntryPoint] = []  # not yet loaded
         self.broken: dict[str, str] = {}
@@ -51,6 +53,10 @@ class Registry(Generic[T]):
         """Adds what `find` returns, by name, when names are first asked for: imports must not read the user's disk."""
         self._later.append(find)
 
+    def add_last(self, find: Callable[[Collection[str]], Mapping[str, T]]) -> None:
+        """Adds what `find` returns after all else; it is given the names that are taken, those of plug-ins too."""
+        self._last = find
+
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator that adds the decorated class under `name`."""
 
@@ -64,6 +70,11 @@ class Registry(Generic[T]):
         """All names, ours first, in order of registration."""
         self._load()
         return list(self._items)
+
+    def is_taken(self, name: str) -> bool:
+        """Whether a name is that of a plug-in, or of anything but what `add_last` has found."""
+        self._load_ours()
+        return name in self._taken
 
     def get(self, name: str) -> T:
         """The item called `name`. Raises UsageError (with the nearest name) if there is none.
@@ -108,6 +119,9 @@ class Registry(Generic[T]):
             for name, item in find().items():
                 self.add(name, item)
         self._points = list(entry_points(group=self._group))
+        self._taken = frozenset([*self._items, *(point.name for point in self._points)])
+        for name, item in self._last(self._taken).items():
+            self.add(name, item)
 
     def _load_points(self, points: list[EntryPoint]) -> None:
         for point in points:

@@ -255,10 +255,15 @@ def names() -> list[str]:
     return sorted(name for name in found if re.fullmatch(NAME, name))  # a copy `x.bak` is none
 
 
+def place_of(name: str) -> Path:
+    """The folder of an imported table."""
+    places = [folder / "tables" / name for folder in data_folders()]
+    return next((place for place in places if (place / "table.json").exists()), places[0])
+
+
 def open_imported(name: str) -> TabularBenchmark:
     """Opens an imported table. Raises UsageError if its folder is damaged."""
-    places = [folder / "tables" / name for folder in data_folders()]
-    place = next((place for place in places if (place / "table.json").exists()), places[0])
+    place = place_of(name)
     try:
         return ImportedTable(place)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

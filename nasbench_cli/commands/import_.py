@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from nasbench.benchmarks import BenchmarkSpec, UsageError
+from nasbench.benchmarks import BENCHMARKS, BenchmarkSpec, UsageError
 from nasbench.benchmarks.surrogate import lcbench
 from nasbench.benchmarks.tabular import (
+    EMBEDDED,
     TabularBenchmark,
     added,
     columns,
@@ -172,6 +173,8 @@ def convert_nasbench201(path: Path, trust: bool) -> None:
 def _save(table: imported.Table) -> None:
     if table.name in METHODS.names():
         raise UsageError(f"{table.name} is the name of a method: give the table another")
+    if BENCHMARKS.is_taken(table.name) and table.name not in EMBEDDED:
+        raise UsageError(f"{table.name} is the name of another benchmark: rename the file, or remove that benchmark")
     before = _checksum_before(table.name)
     folder = imported.save(table)
     objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])

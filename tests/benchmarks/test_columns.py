@@ -127,15 +127,33 @@ def test_what_does_not_fit_gets_one_sentence(
     assert len(open_table("nb201-cifar10").metrics) == 4
 
 
-def test_a_bomb_is_not_read(nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_BOMB", (1 << 20, 200))
-    bomb, cut = tmp_path / "bomb.csv.gz", tmp_path / "cut.csv.gz"
-    bomb.write_bytes(gzip.compress(b"cell,phone\n" + b"0,1\n" * (8 << 20)))
-    cut.write_bytes(gzip.compress(b"cell,phone\n" * 1000)[:-20])
-    for path, message in ((bomb, "expands to more than"), (cut, "cut off")):
-        refused = nasbench("import", "columns", path, *ONTO)
+@pytest.mark.parametrize("kind", ["csv.gz", "csv", "parquet"])
+def test_a_table_with_too_many_rows_or_bytes_is_not_read(
+    kind: str, nasbench: Callable[..., Printed], few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, data = pd.read_csv(few), tmp_path / f"few.{kind}"
+    if kind == "parquet":
+        frame.to_parquet(data)
+    else:
+        frame.to_csv(data, index=False)
+    command = ["import", "columns", data, *ONTO, "--column", "phone"]
+    monkeypatch.setattr(frames, "MOST_ROWS", len(frame))
+    assert nasbench(*command).code == 0
+    for limit, most, said in (("MOST_ROWS", len(frame) - 1, "39 rows"), ("MOST_BYTES", 99, "0 GiB unpacked")):
+        with monkeypatch.context() as patched:
+            patched.setattr(frames, limit, most)
+            patched.setattr(frames, "read_columns", None)  # it is refused before
+            refused = nasbench(*command)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
-        assert message in refused.err
+        assert f"{data} has more than {said}, which is the most that is read: leave out rows" in refused.err
+
+
+def test_a_packed_table_that_is_cut_off_is_said(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress(b"cell,phone\n" * 1000)[:-20])
+    refused = nasbench("import", "columns", cut, *ONTO)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "cut off" in refused.err
 
 
 def test_columns_of_another_table_are_not_believed(few: Path) -> None:
