@@ -21,11 +21,14 @@ class Registry(Generic[T]):
     """A table of named things (methods, benchmarks, data sets, spaces).
 
     Ours are found by importing every module of `package`; a third party's by the entry-point `group` of its own
-    distribution. A name may be taken once; a plug-in never replaces one of ours.
+    distribution. A name may be taken once; a plug-in never replaces one of ours. Where there are `many`, the error for
+    an unknown name counts them instead of listing them.
     """
 
-    def __init__(self, kind: str, package: str, group: str, fits: Callable[[object], bool] = callable) -> None:
-        self._kind, self._package, self._group, self._fits = kind, package, group, fits
+    def __init__(
+        self, kind: str, package: str, group: str, fits: Callable[[object], bool] = callable, many: bool = False
+    ) -> None:
+        self._kind, self._package, self._group, self._fits, self._many = kind, package, group, fits, many
         self._items: dict[str, T] = {}
         self._later: list[Callable[[], Mapping[str, T]]] = []
         self._last: Callable[[Collection[str]], Mapping[str, T]] = lambda taken: {}
@@ -93,7 +96,7 @@ class Registry(Generic[T]):
         for beginning, what in self.advice.items():
             if name.startswith(beginning):
                 raise UsageError(f"{self._kind} {name!r} is not here: {what}")
-        error = unknown(self._kind, name, self._items)
+        error = unknown(self._kind, name, *([], self._items) if self._many else [self._items])
         if self.broken:
             reasons = "; ".join(f"{broken}: {reason}" for broken, reason in self.broken.items())
             raise UsageError(f"{error} (these cannot be loaded: {reasons})")
