@@ -283,7 +283,9 @@ class Benchmark(Blockwise, ABC):
         return None
 
 
-BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry("benchmark", "nasbench.benchmarks", "nasbench.benchmarks")
+BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry(
+    "benchmark", "nasbench.benchmarks", "nasbench.benchmarks", many=True
+)
 """Every benchmark by name, as a callable that opens it."""
 
 ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 ONLY = "only"
 """The split of a metric whose data has one split: it selects, and is reported, and every report says so."""
+LARGEST = 1e100
+"""The largest size of a value: sums, differences and squares of larger ones are no numbers any more."""
 
 
 @dataclass(frozen=True)

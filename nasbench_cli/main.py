@@ -87,6 +87,7 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Entry point of the command line: ends the process with an exit code of `nasbench.cli.exits`."""
+    _replace_closed()
     code = run_command(sys.argv[1:])
     if threading.active_count() > 1:
         # Evaluations that nobody waits for any more: Python's own end would tear PyTorch away beneath them.
@@ -94,6 +95,19 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _replace_closed() -> None:
+    """Puts /dev/null where a standard stream is closed (`2>&-`), before a file of ours gets its number.
+
+    What this process and those that it begins print would else fail, or land in that file.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is that of the stream which is closed.
+            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def run_command(arguments: list[str]) -> int:

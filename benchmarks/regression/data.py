@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nasbench.benchmarks.metrics import LARGEST
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.textfile import check_regular
 
 Array = NDArray[np.float64]
 
@@ -50,6 +52,7 @@ def read(path: Path, target: str) -> Table:
     """
     import pandas as pd
 
+    check_regular(path)
     try:
         frame = pd.read_csv(path)
     except OSError as error:
@@ -66,6 +69,10 @@ def read(path: Path, target: str) -> Table:
     if missing.any():
         name = frame.columns[int(missing.any(0).argmax())]
         raise UsageError(f"{path} has missing values, {int(missing.sum())} of them, the first in column {name}")
+    large = np.abs(numbers) > LARGEST
+    if large.any():
+        name = frame.columns[int(large.any(0).argmax())]
+        raise UsageError(f"{path} has a number of more than {LARGEST:g} in size, in column {name}")
     if len(frame) < _FEWEST or len(frame.columns) < 2:
         raise UsageError(
             f"{path} has {len(frame)} rows of {len(frame.columns)} columns: {_FEWEST} rows of 2 are needed"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+from nasbench.benchmarks.spaces.nearest import nearest
 
 
 class UsageError(Exception):
@@ -16,12 +17,27 @@ def with_extra(extra: str) -> str:
     return f"`make setup EXTRAS={extra}` in a clone, `pip install 'nasbench[{extra}]'` elsewhere"
 
 
-def unknown(kind: str, name: str, allowed: Iterable[str]) -> UsageError:
-    """The error for a name that is not among the allowed ones: suggests the nearest and lists them all."""
-    names = sorted(allowed)
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
-    return UsageError(f"unknown {kind} {name!r}{suggestion}; allowed: {', '.join(names) or 'none'}")
+def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = ()) -> UsageError:
+    """The error for a name that is not among the allowed ones: suggests the nearest and lists them all.
+
+    Args:
+        many: more names that are allowed, of which there are too many to list: the three nearest are suggested, and the
+            others counted by what they begin with.
+    """
+    names, families = sorted(allowed), sorted(many)
+    close = nearest(name, [*names, *families])[: 3 if families else 1]
+    suggestion = f" (did you mean {' or '.join(filter(None, [', '.join(close[:-1]), *close[-1:]]))}?)" if close else ""
+    listed = ", ".join([*names, *_counted(families)]) or "none"
+    advice = "; `nasbench list` has them all" if families else ""
+    return UsageError(f"unknown {kind} {name!r}{suggestion}; allowed: {listed}{advice}")
+
+
+def _counted(names: Iterable[str]) -> list[str]:
+    """Names that begin with the same word as one, with their number: `hpolib-… (4)`."""
+    families: dict[str, list[str]] = {}
+    for name in names:
+        families.setdefault(name.partition("-")[0], []).append(name)
+    return [f"{word}-… ({len(own)})" if len(own) > 1 else own[0] for word, own in families.items()]
 
 
 class Problems:

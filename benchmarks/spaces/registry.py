@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
@@ -21,13 +21,18 @@ class Registry(Generic[T]):
     """A table of named things (methods, benchmarks, data sets, spaces).
 
     Ours are found by importing every module of `package`; a third party's by the entry-point `group` of its own
-    distribution. A name may be taken once; a plug-in never replaces one of ours.
+    distribution. A name may be taken once; a plug-in never replaces one of ours. Where there are `many`, the error for
+    an unknown name counts them instead of listing them.
     """
 
-    def __init__(self, kind: str, package: str, group: str, fits: Callable[[object], bool] = callable) -> None:
-        self._kind, self._package, self._group, self._fits = kind, package, group, fits
+    def __init__(
+        self, kind: str, package: str, group: str, fits: Callable[[object], bool] = callable, many: bool = False
+    ) -> None:
+        self._kind, self._package, self._group, self._fits, self._many = kind, package, group, fits, many
         self._items: dict[str, T] = {}
         self._later: list[Callable[[], Mapping[str, T]]] = []
+        self._last: Callable[[Collection[str]], Mapping[str, T]] = lambda taken: {}
+        self._taken: frozenset[str] = frozenset()
         self._loaded = False
         self._points: list[EntryPoint] = []  # not yet loaded
         self._theirs: set[str] = set()  # names of all entry points
@@ -52,6 +57,10 @@ class Registry(Generic[T]):
         """Adds what `find` returns, by name, when names are first asked for: imports must not read the user's disk."""
         self._later.append(find)
 
+    def add_last(self, find: Callable[[Collection[str]], Mapping[str, T]]) -> None:
+        """Adds what `find` returns after all else; it is given the names that are taken, those of plug-ins too."""
+        self._last = find
+
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator that adds the decorated class under `name`."""
 
@@ -72,6 +81,11 @@ class Registry(Generic[T]):
         module = getattr(self._items.get(name), "__module__", "")
         return name in self._theirs and not f"{module}.".startswith(f"{self._package}.")
 
+    def is_taken(self, name: str) -> bool:
+        """Whether a name is that of a plug-in, or of anything but what `add_last` has found."""
+        self._load_ours()
+        return name in self._taken
+
     def get(self, name: str) -> T:
         """The item called `name`. Raises UsageError (with the nearest name) if there is none.
 
@@ -89,7 +103,7 @@ class Registry(Generic[T]):
         for beginning, what in self.advice.items():
             if name.startswith(beginning):
                 raise UsageError(f"{self._kind} {name!r} is not here: {what}")
-        error = unknown(self._kind, name, self._items)
+        error = unknown(self._kind, name, *([], self._items) if self._many else [self._items])
         if self.broken:
             reasons = "; ".join(f"{broken}: {reason}" for broken, reason in self.broken.items())
             raise UsageError(f"{error} (these cannot be loaded: {reasons})")
@@ -116,6 +130,9 @@ class Registry(Generic[T]):
                 self.add(name, item)
         self._points = list(entry_points(group=self._group))
         self._theirs = {point.name for point in self._points}
+        self._taken = frozenset([*self._items, *(point.name for point in self._points)])
+        for name, item in self._last(self._taken).items():
+            self.add(name, item)
 
     def _load_points(self, points: list[EntryPoint]) -> None:
         for point in points:

@@ -17,8 +17,7 @@ _LONG_KEY = re.compile(r"\b(?:\w++[ \t]*+\.[ \t]*+){50}")
 
 def read(path: Path) -> str:
     """The text of a small file. Raises OSError, or UsageError if it is too large, no text, or a pipe or device."""
-    if path.exists() and not (path.is_file() or path.is_dir()):  # to read a pipe would be to wait for its writer
-        raise UsageError(f"{path} is not a regular file")
+    check_regular(path)
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
@@ -27,6 +26,12 @@ def read(path: Path) -> str:
         return content.decode()
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a text file (UTF-8)") from None
+
+
+def check_regular(path: Path) -> None:
+    """Raises UsageError for a pipe or a device: to read one would be to wait for its writer, or to have no end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UsageError(f"{path} is not a regular file")
 
 
 def parse_toml(path: Path, text: str) -> dict[str, Any]:

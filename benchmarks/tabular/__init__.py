@@ -1,5 +1,7 @@
 """Benchmarks whose every configuration has been evaluated beforehand."""
 
+import logging
+from collections.abc import Collection
 from functools import partial
 
 from nasbench.benchmarks.base import BENCHMARKS
@@ -8,6 +10,7 @@ from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
 
+_LOG = logging.getLogger("nasbench")
 
 EMBEDDED = (*embedded.NAMES, *nasbench_graph.NAMES)
 """Names of the tables that come with the packages that are installed."""
@@ -28,12 +31,26 @@ def open_table(name: str) -> TabularBenchmark:
     return table
 
 
-def _imported() -> dict[str, partial[TabularBenchmark]]:
-    """The tables in the user's data folder, but for those that stand in for an embedded one."""
-    return {name: partial(open_table, name) for name in imported.names() if name not in EMBEDDED}
+def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
+    """The tables in the user's data folder, but for those that stand in for an embedded one.
+
+    One with the name of another benchmark is left out, which is said: it was imported before that one was there.
+    """
+    found = {}
+    for name in imported.names():
+        if name not in taken:
+            found[name] = partial(open_table, name)
+        elif name not in EMBEDDED:
+            _LOG.warning(
+                "the imported table in %s is left out: %s is another benchmark's name; import it again under a name of "
+                "its own, and delete that folder",
+                imported.place_of(name),
+                name,
+            )
+    return found
 
 
 for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
-BENCHMARKS.add_later(_imported)
+BENCHMARKS.add_last(_imported)
 BENCHMARKS.advice["taskset-"] = "import the files of its task, nasbench import taskset FILE…"

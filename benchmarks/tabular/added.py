@@ -1,6 +1,7 @@
 """Metrics that a user adds to a table that is there, such as latencies on devices: `<data>/columns/NAME/`.
 
-columns.json    which metrics they are, for a table of how many configurations, and the SHA-256 of their values
+columns.json    which metrics they are, for a table of how many configurations, and the SHA-256 of their values (see
+                `description`)
 <sha256>.npy    values, shape (configurations, metrics), NaN where there is none
 """
 
@@ -18,6 +19,7 @@ import numpy as np
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.imported import read_array, write_array
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
@@ -46,9 +48,7 @@ def save(name: str, columns: Columns) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {"size": len(columns.values), "metrics": [asdict(metric) for metric in columns.metrics]}
     facts["values"] = write_array(folder, columns.values)
-    aside = folder / ".columns.json.tmp"
-    aside.write_text(json.dumps(facts, indent=1))
-    aside.replace(folder / "columns.json")
+    description.write(folder / "columns.json", facts)
     for path in folder.glob("*.npy"):
         if path.stem != facts["values"]:
             path.unlink()
@@ -81,7 +81,7 @@ def names(table: str) -> set[str]:
 
 def _kept(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     try:
-        facts = json.loads((folder / "columns.json").read_bytes())
+        facts = description.read(folder / "columns.json").facts
         return folder, {name: facts[name] for name in ("size", "metrics", "values")}
     except FileNotFoundError:
         return None

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def load(key: str, convert: Callable[[], Array], expected: str) -> Array:
     is_ours = _is_ours(folder)
     with contextlib.suppress(FileNotFoundError):
         if is_ours and path.exists():
-            with contextlib.suppress(OSError, ValueError, EOFError):
+            # NumPy has many exceptions for a damaged header, and a warning.
+            with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
                 # A plain array over the mapping: indexing np.memmap itself is several times slower.
                 array = np.asarray(np.load(path, mmap_mode="r"))
                 if digest(array) == expected:

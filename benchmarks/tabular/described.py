@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.metrics import LARGEST, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.errors import Problems, UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
@@ -179,8 +178,10 @@ def _check_cost(described: Described, data: Path) -> None:
     values = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
     if isinstance(cost, str) and cost in values:
         costs = values[cost][described.last & np.isfinite(described.columns[0])]
-        if not (np.isfinite(costs) & (costs >= 0)).all():
-            raise UsageError(f"the cost {cost} of {data} must be a finite number of seconds, 0 or more, in every row")
+        if not ((costs >= 0) & (costs <= LARGEST)).all():
+            raise UsageError(
+                f"the cost {cost} of {data} must be a finite number of seconds, from 0 to {LARGEST:g}, in every row"
+            )
 
 
 def _check_curves(described: Described, spec: Path) -> None:
@@ -251,8 +252,11 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
     kinds = ["categorical", "ordinal", *(["float", "integer"] if space == ListedSpace.table_kind else [])]
     if kind not in kinds:
         raise UsageError(f"kind = {kind!r} of {name} in {spec} is unknown; allowed: {', '.join(kinds)}")
-    if not all(isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values):
-        raise UsageError(f"{name} is {kind} in {spec}, but not all of its values are numbers: {values[:5]}")
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= LARGEST for v in values):
+        raise UsageError(
+            f"{name} is {kind} in {spec}, but not all of its values are numbers of at most {LARGEST:g} in size: "
+            f"{values[:5]}"
+        )
     if kind == "ordinal":
         return Ordinal(name, values, log)
     if kind == "float":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,14 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
+from nasbench.benchmarks.metrics import LARGEST
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.textfile import check_regular
 
+MOST_ROWS = 2_000_000
+"""Rows that a table of the user's may have; NAS-Bench-101 with three repetitions has 1,270,872."""
+MOST_BYTES = 1 << 30
+"""Bytes that it may have, unpacked."""
 _BOMB = 1 << 30, 200
 # A file that becomes more than so many bytes, and more than so many times its size, is no table but a bomb: tables of
 # numbers shrink to a third, at best to a fiftieth.
@@ -26,25 +32,53 @@ def check_expansion(path: Path, codec: str = "detect") -> None:
         codec: as pyarrow names it; by default the file's suffix says it.
     """
     most = max(_BOMB[0], _BOMB[1] * path.stat().st_size)
-    found = 0
+    for size, _ in _so_far(path, codec):
+        if size > most:
+            raise UsageError(f"{path} expands to more than {most / 2**30:.0f} GiB: it is not read")
+
+
+def check_size(data: Path) -> None:
+    """Raises UsageError if a table has more rows or bytes than it may have, before anybody reads it into memory.
+
+    Raises OSError or ArrowException where it cannot be read.
+    """
+    check_regular(data)
+    if data.suffix == ".parquet":
+        facts = pq.read_metadata(data)
+        size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+        found = iter([(size, facts.num_rows)])
+    else:
+        found = ((size, lines - 1) for size, lines in _so_far(data, "detect"))  # the first has the names
+    for size, rows in found:
+        if size > MOST_BYTES or rows > MOST_ROWS:
+            more = f"{MOST_ROWS:,} rows" if rows > MOST_ROWS else f"{MOST_BYTES / 2**30:.0f} GiB unpacked"
+            raise UsageError(
+                f"{data} has more than {more}, which is the most that is read: leave out rows or columns, or give each "
+                "epoch a column instead of a row"
+            )
+
+
+def _so_far(path: Path, codec: str) -> Iterator[tuple[int, int]]:
+    """Bytes and lines of a file, unpacked, up to each of several places. Raises UsageError where it is damaged."""
+    size = lines = 0
     try:
         with pa.input_stream(str(path), compression=codec) as stream:
             while part := stream.read(1 << 22):
-                found += len(part)
-                if found > most:
-                    raise UsageError(f"{path} expands to more than {most / 2**30:.0f} GiB: it is not read")
+                size, lines = size + len(part), lines + part.count(b"\n")
+                yield size, lines
     except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None):  # the system's, not the decompressor's
+            raise
         raise UsageError(f"{path} is damaged or cut off: {str(error).splitlines()[0]}") from None
 
 
 def column_names(data: Path) -> list[str]:
     """The names of a file's columns. Raises UsageError, naming the file, if it cannot be read."""
     try:
+        check_size(data)
         if data.suffix == ".parquet":
             names: list[str] = pq.read_schema(data).names
             return names
-        if data.suffix in _COMPRESSED:
-            check_expansion(data)
         with pc.open_csv(data) as reader:
             found: list[str] = reader.schema.names
             return found
@@ -138,6 +172,12 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
         raise UsageError(f"{column.name} is {column[bad].iloc[0]!r} in row {row_of(bad)} of {data}: not a number")
     if "missing_value" in facts:
         numbers[numbers == facts["missing_value"]] = np.nan
+    large = (numbers.abs() > LARGEST) & np.isfinite(numbers)
+    if large.any():
+        raise UsageError(
+            f"{column.name} is {numbers[large].iloc[0]:g} in row {row_of(large)} of {data}: a number is at most "
+            f"{LARGEST:g} in size; missing_value can stand for none"
+        )
     values: np.ndarray = numbers.to_numpy()
     if "complement_of" in facts:
         values = facts["complement_of"] - values

@@ -1,6 +1,6 @@
 """Tables the user imported: a folder each, `<data>/tables/NAME/`, read without what they were made from.
 
-table.json      what the table is: space, metrics, source, and the SHA-256 of its arrays
+table.json      what the table is: space, metrics, source, and the SHA-256 of its arrays (see `description`)
 <sha256>.npy    values, shape (configurations, repetitions, metrics)
 <sha256>.npy    where recorded, the curves: values at each level, shape (configurations, repetitions, levels, metrics)
 <sha256>.npy    of a listed space, the coordinates of its rows, shape (configurations, hyper-parameters)
@@ -37,6 +37,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells
 from nasbench.benchmarks.spaces.network_grids import grid
+from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 NAME = r"[a-z][a-z0-9+_-]{0,59}"
@@ -75,9 +76,8 @@ class ImportedTable(TabularBenchmark, blockwise=True):
     """A table of the user's; where it has the curve of the objective, `at` gives it at lower levels."""
 
     def __init__(self, folder: Path) -> None:
-        text = (folder / "table.json").read_bytes()
-        self._folder, self._facts = folder, json.loads(text)
-        facts = self._facts
+        facts, digest = description.read(folder / "table.json")
+        self._folder, self._facts = folder, facts
         metrics = [Metric(**metric) for metric in facts["metrics"]]
         super().__init__(
             facts["name"],
@@ -88,7 +88,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             cost=facts["cost"],
             source=facts["source"],
             licence=facts["licence"],
-            checksum=f"sha256:{hashlib.sha256(text).hexdigest()}",
+            checksum=f"sha256:{digest}",
             absent=facts.get("absent", "failed"),
             absence=facts.get("absence", Table.absence),
         )
@@ -241,9 +241,7 @@ def save(table: Table) -> Path:
     facts["epochs"] = "" if table.curves is None else write_array(folder, table.curves)
     if isinstance(table.space, ListedSpace):
         facts["rows"] = write_array(folder, table.space.points)
-    aside = folder / ".table.json.tmp"
-    aside.write_text(json.dumps(facts, indent=1))
-    aside.replace(folder / "table.json")
+    description.write(folder / "table.json", facts)
     for path in folder.glob("*.npy"):
         if path.stem not in (facts["values"], facts["epochs"], facts.get("rows")):
             path.unlink()  # of the table that stood here before
@@ -261,10 +259,15 @@ def names() -> list[str]:
     return sorted(name for name in found if re.fullmatch(NAME, name))  # a copy `x.bak` is none
 
 
+def place_of(name: str) -> Path:
+    """The folder of an imported table."""
+    places = [folder / "tables" / name for folder in data_folders()]
+    return next((place for place in places if (place / "table.json").exists()), places[0])
+
+
 def open_imported(name: str) -> TabularBenchmark:
     """Opens an imported table. Raises UsageError if its folder is damaged."""
-    places = [folder / "tables" / name for folder in data_folders()]
-    place = next((place for place in places if (place / "table.json").exists()), places[0])
+    place = place_of(name)
     try:
         return ImportedTable(place)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

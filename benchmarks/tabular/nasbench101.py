@@ -24,6 +24,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
+from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
 from nasbench.benchmarks.tabular.imported import Table
 from nasbench.benchmarks.tabular.tfrecord import records
@@ -56,6 +57,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> Table:
 
     Raises UsageError if the file cannot be read, is damaged, or is something else.
     """
+    check_regular(path)
     if not path.is_file():
         raise UsageError(f"cannot read {path}: there is no such file")
     read = _of_records if path.suffix == ".tfrecord" else _of_columns

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
+from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import Table
 from nasbench.benchmarks.tabular.plain_pickle import SCALARS, NotPlain, load_plain
@@ -75,6 +76,7 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
 
     Raises UsageError if the file cannot be read, is not known and not trusted, or is something else.
     """
+    check_regular(path)
     if not path.is_file():
         raise UsageError(f"cannot read {path}: there is no such file")
     if not trust and not is_official(path):

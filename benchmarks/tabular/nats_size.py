@@ -14,6 +14,7 @@ import numpy as np
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import check_expansion
 from nasbench.benchmarks.tabular.imported import Table
 from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
@@ -49,6 +50,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[Table]:
 
     Raises UsageError if the file cannot be read, is damaged, or is something else.
     """
+    check_regular(path)
     if not path.is_file():
         raise UsageError(f"cannot read {path}: there is no such file")
     check_expansion(path, "bz2")

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nasbench.benchmarks.base import Status
+from nasbench.benchmarks.base import BENCHMARKS, Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import Problems, UsageError, unknown
-from nasbench.benchmarks.tabular import embedded, nasbench_graph
 from nasbench.benchmarks.tabular.imported import NAME
 
 MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
@@ -91,12 +90,12 @@ def read_specification(spec: Path, problems: Problems) -> dict[str, Any]:
 
 
 def _check_name(name: object, spec: Path) -> None:
-    if name in (*embedded.NAMES, *nasbench_graph.NAMES):
-        raise UsageError(f"name = {name!r} in {spec} is that of an embedded table: give yours another")
     if isinstance(name, str) and not re.fullmatch(NAME, name):
         raise UsageError(
             f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
         )
+    if isinstance(name, str) and BENCHMARKS.is_taken(name):
+        raise UsageError(f"name = {name!r} in {spec} is that of another benchmark: give the table a name of its own")
 
 
 def _check_metrics(facts: dict[str, Any], spec: Path) -> None:

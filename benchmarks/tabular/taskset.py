@@ -15,6 +15,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Float
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
+from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import check_expansion
 from nasbench.benchmarks.tabular.imported import NAME, Table
 from nasbench.benchmarks.tabular.table import Array
@@ -88,6 +89,7 @@ _WORDS = f"mean loss after the point's training steps ({_STEPS} per point)"
 
 
 def _records(path: Path) -> list[Any]:
+    check_regular(path)
     try:
         if path.suffix == ".gz":
             check_expansion(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import statistics
 from collections.abc import Callable, Iterable
@@ -23,9 +22,8 @@ from nasbench.benchmarks.training.augmentation import Resident
 from nasbench.benchmarks.training.initialisation import initialised, own_numbers
 from nasbench.benchmarks.training.news import News
 from nasbench.benchmarks.training.recipes import Recipe
+from nasbench.benchmarks.training.state import keep, kept_in
 from nasbench.benchmarks.training.steps import Step, descend, descent_of
-
-_LOG = logging.getLogger("nasbench")
 
 CHECKPOINT_SECONDS = 30.0
 """At least between two checkpoints, which are made where epochs end: what is done since then a kill costs."""
@@ -274,27 +272,6 @@ class _Progress:
         self._best, self._best_state, self._curve = kept["best"], kept["best_state"], kept["curve"]
         # What was spent until an earlier pause is paid; until this one it is not: its record was lost.
         self._earlier = 0.0 if 0 < kept["paused_at"] < self._until else kept["earlier"]
-
-
-def keep(state: dict[str, Any], path: Path) -> None:
-    """Writes a state aside and into place; where that fails it is said: what goes on is worth more than its state."""
-    aside = path.with_suffix(".tmp")
-    try:
-        torch.save(state, aside)
-        aside.replace(path)
-    except (OSError, RuntimeError) as error:
-        _LOG.warning("the state of a training cannot be kept in %s: %s", path, error)
-
-
-def kept_in(path: Path) -> dict[str, Any] | None:
-    """A state that `keep` wrote, on the CPU; None where there is none, or it is not whole."""
-    if not path.exists():
-        return None
-    try:
-        found: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-    except Exception:  # PyTorch has many, for a file that is torn
-        return None
-    return found
 
 
 def channels_last(network: nn.Module) -> nn.Module:

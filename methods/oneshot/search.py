@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.benchmarks.training import initialisation, lockstep, training
 from nasbench.benchmarks.training.recipes import RECIPES
+from nasbench.benchmarks.training.state import keep, kept_in
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
 from nasbench.methods.oneshot.distributions import (
     Logits,
@@ -102,7 +103,7 @@ class Search:
         """
         with exact():
             self._begin()
-            kept = None if state is None else training.kept_in(state)
+            kept = None if state is None else kept_in(state)
             if kept is not None:
                 self._resume(kept)
                 if len(self.log) < self.settings.stop:
@@ -110,7 +111,7 @@ class Search:
             while len(self.log) < self.settings.stop:
                 self.log.append(self._sound(self._epoch(len(self.log))))
                 if state is not None:
-                    training.keep(self._state(), state)
+                    keep(self._state(), state)
                 say(self.log[-1])
 
     def _begin(self) -> None:

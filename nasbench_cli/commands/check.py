@@ -73,7 +73,7 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
             raise UsageError(f"--bench is for methods, and {name} is a benchmark")
         METHODS.get(plain)  # says which methods there are
     if not {":", "/", "@"} & set(name) and name not in BENCHMARKS.names() and name not in BENCHMARKS.broken:
-        raise unknown("method or benchmark", name, sorted([*METHODS.names(), *BENCHMARKS.names()]))
+        raise unknown("method or benchmark", name, METHODS.names(), BENCHMARKS.names())
     open_benchmark(name).make_ready()
     return BENCHMARK_CHECKS, (name,)
 

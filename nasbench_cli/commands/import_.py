@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from nasbench.benchmarks import BenchmarkSpec, UsageError
+from nasbench.benchmarks import BENCHMARKS, BenchmarkSpec, UsageError
 from nasbench.benchmarks.surrogate import lcbench
 from nasbench.benchmarks.tabular import (
+    EMBEDDED,
     TabularBenchmark,
     added,
     columns,
@@ -211,7 +212,9 @@ def convert_nasbench201(path: Path, trust: bool) -> None:
 def _save(table: imported.Table) -> None:
     if table.name in METHODS.names():
         raise UsageError(f"{table.name} is the name of a method: give the table another")
-    before = imported.open_imported(table.name).checksum if table.name in imported.names() else None
+    if BENCHMARKS.is_taken(table.name) and table.name not in EMBEDDED:
+        raise UsageError(f"{table.name} is the name of another benchmark: rename the file, or remove that benchmark")
+    before = _checksum_before(table.name)
     folder = imported.save(table)
     objective, known = table.values[:, :, 0], np.isfinite(table.values[:, :, 0])
     click.echo(
@@ -220,5 +223,13 @@ def _save(table: imported.Table) -> None:
         f"{np.nanmin(objective):.6g} to {np.nanmax(objective):.6g}; kept in {folder} until you delete it; `nasbench "
         f"show {table.name}` says more"
     )
-    if before not in (None, imported.open_imported(table.name).checksum):
+    if before not in ("", imported.open_imported(table.name).checksum):
         click.echo(f"notice: it replaces another {table.name}: runs on that one are stale now", err=True)
+
+
+def _checksum_before(name: str) -> str:
+    """The checksum of the imported table of a name; empty without one, and for one that is damaged: it is replaced."""
+    try:
+        return imported.open_imported(name).checksum if name in imported.names() else ""
+    except UsageError:
+        return ""

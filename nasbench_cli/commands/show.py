@@ -58,7 +58,7 @@ def described(name: str) -> str:
             f"{name} is a store: `nasbench show-run {name} METHOD BENCH SEED` shows a run, `nasbench status {name}` "
             "lists all"
         )
-    raise unknown("benchmark or method", name, [*BENCHMARKS.names(), *METHODS.names()])
+    raise unknown("benchmark or method", name, METHODS.names(), BENCHMARKS.names())
 
 
 def _show_method(name: str, method: type[Method]) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nasbench.results.errors import Interrupted, StoreError
 from nasbench.results.store import disk
 
+_LOG = logging.getLogger("nasbench")
 _OF_THE_PATH = {errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SLUG = 150
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
@@ -20,29 +23,60 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
 
     Raises StoreError if the folder holds anything but an earlier report, Interrupted if it cannot be written.
     """
+    refuse_strange(out)
     manifest = out / _MANIFEST
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()) and not manifest.exists():
-            raise StoreError(f"{out} is neither empty nor an earlier report: choose another --out")
-        earlier = set(manifest.read_text().splitlines()) if manifest.exists() else set()
-        disk.write(manifest, "\n".join(sorted({*earlier, *contents})).encode())
+        earlier = _earlier(manifest)
+        _note(manifest, sorted({*earlier, *contents}))
         for name, content in contents.items():
             disk.write(out / name, content)
         for name in earlier - contents.keys():
             (out / Path(name).name).unlink(missing_ok=True)
-        disk.write(manifest, "\n".join(contents).encode())
+        _note(manifest, contents)
     except OSError as error:
-        if error.errno in _OF_THE_PATH:
-            raise StoreError(f"cannot write the report to {out}: {error.strerror}; choose another --out") from None
-        raise Interrupted(f"cannot write the report to {out}: {error.strerror}") from None
+        raise _unwritable(out, error) from None
     return [out / name for name in contents]
 
 
-def refuse_present(path: Path | None) -> None:
-    """Raises StoreError if there is such a file already: `write_single` would replace it."""
-    if path is not None and path.exists():
-        raise StoreError(f"{path} is there already: choose another name, or delete it")
+def refuse_strange(out: Path) -> None:
+    """Raises StoreError if a folder holds anything but an earlier report: `write_all` would write among it."""
+    try:
+        if out.exists() and any(out.iterdir()) and not (out / _MANIFEST).exists():
+            raise StoreError(f"{out} is neither empty nor an earlier report: choose another --out")
+    except OSError as error:
+        raise _unwritable(out, error) from None
+
+
+def refuse_other(path: Path, fits: Callable[[bytes], bool]) -> None:
+    """Raises StoreError if there is a file already that does not fit: `write_single` would replace it."""
+    if path.exists() and not (path.is_file() and fits(path.read_bytes())):
+        raise StoreError(f"{path} is there already, with other contents: choose another name, or delete it")
+
+
+def _note(manifest: Path, names: Iterable[str]) -> None:
+    text = "\n".join(names).encode()
+    disk.write(manifest, disk.digest(text).encode() + b"\n" + text)
+
+
+def _earlier(manifest: Path) -> set[str]:
+    """The names of an earlier report's files; none where the file that has them is damaged, which is said."""
+    if not manifest.exists():
+        return set()
+    noted, _, text = disk.read(manifest).partition(b"\n")
+    if noted != disk.digest(text).encode():
+        _LOG.warning(
+            "%s is damaged, or of an older nasbench: files of an earlier report that this one lacks are left there",
+            manifest,
+        )
+        return set()
+    return set(text.decode().splitlines())
+
+
+def _unwritable(out: Path, error: OSError) -> StoreError:
+    if error.errno in _OF_THE_PATH:
+        return StoreError(f"cannot write the report to {out}: {error.strerror}; choose another --out")
+    return Interrupted(f"cannot write the report to {out}: {error.strerror}")
 
 
 def write_single(path: Path, content: bytes) -> None:

@@ -41,9 +41,9 @@ from nasbench.results.parts import (
 )
 from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
 from nasbench.results.report import export, page, text
-from nasbench.results.report.files import refuse_present, slug, write_all, write_single
+from nasbench.results.report.files import refuse_other, refuse_strange, slug, write_all, write_single
 from nasbench.results.report.request import Format, Request
-from nasbench.results.report.studies import studies
+from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.selection import EVERYTHING, labelled
 from nasbench.results.statistics.comparison import Comparison
@@ -122,7 +122,10 @@ def write(
     for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
-    refuse_present(request.optuna)
+    for folder in filter(None, (request.out, request.paper, request.ioh)):
+        refuse_strange(folder)
+    if request.optuna is not None:
+        refuse_other(request.optuna, lambda content: content.startswith(BEGINNING))
     every = select(stores, request.protocol, request.selection, request.partial)
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
@@ -150,17 +153,22 @@ def write(
     title = wishes.get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     contents = _contents(request.formats, subject, parts, title, warnings)
-    files = write_all(request.out, contents)
+    folders = [(request.out, contents)]
     if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
 
-        write_all(request.paper, for_a_paper(subject, request.figure_width))
+        folders.append((request.paper, for_a_paper(subject, request.figure_width)))
     if request.ioh is not None:
-        write_all(request.ioh, export.ioh(curves))
+        folders.append((request.ioh, export.ioh(curves)))
+    lines = b"" if request.optuna is None else studies(curves, chosen)
     if request.optuna is not None:
-        write_single(request.optuna, studies(curves, chosen))
+        refuse_other(request.optuna, lambda content: content == lines)
     tables = {table.name: table.data for part in parts for table in part.tables}
-    return Report(request.out, files, tables, text.terminal(curves, warnings, parts, contents))
+    shown = text.terminal(curves, warnings, parts, contents)
+    files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
+    if request.optuna is not None:
+        write_single(request.optuna, lines)
+    return Report(request.out, files, tables, shown)
 
 
 def _contents(

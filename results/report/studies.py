@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.trial import FrozenTrial
 
+_WORKER = "nasbench"
+BEGINNING = f'{{"op_code":0,"worker_id":"{_WORKER}","study_name":'.encode()
+"""What every file of `studies` begins with."""
+
 
 def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> bytes:
     """A file of Optuna's journal storage (`JournalFileBackend`, `optuna-dashboard FILE`) with all runs of a report.
 
-    A trial has the configuration, the objective as observed (of whole evaluations; those in part are left out), whether
-    it was feasible as a constraint, so that Optuna's best trial is the run's incumbent, and what else was measured as
-    attributes. A database would hold the same, and takes a hundred times as long to write.
+    The same runs give the same bytes. A trial has the configuration, the objective as observed (of whole evaluations;
+    those in part are left out), whether it was feasible as a constraint, so that Optuna's best trial is the run's
+    incumbent, and what else was measured as attributes. A database would hold the same, and takes a hundred times as
+    long to write.
 
     Raises StoreError without Optuna.
     """
@@ -70,7 +75,8 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
             study.set_user_attr("objective", f"{cell.setting.objective} {cell.setting.unit}".rstrip())
             study.set_user_attr("protocol", cell.protocol)
             study.add_trials(_trials(run, [row for row in rows if row.get("level", 1) >= cell.setting.highest]))
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines.logs).encode()
+    named = (line | {"worker_id": _WORKER} for line in lines.logs)  # Optuna's is drawn at random
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in named).encode()
 
 
 def _trials(run: RunRecord, rows: Sequence[dict[str, Any]]) -> list[FrozenTrial]:

@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import added, columns, frames, open_table
 from nasbench.methods import Problem
 from tests.conftest import Printed
+from tests.results.faults import flipped
 
 LATENCIES = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "latencies.csv.gz"
 ONTO = ("--onto", "nb201-cifar10", "--key", "cell")
@@ -126,15 +127,33 @@ def test_what_does_not_fit_gets_one_sentence(
     assert len(open_table("nb201-cifar10").metrics) == 4
 
 
-def test_a_bomb_is_not_read(nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_BOMB", (1 << 20, 200))
-    bomb, cut = tmp_path / "bomb.csv.gz", tmp_path / "cut.csv.gz"
-    bomb.write_bytes(gzip.compress(b"cell,phone\n" + b"0,1\n" * (8 << 20)))
-    cut.write_bytes(gzip.compress(b"cell,phone\n" * 1000)[:-20])
-    for path, message in ((bomb, "expands to more than"), (cut, "cut off")):
-        refused = nasbench("import", "columns", path, *ONTO)
+@pytest.mark.parametrize("kind", ["csv.gz", "csv", "parquet"])
+def test_a_table_with_too_many_rows_or_bytes_is_not_read(
+    kind: str, nasbench: Callable[..., Printed], few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, data = pd.read_csv(few), tmp_path / f"few.{kind}"
+    if kind == "parquet":
+        frame.to_parquet(data)
+    else:
+        frame.to_csv(data, index=False)
+    command = ["import", "columns", data, *ONTO, "--column", "phone"]
+    monkeypatch.setattr(frames, "MOST_ROWS", len(frame))
+    assert nasbench(*command).code == 0
+    for limit, most, said in (("MOST_ROWS", len(frame) - 1, "39 rows"), ("MOST_BYTES", 99, "0 GiB unpacked")):
+        with monkeypatch.context() as patched:
+            patched.setattr(frames, limit, most)
+            patched.setattr(frames, "read_columns", None)  # it is refused before
+            refused = nasbench(*command)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
-        assert message in refused.err
+        assert f"{data} has more than {said}, which is the most that is read: leave out rows" in refused.err
+
+
+def test_a_packed_table_that_is_cut_off_is_said(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress(b"cell,phone\n" * 1000)[:-20])
+    refused = nasbench("import", "columns", cut, *ONTO)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "cut off" in refused.err
 
 
 def test_columns_of_another_table_are_not_believed(few: Path) -> None:
@@ -142,3 +161,12 @@ def test_columns_of_another_table_are_not_believed(few: Path) -> None:
     added.save("nbgraph-cora", columns.read(table, few, "cell", ("phone",)))
     with pytest.raises(UsageError, match="delete that folder"):
         open_table("nbgraph-cora")
+
+
+def test_a_flipped_bit_of_any_byte_of_what_describes_columns_is_noticed(few: Path) -> None:
+    added.save("nb201-cifar10", columns.read(open_table("nb201-cifar10"), few, "cell", ("phone",)))
+    (path,) = (few.parent / "data").rglob("columns.json")
+    for _, changed in flipped(path.read_bytes(), bits=range(1, 2)):
+        path.write_bytes(changed)
+        with pytest.raises(UsageError, match=r"is damaged .*: delete it, and import again"):
+            open_table("nb201-cifar10")

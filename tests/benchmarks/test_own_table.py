@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import UsageError, parse_constraints
-from nasbench.benchmarks.tabular import imported, open_table
+from nasbench.benchmarks.tabular import description, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.own import read_table
 from tests.conftest import Printed
+from tests.results.faults import flipped
 
 EXTRAS = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "extras.csv.gz"
 SPEC = """
@@ -127,9 +128,41 @@ def test_a_damaged_table_is_said(write: Write) -> None:
     values.write_bytes(values.read_bytes()[:-8])
     with pytest.raises(UsageError, match="missing or damaged: import the table"):
         open_table("mine").quantile(2, 0.5)
-    (folder / "table.json").write_text("{}")
+    (folder / "table.json").write_text("{\n}")
     with pytest.raises(UsageError, match=r"is damaged \(KeyError.*import it again"):
         open_table("mine")
+
+
+def test_a_damaged_table_is_mended_by_importing_it_again(write: Write, nasbench: Callable[..., Printed]) -> None:
+    data, spec = write()
+    folder = save(read_table(data, spec))
+    before = open_table("mine").checksum
+    (folder / "table.json").write_text("{}")
+    done = nasbench("import", "table", data, "--spec", spec)
+    assert done.code == 0, done.err
+    assert open_table("mine").checksum == before
+
+
+def test_a_flipped_bit_of_any_byte_of_what_describes_a_table_is_noticed(write: Write) -> None:
+    path = save(read_table(*write())) / "table.json"
+    content = path.read_bytes()
+    assert json.loads(content)["digest"] == open_table("mine").checksum.removeprefix("sha256:")
+    for _, changed in flipped(content, bits=range(1, 2)):
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match=r"digest|JSON|Expect|Extra|utf"):
+            description.read(path)
+    with pytest.raises(UsageError, match=r"the imported table .* is damaged .*import it again"):
+        open_table("mine")
+
+
+def test_a_table_of_an_earlier_version_is_the_same_one(write: Write) -> None:
+    """Its description had no digest of its own, and was what the digest is of now."""
+    path = save(read_table(*write())) / "table.json"
+    checksum = open_table("mine").checksum
+    facts = json.loads(path.read_bytes())
+    del facts["digest"]
+    path.write_text(json.dumps(facts, indent=1))
+    assert open_table("mine").checksum == checksum
 
 
 @pytest.mark.parametrize(
@@ -143,13 +176,17 @@ def test_a_damaged_table_is_said(write: Write) -> None:
         (CSV.replace("0.1,tanh", "high,tanh"), SPEC, "lr is ordinal .* not all of its values are numbers"),
         (CSV.replace("tanh", "gelu"), SPEC, "act is 'gelu' in row 4 .* not among its values: tanh, relu"),
         (CSV.replace("0.01,relu", ",relu"), SPEC, "lr has no value in row 3"),
-        (CSV.replace(",5,", ",-5,"), SPEC, "the cost time of .* must be a finite number of seconds, 0 or more"),
+        (CSV.replace(",5,", ",-5,"), SPEC, "the cost time of .* must be a finite number of seconds, from 0 to 1e.100"),
+        (CSV.replace(",5,", ",1e308,"), SPEC, r"time is 1e\+308 in row 3 of .*: a number is at most 1e\+100 in size"),
+        (CSV.replace("0.7,", "-1e308,"), SPEC, r"accuracy is -1e\+308 in row 3 of .*: a number is at most 1e\+100"),
+        (CSV.replace("0.01,", "1e308,"), SPEC, "lr is ordinal .* not all of its values are numbers of at most"),
+        (CSV, SPEC.replace('cost = "time"', "cost = 1e308"), "the cost cost of .* from 0 to 1e"),
         (CSV, SPEC.replace('column = "accuracy"', 'column = "acuracy"'), r"unknown column .*did you mean accuracy\?"),
         (CSV, SPEC.replace("kind =", "knd =", 1), r"unknown key in .*number 1: 'knd' \(did you mean kind\?\)"),
         (CSV, SPEC.replace('"ordinal"', '"float"'), "kind = 'float' .* allowed: categorical, ordinal"),
         (CSV, SPEC.replace('cost = "time"', ""), "lacks the key 'cost'"),
         (CSV, SPEC.replace('cost = "time"', 'cost = "tme"'), r"unknown metric as the cost .*did you mean time\?"),
-        (CSV, SPEC.replace('"mine"', '"nb201-cifar10"'), "that of an embedded table: give yours another"),
+        (CSV, SPEC.replace('"mine"', '"nb201-cifar10"'), "that of another benchmark: give the table a name of its own"),
         (CSV, SPEC.replace('split = "valid"', 'split = "x"'), "measured on x: its name must begin with x-"),
         (CSV, SPEC.replace("epoch = 9", "epoch = 8", 1), "measured at epoch 8: its name must end in @8"),
         (CSV, SPEC + "\n[[metric]]", "lacks the key 'name'"),
@@ -291,7 +328,7 @@ def test_a_large_file_that_is_no_table_is_refused_at_once(tmp_path: Path, write:
     path = tmp_path / "huge.csv"
     with path.open("wb") as file:
         file.truncate(2 << 30)  # sparse
-    with pytest.raises(UsageError, match="is not a readable table"):
+    with pytest.raises(UsageError, match="has more than 1 GiB unpacked, which is the most that is read"):
         read_table(path, spec)
     (tmp_path / "huge.parquet").symlink_to(path)
     with pytest.raises(UsageError, match="is not a readable table"):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -42,6 +42,30 @@ def test_names_are_taken_once_and_are_plain_words(registry: Registry[int]) -> No
     for name in ("tpe", "Tpe", "a:b", "", "a b", "-x"):
         with pytest.raises(UsageError):
             registry.add(name, 3)
+
+
+def test_what_is_added_last_knows_which_names_are_taken(
+    registry: Registry[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of plug-ins are, and no plug-in is imported to know that."""
+    point = EntryPoint("plugged", "nowhere:thing", "nasbench.nothing")
+    monkeypatch.setattr(registry_module, "entry_points", lambda group: [point])
+    asked: list[set[str]] = []
+
+    def find(taken: Collection[str]) -> dict[str, int]:
+        asked.append(set(taken))
+        return {"last": 9}
+
+    registry.add_last(find)
+    registry.add_later(lambda: {"later": 7})
+    assert registry.get("last") == 9
+    assert asked == [{"tpe", "c-tpe", "later", "plugged"}]
+    assert [name for name in ("tpe", "later", "plugged", "last", "absent") if registry.is_taken(name)] == [
+        "tpe",
+        "later",
+        "plugged",
+    ]
+    assert not registry.broken
 
 
 def test_what_is_added_later_is_found_when_names_are_asked_for(registry: Registry[int]) -> None:

@@ -132,6 +132,27 @@ def test_an_interrupted_search_goes_on_to_the_same_bits(name: str, space: Search
     assert last.earlier == pytest.approx(sum(epoch.seconds for epoch in last.log))
 
 
+def test_a_search_whose_state_is_damaged_begins_anew_and_says_so(
+    space: Searchable, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = replace(SHORT["milenas"], epochs=2, stop=2)
+    whole = Search(space, settings, seed=3)
+    state = tmp_path / "run.method.state"
+    whole.run(state)
+    content = state.read_bytes()
+    for place in (0, len(content) // 2):
+        changed = bytearray(content)
+        changed[place] ^= 4
+        state.write_bytes(changed)
+        again = Search(space, settings, seed=3)
+        again.run(state)
+        assert facts(again.log) == facts(whole.log)
+        assert again.earlier == 0  # nothing was taken over
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2
+    assert set(said) == {next(line for line in said if line.startswith(f"{state} cannot be used"))}
+
+
 @pytest.mark.parametrize("name", ["darts", "zo-darts++"])
 def test_a_search_and_its_log_need_no_images_but_the_training_ones(name: str, space: Searchable) -> None:
     """Without the validation and the test split it is the same search: nothing in it was measured on them."""

@@ -67,19 +67,24 @@ def test_the_journal_of_a_search_tells_what_its_trajectory_tells(whole: tuple[Pa
         assert [getattr(row, name) for row in rows] == found.columns[name].tolist()
 
 
-@pytest.mark.parametrize("with_states", [True, False])
+@pytest.mark.parametrize("states", ["intact", "damaged", "lost"])
 def test_a_search_on_live_trainings_is_resumed(
-    with_states: bool, whole: tuple[Path, Trajectory], tmp_path: Path
+    states: str, whole: tuple[Path, Trajectory], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where its state is lost a training begins again, and has the same scores."""
+    """Where its state is lost or damaged a training begins again, and has the same scores; damage is said."""
     path, found = whole
     cut(path, tmp_path / "run.jsonl", 4)
-    for state in path.parent.glob("whole.*.state") if with_states else ():
+    for state in path.parent.glob("whole.*.state") if states != "lost" else ():
         # Some are further than the journal: as if what was told of them later had been lost.
-        (tmp_path / state.name.replace("whole", "run")).write_bytes(state.read_bytes())
+        content = bytearray(state.read_bytes())
+        content[len(content) // 2] ^= states == "damaged"
+        (tmp_path / state.name.replace("whole", "run")).write_bytes(content)
     resumed = searched(tmp_path / "run.jsonl")
     for name in SAME:
         assert resumed.columns[name].tolist() == found.columns[name].tolist()
+    said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(said) == (states == "damaged")  # the other training that went on ended, and its state with it
+    assert all("its digest does not fit): its training begins anew" in line for line in said)
 
 
 def test_a_trained_network_leaves_no_state_when_it_has_reached_the_end(tmp_path: Path) -> None:

@@ -184,28 +184,6 @@ def test_parts_of_another_benchmark_are_left_alone(
     assert (tmp_path / "u.jsonl").read_text() == "a note of mine\n"
 
 
-def test_a_line_that_was_changed_is_made_again(
-    nasbench: Callable[..., Printed], tmp_path: Path, asked: list[tuple[Configuration, int]]
-) -> None:
-    nasbench("tabulate", BENCH, "--sample", 3, "--out", tmp_path / "t")
-    table, evaluations = (tmp_path / "t.csv").read_bytes(), len(asked)
-    text = (tmp_path / "t.jsonl").read_text()
-    (tmp_path / "t.jsonl").write_text(text.replace('"metrics":[', '"metrics":[1', 2).replace('[1"val', '["val'))
-    nasbench("tabulate", BENCH, "--sample", 3, "--out", tmp_path / "t")
-    assert len(asked) == evaluations + 1
-    assert (tmp_path / "t.csv").read_bytes() == table
-
-
-def test_a_torn_first_line_is_written_again(
-    nasbench: Callable[..., Printed], tmp_path: Path, asked: list[tuple[Configuration, int]]
-) -> None:
-    nasbench("tabulate", BENCH, "--sample", 2, "--out", tmp_path / "t")
-    whole = (tmp_path / "t.jsonl").read_bytes()
-    (tmp_path / "t.jsonl").write_bytes(whole[:40])
-    assert nasbench("tabulate", BENCH, "--sample", 2, "--out", tmp_path / "t").code == 0
-    assert (tmp_path / "t.jsonl").read_bytes() == whole
-
-
 def test_progress_says_how_long_it_will_take(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

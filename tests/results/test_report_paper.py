@@ -184,9 +184,60 @@ def test_optuna_reads_every_run_as_a_study_whose_best_trial_is_the_incumbent(com
             else:
                 with pytest.raises(ValueError, match="feasible"):
                     _ = study.best_value
-    with pytest.raises(StoreError, match="is there already"):
-        report.write([compared], Request(tmp_path / "other", formats=("csv",), optuna=file))
+    written = file.read_bytes()
+    report.write([compared], Request(tmp_path / "out", formats=("csv",), optuna=file))  # the same runs: the same bytes
+    assert file.read_bytes() == written
+    for other in (b"my notes", written + b"what a dashboard has added\n", written[:-20]):
+        file.write_bytes(other)
+        with pytest.raises(StoreError, match="is there already, with other contents"):
+            report.write([compared], Request(tmp_path / "other", formats=("csv",), optuna=file))
+        assert file.read_bytes() == other
     assert not (tmp_path / "other").exists()
+
+
+def test_a_report_whose_second_export_is_refused_has_written_nothing_and_can_be_repeated(
+    compared: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna")
+    out, file, folder = tmp_path / "out", tmp_path / "runs.log", tmp_path / "ioh"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("precious")
+    with pytest.raises(StoreError, match="neither empty nor an earlier report"):
+        report.write([compared], Request(out, formats=("csv",), optuna=file, ioh=folder))
+    assert not out.exists()
+    assert not file.exists()
+    (folder / "thesis.txt").unlink()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    report.write([compared], Request(out, formats=("csv",), optuna=file))
+    with monkeypatch.context() as patched:  # --ioh fails when the other file is there already
+        patched.setattr("nasbench.results.report.report.export.ioh", lambda curves: {"x": b""})
+        patched.setattr("nasbench.results.report.files.disk.sync_folder", full)
+        with pytest.raises(StoreError, match="No space left"):
+            report.write([compared], Request(out, formats=("csv",), optuna=file, ioh=folder))
+    report.write([compared], Request(out, formats=("csv",), optuna=file, ioh=folder))
+    assert any(folder.glob("*.json"))
+
+
+@pytest.mark.parametrize("place", [0, 40, -3])
+def test_a_damaged_list_of_a_reports_files_is_said_and_nothing_of_it_is_deleted(
+    place: int, compared: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    report.write([compared], Request(out, formats=("csv", "md")))
+    (out / "thesis.md").write_text("precious")
+    content = bytearray((out / ".nasbench-report").read_bytes())
+    content[place] ^= 0x80
+    (out / ".nasbench-report").write_bytes(content)
+    report.write([compared], Request(out, formats=("csv",)))
+    assert ".nasbench-report is damaged, or of an older nasbench" in caplog.text
+    assert {"thesis.md", "report.md"} <= {path.name for path in out.iterdir()}
+    caplog.clear()
+    report.write([compared], Request(out, formats=("md",)))
+    assert not caplog.records
+    assert not list(out.glob("*.csv"))
 
 
 def test_failed_evaluations_are_failed_trials_and_those_in_part_are_left_out(filled: Fill) -> None:
