@@ -174,14 +174,15 @@ def _check_direction(described: Described, data: Path) -> None:
 
 def _check_cost(described: Described, data: Path) -> None:
     """Raises UsageError if an evaluation has no cost."""
-    cost = described.facts.get("cost")
-    values = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
-    if isinstance(cost, str) and cost in values:
-        costs = values[cost][described.last & np.isfinite(described.columns[0])]
-        if not ((costs >= 0) & (costs <= LARGEST)).all():
-            raise UsageError(
-                f"the cost {cost} of {data} must be a finite number of seconds, from 0 to {LARGEST:g}, in every row"
-            )
+    cost: str | float | None = described.facts.get("cost")
+    columns = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
+    told = described.last & np.isfinite(described.columns[0])
+    if isinstance(cost, int | float):
+        columns["cost"], cost = np.full(len(told), float(cost)), "cost"
+    if cost in columns and not ((columns[cost][told] >= 0) & (columns[cost][told] <= LARGEST)).all():
+        raise UsageError(
+            f"the cost {cost} of {data} must be a finite number of seconds, from 0 to {LARGEST:g}, in every row"
+        )
 
 
 def _check_curves(described: Described, spec: Path) -> None:
