@@ -253,10 +253,11 @@ class Exits(Careful):
 
 
 class Hangs(Careful):
-    """Never answers its third ask."""
+    """Never answers its third ask, and says so."""
 
     def ask(self) -> Configuration:
         if self.asked == 2:
+            print("waiting", flush=True)
             threading.Event().wait()
         return super().ask()
 
