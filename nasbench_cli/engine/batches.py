@@ -34,6 +34,11 @@ class Batch:
     planned: PlannedCell
     seeds: tuple[int, ...]
 
+    @property
+    def device(self) -> str:
+        """The GPU that computes it, if this process does (`Benchmark.device`)."""
+        return open_benchmark(self.planned.cell.bench).device
+
     def single(self) -> list[Batch]:
         """The smallest batches there are: a run each."""
         return [Batch(self.planned, (seed,)) for seed in self.seeds]
