@@ -206,7 +206,7 @@ class Method(Blockwise, ABC):
 
     initial_option: ClassVar[str] = "initial"
     """Name of the option that says how many configurations are drawn at random before the method uses what it is told:
-    a budget that is not larger shows nothing of the method, and users are told so (`initial`)."""
+    a budget that is not larger shows nothing of the method, and users are told so (`initial_phase`)."""
 
     unpaid: float = 0.0
     """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
@@ -255,7 +255,7 @@ class Method(Blockwise, ABC):
         return None
 
     @classmethod
-    def initial(cls, options: Mapping[str, int | float | bool | str]) -> int:
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
         """Number of configurations drawn at random before the method uses what it is told; 0 if it has none.
 
         Args:

@@ -71,7 +71,7 @@ class MethodSpec:
     @property
     def initial(self) -> int:
         """Number of configurations drawn at random before the method uses what it is told; 0 if it has none."""
-        return self.method.initial(dict(self.parameters()))
+        return self.method.initial_phase(dict(self.parameters()))
 
     @property
     def method(self) -> type[Method]:

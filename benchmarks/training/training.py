@@ -140,7 +140,7 @@ def train(
     clock = lockstep.clock(clock)
     network = channels_last(initialised(make, data.device, seed))
     until = epochs if until is None else until
-    progress, news = _Progress(network, recipe, state, until), News()
+    progress = _Progress(network, recipe, state, until)
     while progress.epoch < until and not progress.given_up:
         begin = clock()
         progress.descent.rate = recipe.rate(progress.epoch, epochs)
@@ -163,8 +163,6 @@ def train(
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += clock() - begin
         scored = progress.finish_epoch(data)
-        each_took = progress.seconds / progress.epoch
-        news.tell("epoch %d of %d, %.1f s each: validation error %.2f %%", progress.epoch, until, each_took, scored[0])
         if each is not None:
             each(network, Epoch(total.item() / (number + 1), *scored))
     if until < epochs:
@@ -197,7 +195,7 @@ class _Progress:
         self._best: tuple[float, float] = (math.inf, math.inf)
         self._best_state: dict[str, Tensor] = {}
         self._curve: list[float] = []
-        self._saved = self._begun
+        self._saved, self._news = self._begun, News()
         self.given_up = ""
         self._paused_at = 0
         if state is not None:
@@ -222,6 +220,8 @@ class _Progress:
             self._best = error, loss
             self._best_state = {name: value.clone() for name, value in self._network.state_dict().items()}
         self._curve.append(self._best[0])
+        done = self.epoch, self._until, self.seconds / self.epoch
+        self._news.tell("epoch %d of %d, %.1f s each: validation error %.2f %%", *done, error)
         if self._recipe.optimistic:
             tested = error_of(outputs_of(self._network, data.plain("test")), data.labels["test"].cpu())
             self._optimistic = float(np.fmin(self._optimistic, tested))

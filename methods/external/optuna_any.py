@@ -88,7 +88,7 @@ class Optuna(OptunaMethod):
             raise UsageError(f"optuna:sampler=cmaes searches numbers only, and here {names[0]} is categorical")
 
     @classmethod
-    def initial(cls, options: Mapping[str, int | float | bool | str]) -> int:
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
         has = inspect.signature(constructor(SAMPLERS[str(options["sampler"])].name)).parameters
         for name, option in (("n_startup_trials", "initial"), ("population_size", "population")):
             if name in has:

@@ -104,7 +104,7 @@ class Popnas(Method):
             self._awaited.discard(member)
 
     @classmethod
-    def initial(cls, options: Mapping[str, int | float | bool | str]) -> int:
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
         return int(options["first"]) or _FEWEST
 
     @property

@@ -50,6 +50,11 @@ class Batch:
         name = self.planned.spec.name
         return name if METHODS.is_foreign(name) else ""
 
+    @property
+    def device(self) -> str:
+        """The GPU that computes it, if this process does (`Benchmark.device`)."""
+        return open_benchmark(self.planned.cell.bench).device
+
     def single(self) -> list[Batch]:
         """The smallest batches there are: a run each."""
         return [Batch(self.planned, (seed,)) for seed in self.seeds]

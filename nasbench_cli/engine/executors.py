@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.batches import Batch, batches, commit, compute, give_up
 from nasbench.cli.engine.plan import PlannedCell
@@ -89,8 +88,7 @@ def local(jobs: int, limits: Limits = NO_LIMITS, stack: int = 1) -> Executor:
 
 def _computed(batch: Batch, store: Store, made_by: dict[str, Any]) -> Generator[list[RunRecord], None, None]:
     is_stored = partial(store.has, batch.planned.cell)
-    device = open_benchmark(batch.planned.cell.bench).device  # in this process, which computes
-    made_by = made_by | {"machine": made_by["machine"] | {"gpu": device}}
+    made_by = made_by | {"machine": made_by["machine"] | {"gpu": batch.device}}
     yield from commit(batch, compute(batch, store.journals, is_stored), store, made_by)
 
 

@@ -157,8 +157,7 @@ def _check_same(made_by: dict[str, Any]) -> None:
 
 
 def _compute_remotely(batch: Batch, journals: str) -> tuple[list[Computed], dict[str, Any]]:
-    device = open_benchmark(batch.planned.cell.bench).device
     if Path(journals).is_dir():
-        return list(compute(batch, Path(journals))), provenance(device)
+        return list(compute(batch, Path(journals))), provenance(batch.device)
     with tempfile.TemporaryDirectory() as own:  # the node does not see the store: nothing is left for a later run
-        return list(compute(batch, Path(own))), provenance(device)
+        return list(compute(batch, Path(own))), provenance(batch.device)
