@@ -306,6 +306,7 @@ def attempt(
         metrics, cost = tuple(map(float, answer.metrics)), float(answer.cost)
         if len(metrics) != len(benchmark.metrics) or not 0 <= cost <= LARGEST:
             reason = f"{len(metrics)} metrics at a cost of {cost} s, not {len(benchmark.metrics)} at a finite cost"
+            reason += f" of at most {LARGEST:g} s"
             cost = 0.0
         elif answer.status != "ok":
             status = "infeasible" if answer.status == "infeasible" else "failed"
