@@ -82,7 +82,7 @@ class Registry(Generic[T]):
         return name in self._theirs and not f"{module}.".startswith(f"{self._package}.")
 
     def is_taken(self, name: str) -> bool:
-        """Whether a name is that of a plug-in, or of anything but what `add_last` has found."""
+        """Whether a name is that of a plug-in, or of anything but what is added last, which is not looked for here."""
         self._load_ours()
         return name in self._taken
 
@@ -91,7 +91,7 @@ class Registry(Generic[T]):
 
         Of third parties only the one with this name is imported, unless no entry point has it.
         """
-        self._load_ours()
+        self._load_last()
         if name not in self._items:
             self._load_points([point for point in self._points if point.name == name])
         if name not in self._items and name not in self.broken:
@@ -110,7 +110,7 @@ class Registry(Generic[T]):
         raise error
 
     def _load(self) -> None:
-        self._load_ours()
+        self._load_last()
         self._load_points(self._points)
 
     def _load_ours(self) -> None:
@@ -131,7 +131,11 @@ class Registry(Generic[T]):
         self._points = list(entry_points(group=self._group))
         self._theirs = {point.name for point in self._points}
         self._taken = frozenset([*self._items, *(point.name for point in self._points)])
-        for name, item in self._last(self._taken).items():
+
+    def _load_last(self) -> None:
+        self._load_ours()
+        find, self._last = self._last, lambda taken: {}
+        for name, item in find(self._taken).items():
             self.add(name, item)
 
     def _load_points(self, points: list[EntryPoint]) -> None:

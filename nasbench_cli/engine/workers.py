@@ -307,7 +307,7 @@ def attempt(
         else:
             answer = benchmark.evaluate_resumably(configuration, seed, state)
         metrics, cost = tuple(map(float, answer.metrics)), float(answer.cost)
-        if len(metrics) != len(benchmark.metrics) or not 0 <= cost <= LARGEST:
+        if len(metrics) != len(benchmark.metrics) or not 0 <= cost < math.inf:
             reason = f"{len(metrics)} metrics at a cost of {cost} s, not {len(benchmark.metrics)} at a finite cost"
             cost = 0.0
         elif answer.status != "ok":
@@ -315,8 +315,9 @@ def attempt(
             reason = one_line(plain(answer.reason))
         elif not math.isfinite(metrics[0]):
             reason = f"{benchmark.objective.name} is {metrics[0]}"
-        elif large := [value for value in metrics if LARGEST < abs(value) < math.inf]:
-            reason = f"a metric is {large[0]:g}: a value is at most {LARGEST:g} in size"
+        elif large := [value for value in (cost, *metrics) if LARGEST < abs(value) < math.inf]:
+            reason = f"a metric or the cost is {large[0]:g}: a value is at most {LARGEST:g} in size"
+            cost = 0.0 if cost > LARGEST else cost
         else:
             curve = None if answer.curve is None else tuple(map(float, answer.curve))
             return Evaluation(metrics, cost, reason=answer.reason and one_line(plain(answer.reason)), curve=curve)
