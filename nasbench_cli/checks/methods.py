@@ -217,7 +217,6 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
     """A check: the problems of one kind, two evaluations at a time, are searched to the end."""
 
     def check(trial: Trial) -> str | None:
-        count = max(trial.count, _PROBLEM_EVALUATIONS)
         posed = pose(trial.benchmark)
         told = None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
         for bounds, fails in posed:
@@ -226,7 +225,7 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
             except UsageError as refusal:  # a command says the same before it runs anything
                 told = str(refusal)
                 continue
-            _searched(trial, method, 2, bounds, fails, count)
+            _searched(trial, method, 2, bounds, fails, _PROBLEM_EVALUATIONS)
         return told
 
     return check

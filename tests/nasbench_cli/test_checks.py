@@ -34,6 +34,7 @@ TRIED = {
     "ax-nei": ("ax-nei:initial=30",),
     "scbo": ("scbo:power=6,initial=24",),
     "treebo": ("treebo:initial=24",),
+    "rf-cei": ("rf-cei:initial=24",),
     "darts": ("darts:epochs=1",),
     "milenas": ("milenas:epochs=1",),
     "zo-darts": ("zo-darts:epochs=1,T=2",),
@@ -51,7 +52,7 @@ EXTRAS = {
     **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
 }
 LIVE = ("digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
-SLOW = ("zo-darts", "zo-darts+", "zo-darts++", "darts", "optuna-gp", "few-digits/cnn@1")
+SLOW = ("c-bohb", "zo-darts", "zo-darts+", "zo-darts++", "darts", "optuna-gp", "few-digits/cnn@1")
 
 
 def named(names: Iterable[str]) -> list[Any]:

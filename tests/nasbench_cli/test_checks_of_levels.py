@@ -89,7 +89,7 @@ class Unsteady(Levelled):
     ("method", "sentence"),
     [
         (Lost, "it asks for level 28, which is none of epochs 1 to 27"),
-        (Twice, "it continues trial 4, which was not told, is at work, has failed"),
+        (Twice, "it continues trial 0, which was not told, is at work, has failed"),
         (Eager, "which was not told, is at work, has failed"),
         (Swapped, "with another configuration"),
         (Backwards, "up to level 3, but it has reached 3"),

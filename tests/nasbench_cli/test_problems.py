@@ -39,8 +39,20 @@ SOON = {
     "optuna-gp": ["optuna-gp:initial=26"],
 }
 """Options with which a model is used within 30 evaluations, at little cost; other methods as they are."""
-DEAR = ("treebo", "scbo", "bananas", "nasbot", "nasbot-rand", "nasbot-ea", "ax-nei", "smac", "rf-cei", "optuna-gp")
-LESS_DEAR = ("optuna", "optuna-tpe", "cnsga2", "popnas", "c-bohb")
+DEAR = (
+    "c-bohb",
+    "treebo",
+    "scbo",
+    "bananas",
+    "nasbot",
+    "nasbot-rand",
+    "nasbot-ea",
+    "ax-nei",
+    "smac",
+    "rf-cei",
+    "optuna-gp",
+)
+LESS_DEAR = ("optuna", "optuna-tpe", "cnsga2", "popnas")
 TABLES = ("nb201-cifar10", "hpolib-naval", "hpobench-segment", "nbgraph-cora")
 LEVELS = (1, 3, 9, 27)
 
