@@ -154,7 +154,7 @@ def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(t
     )
     assert run.returncode == 1
     assert "sort what comes out of sets" in " ".join(run.stdout.split())
-    assert "10 of 11" in run.stdout
+    assert "14 of 15" in run.stdout
 
 
 def test_a_method_of_this_process_alone_is_not_tried_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
