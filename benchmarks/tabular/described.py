@@ -76,7 +76,11 @@ def describe(data: Path, spec: Path) -> Described:
     problems = Problems(str(spec))
     facts = read_specification(spec, problems)
     facts["metric"][:1] = map(minimised, facts["metric"][:1])
-    found = column_names(data)
+    found: list[str] = []
+    with problems.collecting():
+        found = column_names(data)
+    if not found:
+        problems.refuse()
     levels: tuple[int, ...] = ()
     at: np.ndarray | None = None
     with problems.collecting():

@@ -145,7 +145,7 @@ def give_up(batch: Batch, lost: Lost, store: Store, provenance: dict[str, Any]) 
         )
         return []
     rows = next((run.rows for run in begun(store.journals, [(cell, seed)])), [])
-    return store.commit(cell, [died(cell, seed, lost.reason, rows)], {**provenance, "repeatable": batch.repeatable})
+    return store.commit(cell, [died(cell, seed, lost.reason, rows)], provenance)
 
 
 def _run(planned: PlannedCell, seed: int, journal: Journal | None = None) -> Trajectory:

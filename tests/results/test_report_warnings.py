@@ -9,6 +9,7 @@ import pytest
 
 from nasbench.results import Store, Trajectory
 from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from nasbench.results.store.trajectory import Cell
 from tests.results.conftest import make_cell, make_run
 
@@ -21,7 +22,7 @@ def warned(filled: Fill, tmp_path: Path) -> Callable[[dict[Cell, float]], list[s
 
     def warn(ends: dict[Cell, float]) -> list[str]:
         store = filled({cell: [make_run(s, [9.0, 8.0 - s, end]) for s in range(2)] for cell, end in ends.items()})
-        text = report.write([store], tmp_path / "out", formats=("md",)).text
+        text = report.write([store], Request(tmp_path / "out", formats=("md",))).text
         return [" ".join(part.split()) for part in text.split("Warning: ")[1:]]
 
     return warn
