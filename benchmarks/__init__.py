@@ -1,19 +1,24 @@
 """Problems: a search space, and what a configuration scores."""
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Fidelity, Oracle
+from nasbench.benchmarks.abilities import Oracle
 from nasbench.benchmarks.constraints import Bound, Constraint, label, parse_constraints
+from nasbench.benchmarks.contract import BENCHMARKS, WHOLE, Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Axis, Fidelity, Level
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spec import BenchmarkSpec, open_benchmark
 
 __all__ = [
     "BENCHMARKS",
+    "WHOLE",
+    "Axis",
     "Benchmark",
     "BenchmarkSpec",
     "Bound",
     "Constraint",
     "Evaluation",
     "Fidelity",
+    "Level",
     "Metric",
     "Oracle",
     "UsageError",

@@ -71,8 +71,6 @@ class Bound:
 
     metric: Metric
     """The constrained metric."""
-    column: int
-    """Position of the metric in `Evaluation.metrics`."""
     limit: float
     """The last feasible value, in the metric's unit; finite."""
     upper: bool

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import platformdirs
-
 
 def cache_folder() -> Path:
     """What can be made again: $NASBENCH_CACHE, or the user's cache directory."""
-    return Path(os.environ.get("NASBENCH_CACHE") or platformdirs.user_cache_dir("nasbench"))
+    return Path(os.environ.get("NASBENCH_CACHE") or _user_folder("cache"))
 
 
 def data_folder() -> Path:
     """What the user fetched or imported: $NASBENCH_DATA, or the user's data directory."""
-    return Path(os.environ.get("NASBENCH_DATA") or platformdirs.user_data_dir("nasbench"))
+    return Path(os.environ.get("NASBENCH_DATA") or _user_folder("data"))
 
 
 def data_folders() -> list[Path]:
     """Where to look for what was imported: there, and in the user's data directory where $NASBENCH_DATA hides it."""
-    return list(dict.fromkeys([data_folder(), Path(platformdirs.user_data_dir("nasbench"))]))
+    return list(dict.fromkeys([data_folder(), Path(_user_folder("data"))]))
+
+
+def _user_folder(kind: str) -> str:
+    import platformdirs  # `nasbench speed --gpu` begins without it
+
+    return platformdirs.user_cache_dir("nasbench") if kind == "cache" else platformdirs.user_data_dir("nasbench")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 ONLY = "only"
@@ -28,6 +29,8 @@ class Metric:
     """The training epoch it was measured at; None for costs and properties of the network."""
     cheap: bool = False
     """True if the value is known from the configuration before training, as model size is."""
+    seconds: float = 0.0
+    """What it takes to know a cheap value before training: charged on the run's clock each time that a method asks."""
 
     @property
     def held_out(self) -> bool:
@@ -43,3 +46,33 @@ class Metric:
 def sounds_held_out(name: str) -> bool:
     """Whether a name speaks of held-out data: `ori-test`, `Test`, `holdout`."""
     return any(word in name.lower() for word in ("test", "holdout", "hold-out", "held"))
+
+
+class Values(Mapping[str, float]):
+    """Values of metrics by name: the names are shared with the benchmark, so it costs little more than a tuple.
+
+    Args:
+        places: the position of each name in `row`, in this order.
+        row: the values.
+    """
+
+    __slots__ = ("_places", "row")
+
+    def __init__(self, places: Mapping[str, int], row: tuple[float, ...]) -> None:
+        self._places, self.row = places, row
+
+    def __getitem__(self, metric: str) -> float:
+        return self.row[self._places[metric]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def shares(self, places: Mapping[str, int]) -> bool:
+        """Whether these are the values of the very benchmark that these places belong to."""
+        return self._places is places

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from nasbench.benchmarks.base import BENCHMARKS, ON_FILES, Benchmark
+from nasbench.benchmarks import abilities
+from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES, Benchmark
 from nasbench.benchmarks.spaces.errors import UsageError
 
 
@@ -67,8 +68,8 @@ class BenchmarkSpec:
         """
         benchmark = ON_FILES.get(self.name)(self.file, self.column) if self.file else BENCHMARKS.get(self.name)()
         for variant in self.variants:
-            benchmark = benchmark.variant(variant)
-        return benchmark if self.fidelity is None else benchmark.at(self.fidelity)
+            benchmark = abilities.variant(benchmark, variant)
+        return benchmark if self.fidelity is None else abilities.at(benchmark, self.fidelity)
 
 
 @cache

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
@@ -33,17 +35,19 @@ class SyntheticBenchmark(Benchmark):
     checksum = "formula:1"
 
     def __init__(self, name: str, space: NetworkSpace, is_counted: Callable[[str], bool]) -> None:
-        self.name, self.space, self._is_counted = name, space, is_counted
+        self.name, self.search_space = name, name
+        self.space, self._is_counted = space, is_counted
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         terms = [
             1 - math.exp(-(((x - best) / scale) ** 2) / 2)
             for x, best, scale in properties(configuration, self._is_counted)
         ]
-        return Evaluation((sum(terms) / len(terms), float(configuration.weights)), _SECONDS)
+        metrics = {"error": sum(terms) / len(terms), "weights": float(configuration.weights)}
+        return Evaluation(metrics, _SECONDS)
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        return float(configuration.weights) if column == 1 else super().known(column, configuration)
+    def known(self, metric: str, configuration: Configuration) -> float:
+        return float(configuration.weights)
 
 
 def properties(graph: LayerGraph, is_counted: Callable[[str], bool]) -> list[tuple[float, float, float]]:

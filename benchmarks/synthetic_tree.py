@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation
+from pathlib import Path
+
+from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.hyperparameters import Categorical, Float
@@ -22,7 +25,7 @@ class TreeFunction(Benchmark):
     source, licence = "a formula (Jenatton et al., 2017)", "MIT"
     metrics = (Metric("value", "", description="a parabola of the leaf, its constant, and what it shares"),)
     checksum = "formula:1"
-    name = "synthetic-tree"
+    name = search_space = "synthetic-tree"
 
     def __init__(self) -> None:
         choices = [Categorical(f"x{i}", (0, 1)) for i in (1, 2, 3)]
@@ -35,11 +38,11 @@ class TreeFunction(Benchmark):
             },
         )  # fmt: skip
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         own = self.space.values(configuration)
         leaf = next(i for i in (4, 5, 6, 7) if f"x{i}" in own)
         value = own[f"x{leaf}"] ** 2 + (leaf - 3) / 10 + own["r8" if leaf < 6 else "r9"]
-        return Evaluation((float(value),), _SECONDS)
+        return Evaluation({"value": float(value)}, _SECONDS)
 
 
 BENCHMARKS.add("synthetic-tree", TreeFunction)

@@ -1,15 +1,16 @@
 """Reports a suite's store into docs/reproduced/, and writes what is there into the pages that show it.
 
-`nasbench speed --gpu --out docs/reproduced/gpu` writes the tables of docs/gpu.md there itself.
+`nasbench speed --gpu --out docs/reproduced/gpu` writes the table of docs/gpu.md there itself.
 
     python docs/findings.py SUITE…   # reports runs/SUITE first; the Makefile's reproduce-… targets call this
     python docs/findings.py          # writes the pages only
 
+Of a report only the files are kept that a page, a test or the Makefile names: every other one can be made again.
 A page shows a part of a file between two comments. `<!-- from reproduced/nasbot/report.txt: Expected | Feasible -->`
 takes the lines from the first one that begins with `Expected` up to the next that begins with `Feasible` (to the end of
 the file without a second text); `<!-- from reproduced/nasbot/claims.csv: better, worse, verdict -->` a table of these
-columns; `<!-- from reproduced/long/held-out.csv: method by bench, constraint: mean of metric test-error* -->` a table
-with a row per method, a column per bench and constraint, and the mean of the row whose metric matches test-error*.
+columns; `<!-- from reproduced/grand-cpu/held-out.csv: method by bench, constraint: mean of metric test-error* -->` a
+table with a row per method, a column per bench and constraint, and the mean of the row whose metric fits test-error*.
 `<!-- end -->` closes the block. Nothing between the two is written by hand; a test compares them.
 """
 
@@ -27,20 +28,16 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
-KEPT = ("answer.csv", "claims.csv", "comparison.csv", "constraints.csv", "families.csv", "pairs.csv", "score.csv")
-KEPT += ("ranks.csv", "ranks-seconds.csv", "published.csv", "searches.csv", "search-directions.csv")
-KEPT += ("published-searches.csv", "held-out.csv", "thinking.csv")
-KEPT += ("ranks.svg", "ranks-seconds.svg", "matrix.svg", "cd.svg")
-"""The files of a report that are kept; every other one can be made again."""
 PARTS = {"ctpe-rivals": ("thinking",), "ctpe-rivals-ax": ("thinking",)}
 """Optional parts of a suite's report."""
 
+_NAMED = re.compile(r"reproduced/([\w-]+/[\w-]+\.\w+)")
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
 _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def keep(suite: str) -> None:
-    """Reports runs/SUITE, and keeps what the terminal shows and the files of KEPT in docs/reproduced/SUITE."""
+    """Reports runs/SUITE, and keeps what the terminal shows and the files that are named in docs/reproduced/SUITE."""
     into, report = DOCS / "reproduced" / suite, ROOT / "report" / suite
     command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg"]
     command += [f"--part={part}" for part in PARTS.get(suite, ())]
@@ -51,9 +48,15 @@ def keep(suite: str) -> None:
     into.mkdir(parents=True)
     tables = re.split(r"\n(?:How each number|\d+ files in)", shown, maxsplit=1)[0]
     (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
-    for name in KEPT:
-        if (report / name).is_file():
-            shutil.copyfile(report / name, into / name)
+    for path in report.iterdir():
+        if f"{suite}/{path.name}" in named():
+            shutil.copyfile(path, into / path.name)
+
+
+def named() -> set[str]:
+    """The files of docs/reproduced/, as SUITE/FILE, that a page, a test or the Makefile names."""
+    readers = [ROOT / "README.md", ROOT / "Makefile", *DOCS.rglob("*.md"), *ROOT.glob("tests/**/*.py")]
+    return {name for path in readers for name in _NAMED.findall(path.read_text(encoding="utf-8"))}
 
 
 def filled(page: str) -> str:

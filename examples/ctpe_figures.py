@@ -30,12 +30,13 @@ def disc(x: float, y: float, centre: float) -> float:
 
 def problem(limit: float) -> Problem:
     """A toy problem on the square: minimise the objective subject to constraint <= limit."""
-    return Problem(SPACE, Metric("objective", ""), (Bound(Metric("constraint", ""), 1, limit, upper=True),))
+    return Problem(SPACE, (Metric("objective", ""),), (Bound(Metric("constraint", ""), limit, upper=True),))
 
 
 def observe(method: Method, point: tuple[float, float], objective: float, constraint: float, limit: float) -> None:
     """Tells a method one evaluation."""
-    method.tell(Observation(point, Evaluation((objective, constraint), 1.0), constraint <= limit))
+    metrics = {"objective": objective, "constraint": constraint}
+    method.tell(Observation(point, Evaluation(metrics, 1.0), constraint <= limit))
 
 
 def acquisition(name: str, limit: float, seed: int = 0) -> NDArray[np.float64]:

@@ -75,9 +75,9 @@ def incumbents(method: str, settings: Iterable[Setting], seeds: Sequence[int]) -
         limits = (parse_constraints(constraint.split("+")),)
         grid = Grid((MethodSpec.parse(method),), (benchmark,), limits, tuple(seeds), Protocol(max(CHECKPOINTS)))
         (planned,) = expand([grid])
-        worst = planned.cell.setting.worst
+        worst = planned.setup.setting.worst
         table = open_benchmark(benchmark)
-        runs = [run(planned.cell, seed, planned.spec, table, planned.bounds) for seed in seeds]
+        runs = [run(planned.setup, seed, planned.spec, table, planned.bounds) for seed in seeds]
         curves = np.array([r.columns["incumbent"] for r in runs])
         found.append(np.where(np.isnan(curves), worst, curves)[:, np.array(CHECKPOINTS) - 1])
     return np.array(found)

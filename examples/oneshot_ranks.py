@@ -188,9 +188,8 @@ def of_digits(seeds: int) -> Measured:
         if settings.rule == "single-path":
             path = SinglePath(space, settings, seed)
             path.run()
-            batches = path._held_out()
             numbers = [tuple(OPERATIONS.index(name.replace("_3x3", "")) for name in cell) for cell in chosen]
-            scores = [-path.score(genes, batches).loss for genes in numbers]
+            scores = [-path.score(genes).loss for genes in numbers]
         else:
             search = Search(space, settings, seed)
             search.run()

@@ -111,13 +111,13 @@ class Bananas(Method):
     def _ranked(self, candidates: Sequence[Configuration]) -> list[int]:
         """Candidates by violation, then objective, each drawn from the ensemble's mean and deviation for it."""
         learnt = self._problem.learnt_bounds
-        columns = [0, *(bound.column for bound in learnt)]
+        metrics = [self._problem.objective.name, *(bound.metric.name for bound in learnt)]
         words = [self._words(o.configuration) for _, o in self._seen]
         counts = sorted(Counter(w for own in words for w in own).items(), key=lambda item: (-item[1], item[0]))
         vocabulary = [word for word, _ in counts[:_MOST_WORDS]]  # sorted: a set's order differs between processes
-        targets = np.array([[o.evaluation.metrics[c] for c in columns] for _, o in self._seen])
+        targets = np.array([[o.evaluation.metrics[m] for m in metrics] for _, o in self._seen])
         centre, scale = targets.mean(0), np.where((deviation := targets.std(0)) > 0, deviation, 1.0)
-        networks = Ensemble(len(vocabulary), len(columns), self._ensemble, self._rng)
+        networks = Ensemble(len(vocabulary), len(metrics), self._ensemble, self._rng)
         networks.fit(_bits(words, vocabulary), (targets - centre) / scale)
         guessed = networks.predict(_bits([self._words(c) for c in candidates], vocabulary))
         mean, spread = guessed.mean(0), guessed.std(0)

@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from numpy.random import Generator
 
-from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity
+from nasbench.benchmarks import abilities
 from nasbench.benchmarks.constraints import Bound
-from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Fidelity, Level
+from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
 from nasbench.benchmarks.spaces.blockwise import Blockwise
@@ -29,20 +31,31 @@ class Problem:
 
     space: Space
     """The configurations that the method may propose."""
-    objective: Metric
-    """The metric to minimise; its values are the first of an evaluation's metrics."""
+    objectives: tuple[Metric, ...]
+    """The metrics to minimise, first among those of an evaluation; today always one."""
     constraints: tuple[Bound, ...] = ()
     """The bounds that a configuration must satisfy to be feasible; empty where there is no constraint."""
-    known: Callable[[int, Configuration], float] | None = None
-    """(column, configuration) → value of a cheap metric (`Metric.cheap`), without an evaluation and off the clock; None
-    where nothing is known beforehand."""
+    known: Callable[[str, Configuration], float] | None = None
+    """(metric, configuration) → value of a cheap metric (`Metric.cheap`), without an evaluation; None where nothing is
+    known beforehand. A metric that states `Metric.seconds` is charged them on the run's clock, each time."""
     state: Path | None = None
     """A file that belongs to this run alone. A method whose asks take minutes may keep its progress there, and continue
     from it after an interruption. None where runs leave nothing behind."""
     fidelity: Fidelity | None = None
     """The levels at which a training may be stopped, and watched; None where every evaluation is a whole one."""
-    told: Mapping[int, Metric] = field(default_factory=dict)
-    """The metrics that a method is told, by their place in `Evaluation.metrics`: none that a test split measures."""
+    told: Mapping[str, Metric] = field(default_factory=dict)
+    """The metrics that a method is told, by name, the objectives first: none that a test split measures. Left out, they
+    are those of the objectives and the constraints."""
+
+    def __post_init__(self) -> None:
+        if not self.told:
+            metrics = (*self.objectives, *(bound.metric for bound in self.constraints))
+            object.__setattr__(self, "told", {metric.name: metric for metric in metrics})
+
+    @property
+    def objective(self) -> Metric:
+        """The metric to minimise, for methods that serve one objective."""
+        return self.objectives[0]
 
     @property
     def known_bounds(self) -> tuple[Bound, ...]:
@@ -58,14 +71,14 @@ class Problem:
     def allows(self, configuration: Configuration) -> bool:
         """Whether all constraints hold that need no evaluation."""
         known = self.known
-        return known is None or all(b.holds(known(b.column, configuration)) for b in self.known_bounds)
+        return known is None or all(b.holds(known(b.metric.name, configuration)) for b in self.known_bounds)
 
     def known_violation(self, configuration: Configuration) -> float:
         """The sum of the violations of the constraints that need no evaluation."""
         known = self.known
         if known is None:
             return 0.0
-        return sum([b.violation(known(b.column, configuration)) for b in self.known_bounds], 0.0)
+        return math.fsum(b.violation(known(b.metric.name, configuration)) for b in self.known_bounds)
 
     @cached_property
     def flat(self) -> Flat:
@@ -81,14 +94,15 @@ class Problem:
     def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = (), state: Path | None = None) -> Problem:
         """The problem that a benchmark under constraints poses: nothing in it tells what a test split measures."""
 
-        def known(column: int, configuration: Configuration) -> float:
-            metric = benchmark.metrics[column]
-            if metric.held_out:  # whatever a third party's benchmark may answer
-                raise UsageError(f"{metric.name} of {benchmark.name} is measured on a test split: no method is told it")
-            return benchmark.known(column, configuration)
+        told = {metric.name: metric for metric in benchmark.metrics if not metric.held_out}
 
-        told = {column: metric for column, metric in enumerate(benchmark.metrics) if not metric.held_out}
-        return cls(benchmark.space, benchmark.objective, constraints, known, state, benchmark.fidelity, told)
+        def known(metric: str, configuration: Configuration) -> float:
+            if metric not in told:  # whatever a third party's benchmark may answer
+                abilities.named(benchmark, metric)
+                raise UsageError(f"{metric} of {benchmark.name} is measured on a test split: no method is told it")
+            return abilities.known(benchmark, metric, configuration)
+
+        return cls(benchmark.space, (benchmark.objective,), constraints, known, state, benchmark.fidelity, told)
 
 
 Rank: TypeAlias = tuple[float, float]
@@ -100,13 +114,13 @@ class Proposal(NamedTuple):
 
     configuration: Configuration
     """The configuration; that of the trial, where one is continued."""
-    level: int
-    """One of the problem's `fidelity.levels`; above what the trial has reached, where one is continued."""
+    level: Level
+    """One of the problem's `fidelity.levels`; beyond what the trial has reached, where one is continued."""
     continues: int | None = None
     """Number of the trial to go on with (`Observation.trial`); only what is added is paid. None begins a new one."""
 
     @classmethod
-    def of(cls, asked: Configuration | Proposal, highest: int) -> Proposal:
+    def of(cls, asked: Configuration | Proposal, highest: Level) -> Proposal:
         """What a method asked for: a bare configuration is to be trained up to the highest level."""
         return asked if isinstance(asked, Proposal) else cls(asked, highest)
 
@@ -117,22 +131,24 @@ class Observation(NamedTuple):
     configuration: Configuration
     """The configuration, as `ask` returned it."""
     evaluation: Evaluation
-    """Its metrics and cost. Metrics that are measured on a test split are NaN: a method never sees them."""
+    """Its metrics by name, the objectives first, and its cost. It has all metrics in `Problem.told` (NaN for one that
+    is not known) and no other: what a test split measures, a method never sees."""
     feasible: bool
     """True if the evaluation is ok and every constraint holds on the observed values."""
-    level: int = 1
-    """The level of the fidelity up to which it was trained; 1 where there is no choice."""
+    level: Level = WHOLE
+    """The level of the fidelity up to which it was trained; the empty one where there is no choice."""
     trial: int = 0
     """Number of the training: that of the ask that began it, from 0."""
 
     @property
     def objective(self) -> float:
         """The observed objective, to be minimised; NaN unless the evaluation is ok."""
-        return self.evaluation.metrics[0]
+        metrics = self.evaluation.metrics
+        return metrics.row[0] if type(metrics) is Values else next(iter(metrics.values()))
 
     @property
     def curve(self) -> tuple[float, ...] | None:
-        """The objective at each level of the problem's fidelity up to `level`, from the beginning of the training on.
+        """The objective at each value of the fidelity's first axis up to that of `level`, where other axes stay.
 
         None where the benchmark does not know it, where levels are trainings of their own, and unless the evaluation is
         ok.
@@ -147,11 +163,11 @@ class Observation(NamedTuple):
         evaluation = self.evaluation
         if evaluation.status == "failed":
             return math.inf, math.inf
-        values = [(bound, evaluation.metrics[bound.column]) for bound in constraints]
+        values = [(bound, evaluation.metrics[bound.metric.name]) for bound in constraints]
         if evaluation.status == "infeasible":
             known = [bound.violation(value) for bound, value in values if not math.isnan(value)]
-            return sum(known) or math.inf, math.inf
-        return sum([bound.violation(value) for bound, value in values], 0.0), self.objective
+            return math.fsum(known) or math.inf, math.inf
+        return math.fsum([bound.violation(value) for bound, value in values]), self.objective
 
 
 class Logged(NamedTuple):
@@ -216,9 +232,6 @@ class Method(Blockwise, ABC):
     """Views of the space that the method calls, as protocols (`AsFlat`, `AsGraph`, …: `spaces.views`). The method fits
     a space that has all of them."""
 
-    stacks: ClassVar[bool] = False
-    """Whether `begin_together` does something."""
-
     needs_fidelity: ClassVar[bool] = False
     """Whether the method chooses how long to train. It then fits benchmarks that state a fidelity."""
 
@@ -271,17 +284,16 @@ class Method(Blockwise, ABC):
         """
 
     @classmethod
-    def begin_together(cls, methods: Sequence[Self]) -> None:
-        """Does at once what the first asks of several runs begin with (`run --stack`), where the class `stacks`.
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        """The reason why this method cannot search here, as the end of the sentence "it …"; empty if it can.
 
-        Each leaves it in its `Problem.state`, where the run will find it, as what an interrupted attempt had done. One
-        that fails leaves what it has; its run will meet the failure, and tell.
+        Args:
+            problem: a problem on the benchmark in question.
+            options: every option with its value.
         """
-
-    @classmethod
-    def misfit(cls, space: Space) -> str:
-        """The reason why this method cannot search `space`, as the end of the sentence "it …"; empty if it can."""
-        names = missing(space, cls.needs)
+        if cls.needs_fidelity and problem.fidelity is None:
+            return "chooses how long to train, and that benchmark has one fidelity only"
+        names = missing(problem.space, cls.needs)
         return f"needs a {' and a '.join(names)}" if names else ""
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         parse_constraints,
     )
     from nasbench.benchmarks.spaces import Configuration, GridSpace, ParameterSpace, Space
+    from nasbench.cli.engine.executors import EXECUTORS, Executor
     from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
     from nasbench.results import Store, StoreError
     from nasbench.results.report.report import Report
@@ -40,17 +41,20 @@ _PLACES = {
     "nasbench.benchmarks": ["BENCHMARKS", "Benchmark", "Bound", "Evaluation", "Metric", "UsageError", "open_benchmark"],
     "nasbench.benchmarks.constraints": ["parse_constraints"],
     "nasbench.benchmarks.spaces": ["Configuration", "GridSpace", "ParameterSpace", "Space"],
+    "nasbench.cli.engine.executors": ["EXECUTORS", "Executor"],
     "nasbench.methods": ["METHODS", "Method", "MethodSpec", "Observation", "Problem"],
     "nasbench.results": ["Store", "StoreError"],
 }
 
 __all__ = [
     "BENCHMARKS",
+    "EXECUTORS",
     "METHODS",
     "Benchmark",
     "Bound",
     "Configuration",
     "Evaluation",
+    "Executor",
     "GridSpace",
     "Method",
     "MethodSpec",
@@ -109,6 +113,7 @@ def run(
     seconds: float | None = None,
     workers: int = 1,
     jobs: int = 1,
+    executor: str | None = None,
     store: str | Path | None = None,
 ) -> pd.DataFrame:
     """Runs methods on benchmarks, and returns every evaluation of every run.
@@ -129,6 +134,7 @@ def run(
         seconds: the budget of a run in seconds on its clock.
         workers: the number of asynchronous workers of a run.
         jobs: the number of runs computed at the same time, each in a process of its own.
+        executor: where runs are computed, as `nasbench run --executor` takes it: `"ray:address=auto"`.
         store: the folder in which trajectories are kept, and found again; by default nothing is kept.
 
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
@@ -140,23 +146,28 @@ def run(
 
     import pandas as pd
 
-    from nasbench.benchmarks import UsageError
-    from nasbench.cli.engine.executors import local
-    from nasbench.cli.engine.plan import Protocol
+    from nasbench.cli.engine.executors import chosen
+    from nasbench.cli.engine.keys import asked_grid
     from nasbench.cli.engine.session import begin
-    from nasbench.cli.engine.suites import Suite, asked_grid
+    from nasbench.cli.engine.suites import Suite
 
-    if jobs < 1:
-        raise UsageError(f"jobs must be at least 1, not {jobs}")
-    protocol = Protocol(200 if evals is None and seconds is None else evals, seconds, workers)
-    grid = asked_grid(_several(methods), _several(benchmarks), _several(constraints), seeds, protocol)
+    where = chosen(executor, jobs)
+    grid = asked_grid(
+        methods=_several(methods),
+        benchmarks=_several(benchmarks),
+        constraints=[_several(constraints)],
+        seeds=seeds,
+        evals=evals,
+        budget_seconds=seconds,
+        workers=workers,
+    )
     with tempfile.TemporaryDirectory() as scratch:
         session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)")
-        for _ in session.compute(local(jobs)):
+        for _ in session.compute(where):
             pass
-        asked = {planned.cell.id: planned.seeds for planned in session.planned}
-        fragments = [fragment for fragment in session.store.fragments() if fragment.cell.id in asked]
-        tables = [(fragment.table().to_pandas(), asked[fragment.cell.id]) for fragment in fragments]
+        asked = {planned.setup.id: planned.seeds for planned in session.planned}
+        fragments = [fragment for fragment in session.store.fragments() if fragment.setup.id in asked]
+        tables = [(fragment.table().to_pandas(), asked[fragment.setup.id]) for fragment in fragments]
     frame: pd.DataFrame = pd.concat([table[table["seed"].isin(seeds)] for table, seeds in tables], ignore_index=True)
     return frame.sort_values(["method", "bench", "seed", "evaluation"], ignore_index=True, kind="stable")
 
@@ -181,6 +192,7 @@ def report(
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
     partial: bool = False,
+    wilcoxon: bool = False,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`, and returns its text and its tables.
 
@@ -206,7 +218,8 @@ def report(
         constrain: under these constraints alone.
         label: short names of methods: a mapping, or texts `METHOD=SHORT`.
         protocol: which runs, where budgets or workers are mixed.
-        score: what is compared on tables: `mean` (over repetitions) or `observed`; by default the suite's, or `mean`.
+        score: what is compared on tables: `unseen` (mean over the repetitions that the run has not observed), `mean`
+            (over all), or `observed`; by default the suite's, or `unseen`.
         format: of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
         part: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
         paper: a folder for figures and tables for a paper.
@@ -214,6 +227,7 @@ def report(
         ioh: a folder for the runs in the format of IOHanalyzer.
         optuna: a new file for the runs as studies of Optuna.
         partial: take runs that are under way in, and compare all where the shortest of them is.
+        wilcoxon: show the Wilcoxon signed-rank tables in the text too.
 
     Returns a result with `text` (without escape codes; `print(result)` shows it), `tables` (a pandas DataFrame by the
     name of each table), `folder` and `files`.
@@ -245,6 +259,7 @@ def report(
         ioh=ioh,
         optuna=optuna,
         partial=partial,
+        wilcoxon=wilcoxon,
     )
     return write([Store.open(Path(store)) for store in stores], request, is_current)
 

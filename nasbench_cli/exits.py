@@ -1,7 +1,7 @@
 """Exit codes of the command line."""
 
 DONE = 0
-"""Everything that was asked for is done."""
+"""Everything that was requested is done."""
 SOME_FAILED = 1
 """Some runs failed or are missing, or the system refused something."""
 BAD_USAGE = 2
@@ -9,4 +9,4 @@ BAD_USAGE = 2
 INTERRUPTED = 130
 """The user stopped it with Ctrl-C."""
 READER_GONE = 141
-"""The reader of the output (`head`, `less`) has closed it."""
+"""The reader of the output (`head`, `less`) has gone."""

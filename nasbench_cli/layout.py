@@ -28,16 +28,16 @@ def terminal_width() -> int:
 
 
 def prose(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Rows as text with aligned columns, the last of which holds words and is wrapped under itself."""
+    """Rows as text with aligned columns; the last column is prose, and is wrapped."""
     if not rows:
         return ""
     widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
     indent = sum(widths) + 2 * len(widths)
-    if indent > width - 20:  # no room beside the other columns: the words stand below them
+    if indent > width - 20:  # no room beside the other columns: the prose goes below them
         indent = 4
     lines = []
     for row in rows:
-        head = "".join(f"{cell.ljust(own)}  " for cell, own in zip(row, widths, strict=False))
+        head = "".join(f"{cell.ljust(wide)}  " for cell, wide in zip(row, widths, strict=False))
         first = f"{head.rstrip()}\n{' ' * indent}" if len(head) > indent else head
         text = textwrap.fill(
             row[-1], width, initial_indent=" " * indent, subsequent_indent=" " * indent, break_on_hyphens=False
@@ -47,7 +47,7 @@ def prose(rows: Sequence[Sequence[str]], width: int) -> str:
 
 
 def in_columns(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Rows as text with aligned columns; what is wider than `width` follows below, with the first column again."""
+    """Rows as text with aligned columns; columns beyond `width` follow below, with the first column repeated."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     blocks: list[list[int]] = [[]]
     for i in range(1, len(widths)):
@@ -58,7 +58,7 @@ def in_columns(rows: Sequence[Sequence[str]], width: int) -> str:
 
 
 def one_line(text: object, longest: int = 500) -> str:
-    """Text that any file and terminal can take: no line ends, no control characters, and at most `longest` letters."""
+    """Text without line ends and control characters, safe for any file and terminal, of at most `longest` letters."""
     plain = str(text).encode("utf-8", "replace").decode("utf-8")
     words = "".join(" " if c.isspace() else c for c in plain if c.isspace() or c.isprintable()).split()
     line = " ".join(words)

@@ -1,4 +1,4 @@
-"""The `nasbench` command line: assembles the commands, and turns whatever goes wrong into one sentence and a code."""
+"""The `nasbench` command line: assembles the commands, and turns each error into a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from click.shell_completion import CompletionItem
 
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.cli.layout import one_line
+from nasbench.cli.streams import drop_unwritable_errors, replace_closed
 
 COMMANDS = {
-    "list": ("list:list_", "List methods, benchmarks and suites."),
-    "show": ("show:show", "Show a benchmark or a method."),
+    "list": ("list:list_", "List methods, benchmarks, suites and executors."),
+    "show": ("show:show", "Show a benchmark, a method or an executor."),
     "run": ("run:run", "Run methods on benchmarks and store every seed's trajectory."),
-    "status": ("status:status", "Say what a store holds, and how to finish it."),
+    "status": ("status:status", "Report what a store has, and how to finish it."),
     "report": ("report:report", "Turn stores into tables and plots."),
     "show-run": ("show_run:show_run", "Show one run of a store."),
-    "plan": ("plan:plan", "Say what a suite takes: runs, hours, storage."),
-    "check": ("check:check", "Try whether a method or a benchmark keeps its promises."),
-    "import": ("import_:import_", "Make a benchmark of a table you have."),
+    "plan": ("plan:plan", "Estimate runs, hours and storage of a suite or a grid."),
+    "check": ("check:check", "Test what a method, a benchmark or an executor promises."),
+    "import": ("import_:import_", "Turn a table that you have into a benchmark."),
     "tabulate": ("tabulate:tabulate", "Make a table of a live benchmark."),
     "data": ("data:data", "Fetch and check the images of live benchmarks."),
-    "distance": ("distance:distance", "Print how far two networks are apart (OTMANN)."),
+    "distance": ("distance:distance", "Print the OTMANN distance of two networks."),
     "speed": ("speed:speed", "Measure our speed beside a peer's."),
 }
-"""Name of each command → where it is (`module:attribute` in `commands/`), and what it does, in one line."""
+"""Name of each command → its place (`module:attribute` in `commands/`), and its description in one line."""
 
 _OF_A_PATH = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
-_LONGEST_SENTENCE = 3000  # letters: a name may be longer than any screen
-_ALIASES = {"bench": "speed"}  # an earlier name, which still works
+_LONGEST_SENTENCE = 3000  # letters: names can be longer than any screen
+_ALIASES = {"bench": "speed"}  # earlier names, which still work
 
 
 class _Commands(click.Group):
-    """Imports a command when it is called, so that `nasbench --help` loads nothing that only `nasbench run` needs."""
+    """Imports a command only when it is called, so that `nasbench --help` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -66,13 +67,13 @@ class _Commands(click.Group):
             formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        found = [CompletionItem(n, help=says) for n, (_, says) in COMMANDS.items() if n.startswith(incomplete)]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        commands = [CompletionItem(n, help=says) for n, (_, says) in COMMANDS.items() if n.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="nasbench")
-@click.option("--debug", is_flag=True, help="Show a traceback where something goes wrong.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:
     """Compare NAS and HPO methods fairly: one space, one budget, one clock, honest statistics.
 
@@ -80,34 +81,22 @@ def cli(debug: bool) -> None:
     nasbench run --method random --method evolution --bench nb201-cifar10 --seeds 20
     nasbench report runs/default
     """
-    from nasbench.cli.engine.progress import echo_notices
+    from nasbench.cli.commands.progress import show_notices
 
-    echo_notices()
+    show_notices()
 
 
 def main() -> None:
-    """Entry point of the command line: ends the process with an exit code of `nasbench.cli.exits`."""
-    _replace_closed()
+    """Entry point of the command line: ends the process with an exit code from `nasbench.cli.exits`."""
+    replace_closed()
+    drop_unwritable_errors()
     code = run_command(sys.argv[1:])
     if threading.active_count() > 1:
-        # Evaluations that nobody waits for any more: Python's own end would tear PyTorch away beneath them.
+        # Evaluations that are no longer needed still run: a normal exit would unload PyTorch beneath them.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
-
-
-def _replace_closed() -> None:
-    """Puts /dev/null where a standard stream is closed (`2>&-`), before a file of ours gets its number.
-
-    What this process and those that it begins print would else fail, or land in that file.
-    """
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
-            # The lowest number that is free is that of the stream which is closed.
-            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115
-            os.set_inheritable(stream.fileno(), True)
-            setattr(sys, name, stream)
 
 
 def run_command(arguments: list[str]) -> int:
@@ -119,7 +108,7 @@ def run_command(arguments: list[str]) -> int:
         _refuse_empty(arguments)
         return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone; nor must Python's last flush complain of it.
+        # The reader of our output (head, less) has gone; Python's last flush must not complain of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     except (Exception, KeyboardInterrupt) as error:
@@ -131,7 +120,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _refuse_empty(arguments: list[str]) -> None:
-    """No empty text means anything here: it is what a shell makes of a variable that is not set."""
+    """Refuses empty arguments, which a shell makes of variables that are not set."""
     for before, argument in pairwise(["", *arguments]):
         name, equals, value = argument.partition("=")
         if not argument or (name.startswith("--") and equals and not value):
@@ -142,7 +131,7 @@ def _refuse_empty(arguments: list[str]) -> None:
 def _explain(error: BaseException) -> tuple[str, int]:
     """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "stopped; what was stored is kept, and the same run, tabulate or fetch goes on from it", INTERRUPTED
+        return "stopped; what was stored is kept, and the same command continues from it", INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         context = error.ctx or click.Context(cli, info_name="nasbench")
         group = context.command if isinstance(context.command, click.Group) else cli

@@ -2,6 +2,6 @@
 
 from nasbench.results.errors import Interrupted, StoreError
 from nasbench.results.store import Store
-from nasbench.results.store.trajectory import Cell, Row, Setting, Trajectory
+from nasbench.results.store.trajectory import Row, Setting, Setup, Trajectory
 
-__all__ = ["Cell", "Interrupted", "Row", "Setting", "Store", "StoreError", "Trajectory"]
+__all__ = ["Interrupted", "Row", "Setting", "Setup", "Store", "StoreError", "Trajectory"]

@@ -9,14 +9,14 @@ from typing import Any
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.trajectory import Setup
 
 _KINDS: dict[str, tuple[str, Callable[[Fragment], str]]] = {
-    "methods": ("method", lambda f: f.cell.method),
-    "without": ("method", lambda f: f.cell.method),
-    "benches": ("benchmark", lambda f: f.cell.bench),
-    "families": ("family", lambda f: f.cell.setting.family),
-    "constraints": ("constraint", lambda f: f.cell.constraint),
+    "methods": ("method", lambda f: f.setup.method),
+    "without": ("method", lambda f: f.setup.method),
+    "benches": ("benchmark", lambda f: f.setup.bench),
+    "families": ("family", lambda f: f.setup.setting.family),
+    "constraints": ("constraint", lambda f: f.setup.constraint),
 }
 """Field of a selection → what it names, and where a fragment has it."""
 
@@ -98,18 +98,18 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
     return found
 
 
-def check_versions(cells: Iterable[Cell]) -> None:
+def check_versions(setups: Iterable[Setup]) -> None:
     """Raises StoreError where runs on two versions of data, or of a method, would be compared."""
     seen: dict[tuple[Any, ...], str] = {}
     data: dict[str, str] = {}
-    for cell in cells:
-        if data.setdefault(cell.bench, cell.data) != cell.data:
+    for setup in setups:
+        if data.setdefault(setup.bench, setup.data) != setup.data:
             raise StoreError(
-                f"there are runs on two versions of the data of {cell.bench}, which must not be compared: give their "
+                f"there are runs on two versions of the data of {setup.bench}, which must not be compared: give their "
                 "`nasbench run` again, which sets the stale runs aside (`nasbench status` names them)"
             )
-        if seen.setdefault(cell.key, cell.id) != cell.id:
+        if seen.setdefault(setup.key, setup.id) != setup.id:
             raise StoreError(
-                f"there are runs of {cell.method} on {cell.bench} under {cell.constraint} from two versions of its "
+                f"there are runs of {setup.method} on {setup.bench} under {setup.constraint} from two versions of its "
                 "code: give their `nasbench run` again, which sets the stale runs aside"
             )

@@ -7,15 +7,16 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
 
+from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.cli import main
 from nasbench.results import Store
 from nasbench.results.store import disk
@@ -80,12 +81,11 @@ class Printed(NamedTuple):
 
 
 @pytest.fixture
-def nasbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Printed]:
+def nasbench(capsys: pytest.CaptureFixture[str]) -> Callable[..., Printed]:
     """Runs a command line in this process: `nasbench("run", "--method", …)` → exit code, output, errors."""
 
     def call(*arguments: object) -> Printed:
         words = [str(argument) for argument in arguments]
-        monkeypatch.setattr("sys.argv", ["nasbench", *words])
         capsys.readouterr()
         code = main.run_command(words)
         captured = capsys.readouterr()
@@ -94,20 +94,14 @@ def nasbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     return call
 
 
+Lend = Callable[[Registry[Any], str, Any], None]
+
+
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many passes of trainings side by side were made as one, each time."""
-    from nasbench.benchmarks.training import lockstep
-
-    found: list[int] = []
-    passed = lockstep._Stack.passed
-
-    def noted(self: lockstep._Stack, passes: Sequence[lockstep.Pass]) -> list[lockstep.Passed]:
-        found.append(len(passes))
-        return passed(self, passes)
-
-    monkeypatch.setattr(lockstep._Stack, "passed", noted)
-    return found
+def lend() -> Iterator[Lend]:
+    """Gives an item a name for the duration of a test: `lend(METHODS, "mine", Mine)`."""
+    with ExitStack() as lent:
+        yield lambda registry, name, item: lent.enter_context(registry.lent(name, item))
 
 
 @pytest.fixture

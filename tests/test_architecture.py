@@ -27,7 +27,12 @@ ARROWS = {  # a room → the rooms that it may import; what is inside a room is 
     "nasbench.results": set(),
 }
 
-LEAVES = {"nasbench.cli.arithmetic", "nasbench.cli.exits", "nasbench.cli.layout"}  # what every command may use
+LEAVES = {
+    "nasbench.cli.arithmetic",
+    "nasbench.cli.exits",
+    "nasbench.cli.layout",
+    "nasbench.cli.streams",
+}  # what every command may use
 
 
 def named(path: Path) -> str:
@@ -88,6 +93,13 @@ def test_the_check_of_arrows_sees_an_upward_import() -> None:
     assert upward("nasbench.results.curves", {"nasbench.methods.base"}) == {"nasbench.methods.base"}
     assert upward("nasbench.cli.engine.plan", {"nasbench.cli.commands.run"}) == {"nasbench.cli.commands.run"}
     assert upward("nasbench.cli.commands.run", {"nasbench.cli.main"}) == {"nasbench.cli.main"}
+
+
+def test_the_engine_prints_nothing() -> None:
+    prints = re.compile(r"^\s*(?:import|from) (?:click|rich)\b|\bprint\(|\bsys\.std(?:out|err)\b", re.MULTILINE)
+    engine = {module: path for module, path in MODULES.items() if module.startswith("nasbench.cli.engine")}
+    assert len(engine) > 15
+    assert [module for module, path in engine.items() if prints.search(path.read_text())] == []
 
 
 def test_the_old_import_names_are_gone() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,9 @@ _spec = importlib.util.spec_from_file_location("findings", ROOT / "docs" / "find
 assert _spec is not None and _spec.loader is not None
 findings = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(findings)
-PUBLISHED = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("results/published/*.json"))
+PUBLISHED = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("suites/claims/*.json"))
+
+MINE = "reproduced/mine"
 
 each_page = pytest.mark.parametrize("page", findings.PAGES, ids=lambda path: path.name)
 
@@ -32,6 +35,31 @@ def test_a_number_in_a_pages_words_stands_in_its_tables_or_in_what_was_published
     words = findings._BLOCK.sub("", text)
     unknown = [number for number in re.findall(r"(?<![\w.])\d+\.\d+\b", words) if number not in shown + PUBLISHED]
     assert not unknown, f"no file says {unknown}"
+
+
+def test_no_file_is_kept_that_nobody_names_and_none_is_named_that_is_not_kept() -> None:
+    kept = ROOT / "docs" / "reproduced"
+    assert {f"{path.parent.name}/{path.name}" for path in kept.glob("*/*")} == findings.named()
+
+
+def test_of_a_report_the_files_are_kept_that_somebody_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reports(command: list[str], **_: object) -> SimpleNamespace:
+        into = Path(command[command.index("--out") + 1])
+        into.mkdir(parents=True)
+        for name in ("claims.csv", "ranks.svg", "pairs.csv"):
+            (into / name).write_text(name)
+        return SimpleNamespace(stdout="Ranks\n\n3 files in report\n")
+
+    (tmp_path / "README.md").write_text(f"![ranks](docs/{MINE}/ranks.svg); docs/{MINE}-not/pairs.csv.")
+    (tmp_path / "Makefile").touch()
+    (tmp_path / "docs" / "findings").mkdir(parents=True)
+    (tmp_path / "docs" / "findings" / "mine.md").write_text(f"<!-- from {MINE}/claims.csv: better -->")
+    monkeypatch.setattr(findings, "ROOT", tmp_path)
+    monkeypatch.setattr(findings, "DOCS", tmp_path / "docs")
+    monkeypatch.setattr(findings.subprocess, "run", reports)
+    findings.keep("mine")
+    kept = sorted(path.name for path in (tmp_path / "docs" / "reproduced" / "mine").iterdir())
+    assert kept == ["claims.csv", "ranks.svg", "report.txt"]
 
 
 def test_a_block_is_cut_between_two_beginnings_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

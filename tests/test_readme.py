@@ -23,6 +23,7 @@ from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.benchmarks.spaces.trainable import SPACES
 from nasbench.benchmarks.tabular.guess import guess
+from nasbench.cli.engine.executors import EXECUTORS
 from nasbench.cli.engine.suites import load_suite
 from nasbench.cli.main import COMMANDS
 from nasbench.methods import METHODS
@@ -163,11 +164,11 @@ def test_every_toml_block_loads(page: str, tmp_path: Path) -> None:
 @pytest.fixture
 def workplace(nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with the store `runs/demo`; what pages register is forgotten afterwards."""
-    registries: list[Registry[object]] = [METHODS, BENCHMARKS, SPACES]  # type: ignore[list-item]
+    registries: list[Registry[object]] = [METHODS, BENCHMARKS, SPACES, EXECUTORS]  # type: ignore[list-item]
     for registry in registries:
         registry.names()
         # Whoever follows a page has what it registers already.
-        own = {"greedy", "restarts", "first-choice", "my-space", "parabola", "small"}
+        own = {"greedy", "restarts", "first-choice", "my-space", "parabola", "subsets", "small", "pool"}
         monkeypatch.setattr(registry, "_items", {n: item for n, item in registry._items.items() if n not in own})
     monkeypatch.chdir(tmp_path)
     asked = ["--method", "random", "--method", "evolution", "--bench", "nb201-cifar10", "--seeds", 2, "--evals", 20]
@@ -245,7 +246,7 @@ def test_the_methods_and_benchmarks_of_the_pages_keep_their_promises(
 ) -> None:
     run_python("README.md")
     run_python("docs/plugins.md")
-    for words in (["greedy"], ["restarts", "--bench", "parabola"], ["parabola"]):
+    for words in (["greedy"], ["restarts", "--bench", "parabola"], ["parabola"], ["subsets"], ["pool"]):
         checked = nasbench("check", *words)
         assert checked.code == 0, checked.out
 
@@ -282,7 +283,7 @@ def test_the_columns_of_the_store_are_those_of_its_page(workplace: Path) -> None
 
 
 def test_published_numbers_on_the_pages_are_those_of_the_file() -> None:
-    table = json.loads((ROOT / "results" / "published" / "deep_architect.json").read_text())["table_2_test_accuracy"]
+    table = json.loads((ROOT / "suites" / "claims" / "deep_architect.json").read_text())["table_2_test_accuracy"]
     names = {"random": "random", "mcts": "MCTS", "smbo": "SMBO", "evolution": "evolution"}
     for name, (mean, _) in table.items():
         assert re.search(rf"{names[name]}\s{mean:.2f}", PAGES["docs/findings/deep-architect.md"])

@@ -55,14 +55,15 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
         capture_output=True,
         text=True,
         check=True,
+        env=environment,
     )
     assert where.stdout.startswith(str(installed.parents[1]))  # and not the checkout
     assert "c-tpe" in nasbench("list", "methods")
     assert "quick" in nasbench("list", "suites")
     assert "runs" in nasbench("plan", "smoke")
-    asked = ["--method", "random", "--bench", "nb201-cifar10", "--seeds", "2", "--evals", "20", "--store", "s"]
-    assert "2 runs computed" in nasbench("run", *asked)
-    assert "index.html" in nasbench("report", "s", "--out", "r")
+    asked = ["--method", "random", "--method", "smbo", "--bench", "nb201-cifar10", "--seeds", "2", "--evals", "20"]
+    assert "4 runs computed" in nasbench("run", *asked, "--store", "s")
+    assert "DeepArchitect" in nasbench("report", "s", "--out", "r")  # what papers claim comes with it
     assert (tmp_path / "r" / "index.html").stat().st_size > 10_000
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from nasbench.benchmarks.base import BENCHMARKS
+from nasbench.benchmarks.contract import BENCHMARKS
 from nasbench.benchmarks.images.benchmark import ImageBenchmark
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split
 
@@ -17,6 +17,7 @@ def open_dataset(name: str) -> ImageBenchmark:
 def _found() -> dict[str, partial[ImageBenchmark]]:
     found = {name: partial(open_dataset, name) for name in DATASETS.names()}
     BENCHMARKS.broken.update(DATASETS.broken)
+    BENCHMARKS.advice.update(DATASETS.advice)
     return found
 
 

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark, Evaluation, Fidelity
+from nasbench.benchmarks.abilities import named
+from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.images.datasets import Dataset, reduced
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.repeatability import Repeatable
@@ -27,7 +29,7 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown, with_extra
 from nasbench.benchmarks.spaces.language.graph import ProgramError
 from nasbench.benchmarks.spaces.trainable import SPACES, Frame
 from nasbench.benchmarks.spaces.trainable.cells import CellProgram, CellSpace
-from nasbench.benchmarks.training.recipes import MOST_EPOCHS, RECIPES, Recipe
+from nasbench.benchmarks.training.recipes import MOST_EPOCHS, OPTIONS, RECIPES, Recipe
 
 if TYPE_CHECKING:
     from nasbench.benchmarks.training.augmentation import Resident
@@ -49,33 +51,39 @@ _PLAIN = "cells"  # the space that a data set's plain name stands for
 class ImageBenchmark(Benchmark):
     """A space of networks, trained on a data set by a recipe.
 
-    Its name is `DATA[/SPACE][/RECIPE][@EPOCHS]`; what is left out is the cells, the data set's recipe, its epochs.
+    Its name is `DATA[/SPACE][/RECIPE][/OPTION…][@EPOCHS]`; what is left out is the cells, the data set's recipe, that
+    recipe's precision and layout, its epochs.
     """
 
     repeatable = Repeatable.SAME_MACHINE
-    live = True
+    kind = "live"
     gpus = 0.25  # networks for images of 28 x 28: four beside each other fill one
 
     def __init__(
-        self, dataset: Dataset, space: str = _PLAIN, recipe: str | None = None, epochs: int | None = None
+        self,
+        dataset: Dataset,
+        space: str = _PLAIN,
+        recipe: str | None = None,
+        epochs: int | None = None,
+        options: tuple[str, ...] = (),
     ) -> None:
-        self._dataset, self._space = dataset, space
-        chosen = self._recipe = RECIPES[recipe or dataset.recipe]
+        self._dataset, self._space, self._options = dataset, space, options
+        chosen = self._recipe = RECIPES[recipe or dataset.recipe].with_options(options)
         self._epochs = epochs or chosen.epochs
         self.batch = chosen.batch or dataset.batch[chosen.name]
         whole = dataset.counts["train"]
         self._images = min(chosen.images or whole, whole)
         parts = [space] * (space != _PLAIN) + [chosen.name] * (chosen.name != dataset.recipe)
-        self.name = "/".join([dataset.name, *parts]) + (f"@{epochs}" if epochs else "")
+        self.name = "/".join([dataset.name, *parts, *options]) + (f"@{epochs}" if epochs else "")
         self.variants = () if epochs else self._left()
-        self.family = dataset.name
+        self.family, self.search_space = dataset.name, f"trained-{space}"
         self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
         self.fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, self._epochs + 1)))
         self.source, self.licence = dataset.source, dataset.licence
         cut = f"{self._images:,} of {whole:,} training images, " if self._images < whole else ""
         scale = f"{cut}{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
-        self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {scale}"
+        self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {', '.join([scale, *options])}"
         frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
         self.networks = SPACES.get(space)(frame)
         self.space = self.networks.space
@@ -89,19 +97,23 @@ class ImageBenchmark(Benchmark):
         rng = np.random.default_rng(0)
         samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3)]
         recipe = asdict(self._recipe)
-        del recipe["images"]  # stands below, where a set is cut: one that is not is the same as without the bound
+        for field in ("images", "precision", "layout"):
+            del recipe[field]  # stand below, where they change something
         facts = [VERSION, self._dataset.checksum, self._space, samples, recipe, self.batch, self._epochs]
         facts += [self._images] if self._images < self._dataset.counts["train"] else []
+        facts += self._options
         return f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
 
+    def seconds_each(self) -> float:
+        return self._seconds
+
     @cached_property
-    def seconds(self) -> float:
+    def _seconds(self) -> float:
         rng = np.random.default_rng(0)
         flops = [self.networks.size(self.space.sample(rng)).flops for _ in range(_LOOKED_AT)]
         # A step back costs two forward ones.
         return 3 * float(np.mean(flops)) * self._images * self._epochs / _FLOPS_A_SECOND
 
-    @property
     def device(self) -> str:
         if importlib.util.find_spec("torch") is None:
             return ""
@@ -110,12 +122,9 @@ class ImageBenchmark(Benchmark):
         return training.device_name()
 
     def at(self, epochs: int) -> Benchmark:
-        if epochs not in self.fidelities:
-            allowed = f"allowed: 1 to {MOST_EPOCHS}" if self.fidelities else "its epochs are given already"
-            raise UsageError(f"{self.name} cannot be trained for {epochs} epochs; {allowed}")
         if epochs == self._recipe.epochs:
             raise UsageError(f"{self.name} is {self.name}@{epochs} already: write it without")
-        return ImageBenchmark(self._dataset, self._space, self._recipe.name, epochs)
+        return ImageBenchmark(self._dataset, self._space, self._recipe.name, epochs, self._options)
 
     def variant(self, name: str) -> Benchmark:
         if name in (self._space, self._recipe.name):
@@ -127,6 +136,8 @@ class ImageBenchmark(Benchmark):
             unloaded = BENCHMARKS.broken | SPACES.broken
             broken = "".join(f"; {module} cannot be loaded: {why}" for module, why in unloaded.items())
             raise UsageError(f"{unknown(f'variant of {self.name}', name, self.variants)}{broken}")
+        if name in OPTIONS:
+            return ImageBenchmark(self._dataset, self._space, self._recipe.name, options=(*self._options, name))
         if name in spaces:
             return ImageBenchmark(self._dataset, name)
         return ImageBenchmark(self._dataset, self._space, name)
@@ -136,43 +147,27 @@ class ImageBenchmark(Benchmark):
             raise UsageError(f"{self.name} trains networks with PyTorch: {with_extra('live')}")
         self.resident()
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return self._evaluated(configuration, seed, None)
-
-    def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
-        return self._evaluated(configuration, seed, state)
-
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        """A training of the whole schedule's first `level` epochs: scores are those of the best of these epochs."""
-        if not 1 <= level <= self._epochs:
-            raise UsageError(f"{self.name} is trained for 1 to {self._epochs} epochs, not {level}")
-        return self._evaluated(configuration, seed, state, level)
-
-    def _evaluated(
-        self, configuration: Configuration, seed: int, state: Path | None, until: int | None = None
-    ) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        """A training of the whole schedule's first epochs: scores are those of the best of these epochs."""
         begin = perf_counter()
-        nothing = (math.nan,) * len(self.metrics)
         why = self.networks.infeasible(configuration)
         if why:
-            return Evaluation(nothing, perf_counter() - begin, "infeasible", why)
+            return Evaluation({}, perf_counter() - begin, "infeasible", why)
         from nasbench.benchmarks.training import training
 
         try:
-            trained, values = self._trained(configuration, seed, state, until)
+            trained, values = self._trained(configuration, seed, state, upto["epochs"])
         except (training.TrainingFailed, ProgramError, RuntimeError, MemoryError) as error:
             # A RuntimeError is PyTorch's: shapes that do not fit, memory that there is not even with nothing beside it.
-            return Evaluation(nothing, perf_counter() - begin, "failed", str(error) or type(error).__name__)
+            return Evaluation({}, perf_counter() - begin, "failed", str(error) or type(error).__name__)
         values |= self._cheap(configuration)
-        metrics = tuple(values[metric.name] for metric in self.metrics)
-        left = (until or self._epochs) - len(
-            trained.curve
-        )  # of a training that was given up: nothing improves any more
+        metrics = {metric.name: values[metric.name] for metric in self.metrics}
+        left = upto["epochs"] - len(trained.curve)  # of a training that was given up: nothing improves any more
         curve = trained.curve + (trained.val.error,) * left
         return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up, curve=curve)
 
     def _trained(
-        self, configuration: Configuration, seed: int, state: Path | None, until: int | None
+        self, configuration: Configuration, seed: int, state: Path | None, until: int
     ) -> tuple[Trained, dict[str, float]]:
         """A training, and the values of the metrics that are not known before it, by name."""
         from nasbench.benchmarks.training import faults, training
@@ -198,18 +193,16 @@ class ImageBenchmark(Benchmark):
     def canonical(self, configuration: Configuration) -> Configuration:
         return self.networks.canonical(configuration)
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        if not self.metrics[column].cheap:
-            return super().known(column, configuration)
+    def known(self, metric: str, configuration: Configuration) -> float:
         if self.networks.infeasible(configuration):
             return math.nan
-        return self._cheap(configuration)[self.metrics[column].name]
+        return self._cheap(configuration)[metric]
 
-    def quantile(self, column: int, q: float) -> float:
+    def quantile(self, metric: str, q: float) -> float:
         """The q-quantile of a cheap metric over architectures that can be trained, drawn as `sample` does."""
-        if not self.metrics[column].cheap:
-            return super().quantile(column, q)
-        return float(np.quantile(self._pool[self.metrics[column].name], q))
+        if not named(self, metric).cheap:
+            raise UsageError(f"{self.name} has no table of {metric}: give an absolute bound")
+        return float(np.quantile(self._pool[metric], q))
 
     @cached_property
     def _pool(self) -> dict[str, NDArray[np.float64]]:
@@ -235,7 +228,7 @@ class ImageBenchmark(Benchmark):
             dataset.batch["search"],
             dataset.sizes if frame.filters == _PAPER_FILTERS else {},
             _FLOPS_A_SECOND,
-            self.resident,
+            partial(_resident, dataset, self._images, Recipe.layout),  # a search has a layout of its own
             lambda stages: program.from_values(choices_of(stages)),
         )
 
@@ -248,23 +241,25 @@ class ImageBenchmark(Benchmark):
 
     def resident(self) -> Resident:
         """The images on the device. Raises UsageError if they are missing or damaged."""
-        return _resident(self._dataset, self._images)
+        return _resident(self._dataset, self._images, self._recipe.layout)
 
     def _left(self) -> tuple[str, ...]:
         """What may still follow the name."""
-        if self._recipe.name != self._dataset.recipe:
-            return ()
+        order = list(OPTIONS)
+        options = order[order.index(self._options[-1]) + 1 :] if self._options else order
+        if self._options or self._recipe.name != self._dataset.recipe:
+            return tuple(options)
         spaces = [name for name in SPACES.names() if name != _PLAIN] if self._space == _PLAIN else []
-        return (*spaces, *(name for name in RECIPES if name != self._recipe.name))
+        return (*spaces, *(name for name in RECIPES if name != self._recipe.name), *options)
 
 
 @cache
-def _resident(dataset: Dataset, images: int) -> Resident:
+def _resident(dataset: Dataset, images: int, layout: str) -> Resident:
     """A data set on the device, with so many of its training images; loaded once per process."""
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
-    return Resident(reduced(dataset.load(), images), dataset.flip, training.device())
+    return Resident(reduced(dataset.load(), images), dataset.flip, training.device(), layout)
 
 
 def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:

@@ -31,7 +31,7 @@ class TrainingCurves(ImageBenchmark):
     """The metric that is the cost of an evaluation."""
 
     def __init__(self, plain: ImageBenchmark) -> None:
-        super().__init__(plain._dataset, plain._space, plain._recipe.name, plain._epochs)
+        super().__init__(plain._dataset, plain._space, plain._recipe.name, plain._epochs, plain._options)
         self.name = plain.name
         kept = [m for m in self.metrics if m.cheap or m.name == "peak_memory"]
         ends, *earlier = (_scores(epoch) for epoch in range(self._epochs, 0, -1))
@@ -55,11 +55,11 @@ class TrainingCurves(ImageBenchmark):
         """A training in one go, which keeps no state: one that was interrupted would have lost its curve."""
         from torch.nn.functional import cross_entropy
 
-        from nasbench.benchmarks.training import faults, lockstep, training
+        from nasbench.benchmarks.training import faults, training
 
         data = self.resident()
         val, test = (data.labels[split].cpu() for split in ("val", "test"))
-        clock = lockstep.clock(training.own_clock(data.device))
+        clock = training.own_clock(data.device)
         points: list[list[float]] = []
         areas: list[float] = []
 

@@ -120,7 +120,7 @@ def files() -> dict[str, DataFile]:
 
 
 def datasets() -> list[Dataset]:
-    """Every data set of MedMNIST that ZO-DARTS++ is measured on."""
+    """Every data set of MedMNIST whose images show one of several classes each."""
     return [_dataset(files()[f"medmnist-{flag}"], facts) for flag, facts in _facts().items()]
 
 
@@ -186,3 +186,6 @@ def _download(url: str, part: Path, progress: Callable[[int, int], None]) -> Non
 
 for _found in datasets():
     DATASETS.add(_found.name, _found)
+DATASETS.advice["medmnist-chest"] = (
+    "an image of ChestMNIST has several labels at once (14 findings), and the networks here predict one class per image"
+)

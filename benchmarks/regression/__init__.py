@@ -1,6 +1,6 @@
 """Regression on a table of one's own: multi-layer perceptrons of any shape, trained now (NASBOT's experiments)."""
 
-from nasbench.benchmarks.base import ON_FILES
+from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.regression.benchmark import RegressionBenchmark
 
 __all__ = ["RegressionBenchmark"]

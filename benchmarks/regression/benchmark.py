@@ -10,7 +10,9 @@ from time import perf_counter
 
 import numpy as np
 
-from nasbench.benchmarks.base import Benchmark, Evaluation
+from nasbench.benchmarks.abilities import named
+from nasbench.benchmarks.contract import Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.regression.data import Table, read
 from nasbench.benchmarks.repeatability import Repeatable
@@ -35,12 +37,12 @@ class RegressionBenchmark(Benchmark):
     """
 
     repeatable = Repeatable.SAME_MACHINE
-    live = True
+    kind = "live"
 
     def __init__(self, path: str, target: str, steps: int | None = None) -> None:
         self._path, self._target, self._steps = Path(path), target, steps or _STEPS
         self.name = f"mlp:{path}:{target}" + (f"@{steps}" if steps else "")
-        self.family = f"mlp:{path}:{target}"
+        self.family, self.search_space = f"mlp:{path}:{target}", "mlp"
         self.fidelities = () if steps else tuple(range(_CHECKS, _MOST_STEPS + 1, _CHECKS))
         self.source, self.licence = f"{path}, a file of one's own", "the file's own"
         self.checksum = self._table.checksum
@@ -60,25 +62,20 @@ class RegressionBenchmark(Benchmark):
     def _table(self) -> Table:
         return read(self._path, self._target)
 
-    @property
-    def seconds(self) -> float:
+    def seconds_each(self) -> float:
         return self._steps * _STEP_SECONDS
 
     def at(self, epochs: int) -> Benchmark:
-        if epochs not in self.fidelities:
-            raise UsageError(f"{self.name} can be trained for multiples of {_CHECKS} steps, up to {_MOST_STEPS:,}")
         return RegressionBenchmark(str(self._path), self._target, epochs)
 
     def make_ready(self) -> None:
         if importlib.util.find_spec("torch") is None:
             raise UsageError(f"{self.name} trains networks with PyTorch: {with_extra('live')}")
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        if not self.metrics[column].cheap:
-            return super().known(column, configuration)
+    def known(self, metric: str, configuration: Configuration) -> float:
         return float(_parameters(configuration, self._table.features))
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         import torch
         from torch.nn.functional import mse_loss
 
@@ -117,21 +114,21 @@ class RegressionBenchmark(Benchmark):
             trained += perf_counter() - started
             val = error_on("val")
             if not math.isfinite(val):
-                nothing = (math.nan,) * len(self.metrics)
-                return Evaluation(nothing, perf_counter() - begin, "failed", f"the validation error is {val}")
+                return Evaluation({}, perf_counter() - begin, "failed", f"the validation error is {val}")
             done = check * (self._steps // _CHECKS)
             news.tell("step %s of %s: validation error %.3g", f"{done:,}", f"{self._steps:,}", val)
             if val < best:
                 best, tested = val, error_on("test")
         parameters = float(_parameters(configuration, self._table.features))
-        return Evaluation((best, tested, parameters, trained), perf_counter() - begin)
+        values = {"val-mse": best, "test-mse": tested, "parameters": parameters, "train_time": trained}
+        return Evaluation(values, perf_counter() - begin)
 
-    def quantile(self, column: int, q: float) -> float:
+    def quantile(self, metric: str, q: float) -> float:
         """The q-quantile of a cheap metric over 200 networks, drawn as `sample` does."""
-        if not self.metrics[column].cheap:
-            return super().quantile(column, q)
+        if not named(self, metric).cheap:
+            raise UsageError(f"{self.name} has no table of {metric}: give an absolute bound")
         rng = np.random.default_rng(0)
-        return float(np.quantile([self.known(column, self.space.sample(rng)) for _ in range(200)], q))
+        return float(np.quantile([self.known(metric, self.space.sample(rng)) for _ in range(200)], q))
 
 
 @lru_cache(maxsize=4096)

@@ -72,13 +72,14 @@ class ListedSpace(FiniteSpace, blockwise=True):
 
     def find(self, coordinates: Sequence[Coordinate]) -> int | None:
         """The row at some coordinates; None where the table has none."""
-        found = np.flatnonzero((self.points == np.array(coordinates)).all(axis=1))
-        return int(found[0]) if len(found) else None
+        return self._numbers.get(_key(np.array(coordinates, float)))
 
     def distances(self, coordinates: Sequence[Coordinate]) -> Array:
-        """The squared distance of every row from some coordinates, shape (rows,)."""
-        point = self._places(np.array([coordinates]))
-        found: Array = np.square(self._scaled - point).sum(axis=1)
+        """The squared distance of every row from some coordinates, shape (rows,); whole where all are categories."""
+        found: Array = self._mismatches(coordinates).astype(float)
+        for h, column, x in zip(self.hyperparameters, self._columns, coordinates, strict=True):
+            if not isinstance(h, Categorical):
+                found += np.square(column - _scaled(h, np.array(x, float)))
         return found
 
     def values(self, configuration: Configuration) -> Values:
@@ -113,29 +114,40 @@ class ListedSpace(FiniteSpace, blockwise=True):
         return NearestRows(self)
 
     @cached_property
-    def _scaled(self) -> Array:
-        return self._places(self.points)
+    def _numbers(self) -> dict[bytes, int]:
+        """The row at each point."""
+        return {_key(point): row for row, point in enumerate(self.points.astype(float))}
 
-    def _places(self, points: NDArray[np.number]) -> Array:
-        """Coordinates as points between which Euclid's distance is that of the rows, shape (rows, axes)."""
-        axes: list[Array] = []
-        for h, column in zip(self.hyperparameters, points.T, strict=True):
+    @cached_property
+    def _columns(self) -> list[NDArray[np.number]]:
+        """The rows by hyper-parameter, each of shape (rows,): categories as their numbers, all others scaled."""
+        return [
+            column.astype(np.int16) if isinstance(h, Categorical) else _scaled(h, column)
+            for h, column in zip(self.hyperparameters, self.points.T, strict=True)
+        ]
+
+    def _mismatches(self, coordinates: Sequence[Coordinate]) -> NDArray[np.int16]:
+        """How many categories of each row are others than those of some coordinates, shape (rows,)."""
+        found = np.zeros(self.size, np.int16)
+        for h, column, x in zip(self.hyperparameters, self._columns, coordinates, strict=True):
             if isinstance(h, Categorical):
-                axes += [(column == k) / math.sqrt(2) for k in range(len(h.values))]
-            elif isinstance(h, Ordinal):
-                axes.append(column / max(len(h.values) - 1, 1))
-            else:
-                low, high, x = (np.log(v) if h.log else np.asarray(v, float) for v in (h.low, h.high, column))
-                axes.append((x - low) / (high - low))
-        return np.array(axes).T
+                found += column != x
+        return found
 
     @cached_property
     def _near(self) -> list[list[int]]:
         """The neighbours of each row."""
         from scipy.spatial import cKDTree  # takes a while to import
 
+        axes: list[NDArray[np.number]] = []
+        for h, column in zip(self.hyperparameters, self._columns, strict=True):
+            if isinstance(h, Categorical):
+                axes += [(column == k) / math.sqrt(2) for k in range(len(h.values))]
+            else:
+                axes.append(column)
+        places = np.array(axes).T
         count = min(_NEAREST + 1, self.size)
-        nearest = np.atleast_2d(cKDTree(self._scaled).query(self._scaled, count)[1]).reshape(self.size, count)
+        nearest = np.atleast_2d(cKDTree(places).query(places, count)[1]).reshape(self.size, count)
         found: list[set[int]] = [set() for _ in range(self.size)]
         for row, others in enumerate(nearest.tolist()):
             for other in [other for other in others if other != row][:_NEAREST]:
@@ -158,14 +170,22 @@ class ListedChoices(ListedSpace, blockwise=True):
         return found
 
     def neighbours(self, configuration: Configuration) -> list[int]:
-        own = self.points[configuration]
-        found = np.flatnonzero((self.points != own).sum(axis=1) == 1)
+        own = self.points[configuration].tolist()
+        differ = np.zeros(self.size, np.int16)
+        for column, x in zip(self._choices, own, strict=True):
+            differ += column != x
+        found = np.flatnonzero(differ == 1)
         if not len(found) and self.size > 1:
-            distances = self.distances(own.tolist())
+            distances = self.distances(own)
             distances[configuration] = np.inf
             found = np.flatnonzero(distances <= distances.min())
         nearest: list[int] = found.tolist()
         return nearest
+
+    @cached_property
+    def _choices(self) -> NDArray[np.int16]:
+        """The rows by hyper-parameter, shape (hyper-parameters, rows): contiguous, which is ten times faster."""
+        return np.ascontiguousarray(self.points.T, dtype=np.int16)
 
     def as_sequence(self) -> RowWalk:
         """The view for methods that choose step by step: each choice is among values that some row has."""
@@ -265,6 +285,19 @@ def listed(hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]
     if len(choices) == len(hyperparameters):
         return ListedChoices(choices, points)
     return ListedSpace(hyperparameters, points)
+
+
+def _key(point: Array) -> bytes:
+    """What is equal for equal points; -0.0 is 0.0."""
+    return (point + 0.0).tobytes()
+
+
+def _scaled(h: Ordinal | Float | Integer, column: NDArray[np.number]) -> Array:
+    """Coordinates of a hyper-parameter on its own scale, [0, 1]."""
+    if isinstance(h, Ordinal):
+        return np.asarray(column / max(len(h.values) - 1, 1), float)
+    low, high, x = (np.log(v) if h.log else np.asarray(v, float) for v in (h.low, h.high, column))
+    return np.asarray((x - low) / (high - low))
 
 
 def _value(h: Hyperparameter, x: float) -> object:

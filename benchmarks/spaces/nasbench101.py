@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -39,7 +40,7 @@ class ListedCells(ListedChoices, blockwise=True):
     are put in another order. The neighbours of a cell are those with an edge more or less, or another operation.
 
     Args:
-        points: the cells as `point_of` gives them, shape (cells, 26), in ascending order, no two alike.
+        points: the cells as `compact` gives them, shape (cells, 26), in ascending order, no two alike.
     """
 
     table_kind = "nas-bench-101"
@@ -47,6 +48,7 @@ class ListedCells(ListedChoices, blockwise=True):
     def __init__(self, points: NDArray[np.number]) -> None:
         edges = [Categorical(f"{i}-{j}", (0, 1)) for i, j in EDGES]
         super().__init__([*edges, *(Categorical(f"op-{k}", OPERATIONS) for k in range(1, INNER + 1))], points)
+        self._changed: dict[int, list[int]] = {}
 
     def find(self, coordinates: Sequence[Coordinate]) -> int | None:
         alive = pruned(tuple(int(x or 0) for x in coordinates))
@@ -58,22 +60,25 @@ class ListedCells(ListedChoices, blockwise=True):
         return int(found[0]) if len(found) else None
 
     def distances(self, coordinates: Sequence[Coordinate]) -> Array:
-        found: Array = (self.points != np.array(coordinates)).sum(axis=1).astype(float)
-        return found
+        return self._mismatches(coordinates).astype(float)
 
     def neighbours(self, configuration: Configuration) -> list[int]:
-        point = self.points[configuration].tolist()
-        found = {self.find(changed) for changed in _changes(point)} - {None, configuration}
-        return sorted(row for row in found if row is not None) or super().neighbours(configuration)
+        return sorted(set(self._reached(configuration)) - {-1}) or super().neighbours(configuration)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> int:
         """The cell after one change, drawn uniformly among those that lead to another listed cell."""
-        changes = list(_changes(self.points[configuration].tolist()))
-        for place in rng.permutation(len(changes)).tolist():
-            found = self.find(changes[place])
-            if found is not None and found != configuration:
-                return found
+        reached = self._reached(configuration)
+        for place in rng.permutation(len(reached)).tolist():
+            if reached[place] >= 0:
+                return int(reached[place])
         return super().mutate(configuration, rng)
+
+    def _reached(self, configuration: int) -> list[int]:
+        """The cell that each change of a cell leads to; -1 where that is itself, or not listed."""
+        if configuration not in self._changed:
+            found = map(self.find, _changes(self.points[configuration].tolist()))
+            self._changed[configuration] = [-1 if row is None or row == configuration else row for row in found]
+        return self._changed[configuration]
 
     def values(self, configuration: Configuration) -> Values:
         """The adjacency matrix row by row, and the operations, both as in the official file."""
@@ -87,6 +92,20 @@ class ListedCells(ListedChoices, blockwise=True):
         if found is None:
             raise UsageError(f"the table has no cell with the adjacency matrix {values['adjacency']}")
         return found
+
+    def as_tokens(self, configuration: Configuration) -> list[str]:
+        """Words for each edge, each operation and how often it is there, and the operations that an edge joins."""
+        cell = tuple(self.points[configuration].tolist())
+        names = ("input", *(OPERATIONS[x] for x in cell[len(EDGES) :]), "output")
+        edges = sorted(_edges(cell))
+        inner = sorted({v for edge in edges for v in edge} - {0, _OUTPUT})
+        counts = Counter(names[v] for v in inner)
+        return [
+            *(f"{i}-{j}" for i, j in edges),
+            *(f"{v}:{names[v]}" for v in inner),
+            *(f"{name}x{k}" for name, most in sorted(counts.items()) for k in range(1, most + 1)),
+            *(f"{names[i]}>{names[j]}" for i, j in edges),
+        ]
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
         """The operations between `ip` and `op`; what arrives at a vertex is added up."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -15,19 +17,30 @@ _PART, _ABBREVIATION = 0.9, 0.7
 
 def nearest(asked: str, names: Collection[str]) -> list[str]:
     """The name that is most like what was asked for, and those nearly as like; none where nothing resembles it."""
-    likeness = {name: round(_likeness(asked[:_LETTERS], name[:_LETTERS]), 2) for name in list(names)[:_NAMES]}
+    compared = [name[:_LETTERS] for name in list(names)[:_NAMES]]
+    frequency = Counter(word for name in compared for word in set(_words(name)))
+    likeness = {
+        name: round(_likeness(asked[:_LETTERS], short, frequency), 2)
+        for name, short in zip(names, compared, strict=False)
+    }
     least = max(_LEAST, _NEARLY * max(likeness.values(), default=0.0))
     return sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
 
 
-def _likeness(asked: str, name: str) -> float:
-    """From 0 to 1: of the whole, of its words to the name's, and of the name's words to its own.
+def _likeness(asked: str, name: str, frequency: Mapping[str, int]) -> float:
+    """Likeness from 0 to 1: of the whole texts, of the asked words to the name's, and of the name's words to the asked.
 
     So that `pathmnist` is nearest to `medmnist-path`, and `nas-bench-201` to `nb201-cifar10`.
+
+    Args:
+        frequency: number of names that have a word: the more, the less it distinguishes (`slice` beats `hpobench`).
     """
     words, joined = _words(name), _words(re.sub(r"[\W_]", "", asked))
     whole = _ratio("".join(_words(asked)), "".join(words))
-    return (whole + max(_covered(own, words) + _covered(words, own) for own in (_words(asked), joined))) / 3
+    covered = (
+        _covered(given, words, frequency) + _covered(words, given, frequency) for given in (_words(asked), joined)
+    )
+    return (whole + max(covered)) / 3
 
 
 def _words(text: str) -> list[str]:
@@ -35,9 +48,11 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+|\d+|\++", text.lower())[:_WORDS]
 
 
-def _covered(words: Sequence[str], by: Sequence[str]) -> float:
-    """Mean likeness of each word to the one that is most like it."""
-    return sum(max((_alike(word, other) for other in by), default=0.0) for word in words) / max(len(words), 1)
+def _covered(words: Sequence[str], by: Sequence[str], frequency: Mapping[str, int]) -> float:
+    """Weighted mean likeness of each word to the one that is most like it."""
+    weights = [1 / math.sqrt(max(frequency.get(word, 1), 1)) for word in words]
+    likeness = [max((_alike(word, other) for other in by), default=0.0) for word in words]
+    return sum(w * x for w, x in zip(weights, likeness, strict=True)) / (sum(weights) or 1.0)
 
 
 def _alike(one: str, other: str) -> float:

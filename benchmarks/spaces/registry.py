@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
@@ -69,6 +70,18 @@ class Registry(Generic[T]):
             return item
 
         return decorate
+
+    @contextmanager
+    def lent(self, name: str, item: T) -> Iterator[None]:
+        """Within this block an item has a name, in this process only; for tests, and for trying something out."""
+        self._load()
+        before = {name: self._items[name]} if name in self._items else {}
+        self._items[name] = item
+        try:
+            yield
+        finally:
+            del self._items[name]
+            self._items |= before
 
     def names(self) -> list[str]:
         """All names, ours first, in order of registration."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from nasbench.benchmarks.base import BENCHMARKS, Benchmark
+from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
 from nasbench.benchmarks.surrogate import lcbench
 
 

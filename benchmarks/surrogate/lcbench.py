@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity
+from nasbench.benchmarks.contract import Benchmark, Evaluation
+from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.protobuf import Malformed
@@ -96,7 +97,8 @@ class LCBench(Benchmark):
     """
 
     repeatable = Repeatable.SAME_KERNELS
-    live = False
+    kind = "surrogate"
+    search_space = "lcbench"
     space = SPACE
     licence = "Apache-2.0 (data and surrogate)"
     source = (
@@ -119,37 +121,31 @@ class LCBench(Benchmark):
         self.curve = lru_cache(maxsize=_KEPT)(self._curve)
         """The metrics of a configuration after each of some first epochs, shape (epochs, metrics)."""
 
-    @property
-    def kind(self) -> str:
-        return "surrogate"
-
-    @property
-    def seconds(self) -> float:
+    def seconds_each(self) -> float:
         return _SECONDS
 
     def make_ready(self) -> None:
         _opened()
 
     def at(self, epochs: int) -> Benchmark:
-        """The task after fewer epochs of the same training; raises UsageError for a number beyond 1 to 52."""
-        return LCBench(self._task, epochs) if epochs in self.fidelities else super().at(epochs)
+        """The task after fewer epochs of the same training, 1 to 52."""
+        return LCBench(self._task, epochs)
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return self.evaluate_at(configuration, seed, self._epochs)
-
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        if not 1 <= level <= self._epochs:
-            raise UsageError(f"{self.name} is trained for 1 to {self._epochs} epochs, not {level}")
-        curve = self.curve(configuration, level)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        curve = self.curve(configuration, upto.work)
         # The network's time falls here and there by a percent or so: what is paid never does.
-        return Evaluation(tuple(curve[-1].tolist()), float(curve[:, -1].max()), curve=tuple(curve[:, 0].tolist()))
+        cost = float(curve[:, -1].max())
+        return Evaluation(self._by_name(curve[-1]), cost, curve=tuple(curve[:, 0].tolist()))
 
-    def mean_metrics(self, configuration: Configuration) -> tuple[float, ...]:
-        return tuple(self.curve(configuration, self._epochs)[-1].tolist())
+    def mean_metrics(self, configuration: Configuration) -> dict[str, float]:
+        return self._by_name(self.curve(configuration, self._epochs)[-1])
 
-    def quantile(self, column: int, q: float) -> float:
+    def _by_name(self, row: Array) -> dict[str, float]:
+        return {metric.name: value for metric, value in zip(self.metrics, row.tolist(), strict=True)}
+
+    def quantile(self, metric: str, q: float) -> float:
         """The value at 0-based rank ceil(q n) of the sample's values, as on tables."""
-        values = self._sampled[:, column]
+        values = self._sampled[:, [m.name for m in self.metrics].index(metric)]
         rank = min(math.ceil(Fraction(repr(q)) * len(values)), len(values) - 1)
         return float(values[rank])
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection
 from functools import partial
 
-from nasbench.benchmarks.base import BENCHMARKS
+from nasbench.benchmarks.contract import BENCHMARKS
 from nasbench.benchmarks.tabular import added, embedded, imported, nasbench_graph
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import description
-from nasbench.benchmarks.tabular.imported import read_array, write_array
+from nasbench.benchmarks.tabular.imported import described, read_array, write_array
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 
@@ -46,7 +45,7 @@ def save(name: str, columns: Columns) -> Path:
         values = np.concatenate([read_array(folder, before[1]["values"])[:, stay], columns.values], axis=1)
         columns = Columns((*(earlier[i] for i in stay), *columns.metrics), values)
     folder.mkdir(parents=True, exist_ok=True)
-    facts: dict[str, Any] = {"size": len(columns.values), "metrics": [asdict(metric) for metric in columns.metrics]}
+    facts: dict[str, Any] = {"size": len(columns.values), "metrics": [described(metric) for metric in columns.metrics]}
     facts["values"] = write_array(folder, columns.values)
     description.write(folder / "columns.json", facts)
     for path in folder.glob("*.npy"):

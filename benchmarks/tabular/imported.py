@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.base import Benchmark, Evaluation, Fidelity, Status
+from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
+from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.folders import data_folder, data_folders
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import (
@@ -70,6 +71,8 @@ class Table:
     """How an evaluation of a configuration without a value of the objective ends."""
     absence: str = "the table has no such configuration"
     """Why it ends so."""
+    search_space: str = ""
+    """As `Benchmark.search_space`."""
 
 
 class ImportedTable(TabularBenchmark, blockwise=True):
@@ -91,6 +94,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             checksum=f"sha256:{digest}",
             absent=facts.get("absent", "failed"),
             absence=facts.get("absence", Table.absence),
+            search_space=facts.get("search_space", ""),
         )
         self.recorded: tuple[str, ...] = tuple(facts["recorded"])
         """The metrics whose curves are known."""
@@ -98,63 +102,62 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             name, unit = facts.get("counted", Table.counted)
             levels = tuple(facts.get("levels") or range(1, facts["epoch_count"] + 1))
             self.fidelity = Fidelity(name, unit, levels, facts.get("continuable", True))
-            self.fidelities = levels
+
+    @property
+    def fidelities(self) -> tuple[int, ...]:
+        """The levels at which the table can be opened as a table."""
+        return () if self.fidelity is None else self.fidelity.axes[0].values
 
     @cached_property
     def curves(self) -> Array:
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
         return read_array(self._folder, self._facts["epochs"])
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return self._watched(super().evaluate(configuration, seed), configuration, seed, len(self.fidelities))
-
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         """The values of the drawn repetition at a level; its cost is the recorded one, or its share of the whole one.
 
         A training that has no value in the end, for it diverged, has those that it had until then.
         """
-        if level not in self.fidelities:
-            return super().evaluate_at(configuration, seed, level, state)
-        if level == self.fidelities[-1]:
-            return self.evaluate(configuration, seed)
+        if self.fidelity is None:
+            return super().measure(configuration, seed, upto, state)
+        place = self.fidelity.ladder.index(upto)
+        if upto == self.fidelity.highest:
+            return self._watched(super().measure(configuration, seed, upto, state), configuration, seed, place)
         row = self.space.index(configuration)
-        repetition = seed % (self.repetition_counts[row] or self.values.shape[1])
-        metrics = self.values[row, repetition].tolist()
-        there = dict(
-            zip(self.recorded, self.curves[row, repetition, self.fidelities.index(level)].tolist(), strict=True)
-        )
-        share = level / self.fidelities[-1]
+        repetition = self._repetition(row, seed)
+        values = dict(zip(self.places, self.values[row, repetition].tolist(), strict=True))
+        there = dict(zip(self.recorded, self.curves[row, repetition, place].tolist(), strict=True))
+        share = upto.work / self.fidelity.highest.work
         for column, metric in enumerate(self.metrics):
             if metric.name in there:
-                metrics[column] = there[metric.name]
+                values[metric.name] = there[metric.name]
             elif column == self.cost_column:
-                metrics[column] *= share
+                values[metric.name] *= share
             elif metric.epoch is not None:
-                metrics[column] = math.nan
-        cost = share * self._cost if self.cost_column is None else metrics[self.cost_column]
-        if not math.isfinite(metrics[0]):
-            known = cost if math.isfinite(cost) else 0.0
-            return Evaluation((math.nan,) * len(metrics), known, self._absent, self._absence)
-        place = self.fidelities.index(level) + 1
-        return self._watched(Evaluation(tuple(metrics), cost), configuration, seed, place)
+                values[metric.name] = math.nan
+        cost = share * self._cost if self.cost_column is None else values[self.metrics[self.cost_column].name]
+        if not math.isfinite(values[self.objective.name]):
+            return Evaluation({}, cost if math.isfinite(cost) else 0.0, self._absent, self._absence)
+        return self._watched(Evaluation(values, cost), configuration, seed, place)
 
-    def _watched(self, evaluation: Evaluation, configuration: Configuration, seed: int, levels: int) -> Evaluation:
-        """An evaluation with the curve of the drawn repetition up to its level, the last of the first so many."""
+    def _watched(self, evaluation: Evaluation, configuration: Configuration, seed: int, place: int) -> Evaluation:
+        """An evaluation with the curve of the drawn repetition up to its level, the one at `place` of the ladder."""
         if evaluation.status != "ok" or self.fidelity is None or not self.fidelity.continuable:
             return evaluation
         row = self.space.index(configuration)
-        repetition = seed % (self.repetition_counts[row] or self.values.shape[1])
-        before = self.curves[row, repetition, : levels - 1, self.recorded.index(self.objective.name)]
-        return evaluation._replace(curve=(*before.tolist(), evaluation.metrics[0]))
+        before = self.curves[row, self._repetition(row, seed), :place, self.recorded.index(self.objective.name)]
+        return evaluation._replace(curve=(*before.tolist(), evaluation.metrics[self.objective.name]))
+
+    def _repetition(self, row: int, seed: int) -> int:
+        """The repetition that a seed draws; of a row without a value in the end, among all that were begun."""
+        return seed % (self.repetition_counts[row] or self.values.shape[1])
 
     def at(self, epochs: int) -> Benchmark:
-        """The table at a lower level of its fidelity; raises UsageError for a level that is not recorded.
+        """The table at a lower level of its fidelity; `epochs` must be one of `fidelities`.
 
         A metric whose curve is known is renamed; one that is measured on data, but known at the end only, is left out.
         The cost is the recorded one, or, where it has no curve, its share of the cost of the whole.
         """
-        if epochs not in self.fidelities:
-            return super().at(epochs)
         recorded, cost = self.recorded, self.column(self._facts["cost"])
         place, last = self.fidelities.index(epochs), self.fidelities[-1]
         kept = [i for i, m in enumerate(self.metrics) if m.name in recorded or m.epoch is None]
@@ -188,6 +191,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             checksum=self.checksum,
             absent=self._absent,
             absence=self._absence,
+            search_space=self.search_space,
         )
 
 
@@ -222,7 +226,7 @@ def save(table: Table) -> Path:
         "name": table.name,
         "family": table.family,
         "space": [{"kind": type(h).__name__, **_fields(h)} for h in table.space.hyperparameters],
-        "metrics": [asdict(metric) for metric in table.metrics],
+        "metrics": [described(metric) for metric in table.metrics],
         "cost": table.cost,
         "source": table.source,
         "licence": table.licence,
@@ -232,6 +236,7 @@ def save(table: Table) -> Path:
         "continuable": table.continuable,
         "absent": table.absent,
         "absence": table.absence,
+        "search_space": table.search_space,
     }
     if table.space.table_kind:
         facts["kind"] = table.space.table_kind
@@ -284,6 +289,11 @@ def write_array(folder: Path, array: NDArray[Any]) -> str:
     digest = _digest(aside)
     aside.replace(folder / f"{digest}.npy")
     return digest
+
+
+def described(metric: Metric) -> dict[str, Any]:
+    """What a table's description says of a metric; of seconds that it costs nothing where it costs none."""
+    return {name: value for name, value in asdict(metric).items() if name != "seconds" or value}
 
 
 def _fields(h: Hyperparameter) -> dict[str, Any]:

@@ -98,6 +98,7 @@ def open_graph_table(name: str) -> TabularBenchmark:
         licence="Apache-2.0",
         checksum=f"sha256:{checksum}",
         absent="infeasible",
+        search_space="nas-bench-graph",
     )
 
 

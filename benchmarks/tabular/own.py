@@ -74,6 +74,7 @@ def read_table(data: Path, spec: Path) -> Table:
         tuple(metrics[i].name for i in along),
         levels if along else (),
         absent=MISSING[facts.get("missing", "invalid")],
+        search_space=facts.get("search_space", ""),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nasbench.benchmarks.base import BENCHMARKS, Status
+from nasbench.benchmarks.contract import BENCHMARKS, Status
 from nasbench.benchmarks.metrics import Metric, sounds_held_out
 from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import Problems, UsageError, unknown
@@ -26,6 +26,7 @@ _DIRECTION = "(?:min|max)imi[sz]e"
 _TOP = {
     "name": str,
     "family": str,
+    "search_space": str,
     "source": str,
     "licence": str,
     "cost": (str, int, float),

@@ -7,21 +7,25 @@ import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.base import Benchmark, Evaluation, Oracle, Status
+from nasbench.benchmarks.abilities import Oracle
 from nasbench.benchmarks.constraints import Bound
-from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
+from nasbench.benchmarks.fidelity import Level
+from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.spaces import Block, Configuration, FiniteSpace
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.blockwise import Blockwise
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 
 Array: TypeAlias = NDArray[np.float64]
 
 
-class TabularBenchmark(Benchmark, blockwise=True):
+class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
     """Looks configurations up: an evaluation draws one stored repetition, all metrics from that same repetition.
 
     Args:
@@ -34,6 +38,7 @@ class TabularBenchmark(Benchmark, blockwise=True):
         absence: why it ends so, in a few words.
     """
 
+    kind = "table"
     space: FiniteSpace
 
     def __init__(
@@ -50,17 +55,14 @@ class TabularBenchmark(Benchmark, blockwise=True):
         checksum: str,
         absent: Status = "failed",
         absence: str = "the table has no such configuration",
+        search_space: str = "",
     ) -> None:
         self.name, self.family, self.space, self.metrics = name, family, space, tuple(metrics)
-        self.source, self.licence, self.checksum = source, licence, checksum
+        self.source, self.licence, self.checksum, self.search_space = source, licence, checksum, search_space
         self._load, self._absent, self._absence = load, absent, absence
         self.cost_column = self.column(cost) if isinstance(cost, str) else None
         """The position of the metric that is the cost of an evaluation; None where all cost the same."""
         self._cost = 0.0 if isinstance(cost, str) else float(cost)
-
-    @property
-    def kind(self) -> str:
-        return "table"
 
     @cached_property
     def values(self) -> Array:
@@ -90,6 +92,13 @@ class TabularBenchmark(Benchmark, blockwise=True):
             return np.concatenate([values, repeated], axis=2)
 
         self.metrics, self._load, self.checksum = (*self.metrics, *metrics), both, f"{self.checksum}+{checksum}"
+        self.__dict__.pop("places", None)
+
+    def column(self, metric: str) -> int:
+        """The position of the metric called `metric`. Raises UsageError with the allowed names."""
+        if metric not in self.places:
+            raise unknown(f"metric of {self.name}", metric, list(self.places))
+        return self.places[metric]
 
     @cached_property
     def repetition_counts(self) -> bytes:
@@ -103,43 +112,82 @@ class TabularBenchmark(Benchmark, blockwise=True):
         return self.values.reshape(-1, len(self.metrics))
 
     @cached_property
-    def _repetitions(self) -> int:
+    def repetitions(self) -> int:
+        """The most repetitions of a configuration."""
         return int(self.values.shape[1])
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         row = self.space.index(configuration)
         try:
             repetition = seed % self.repetition_counts[row]
         except ZeroDivisionError:
             cost = self.costs(self.values[row, :1])[0]
             cost = float(cost) if math.isfinite(cost) and self.cost_column is not None else 0.0
-            return Evaluation((math.nan,) * len(self.metrics), cost, self._absent, self._absence)
-        metrics = tuple(self._rows[row * self._repetitions + repetition].tolist())
-        return Evaluation(metrics, self._cost if self.cost_column is None else metrics[self.cost_column])
+            return Evaluation({}, cost, self._absent, self._absence)
+        values = tuple(self._rows[row * self.repetitions + repetition].tolist())
+        cost = self._cost if self.cost_column is None else values[self.cost_column]
+        return Evaluation(Values(self.places, values), cost)
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        if not self.metrics[column].cheap:
-            return super().known(column, configuration)
-        return float(self.values[self.space.index(configuration), 0, column])
+    def known(self, metric: str, configuration: Configuration) -> float:
+        return float(self.values[self.space.index(configuration), 0, self.column(metric)])
 
     @cached_property
     def _mean_rows(self) -> Array:
         """The mean over repetitions of every metric, shape (configurations, metrics)."""
         return np.stack([self.means(column) for column in range(len(self.metrics))], axis=1)
 
-    def mean_metrics(self, configuration: Configuration) -> tuple[float, ...]:
-        return tuple(self._mean_rows[self.space.index(configuration)].tolist())
+    def mean_metrics(self, configuration: Configuration) -> Values:
+        return Values(self.places, tuple(self._mean_rows[self.space.index(configuration)].tolist()))
 
     def mean_metrics_block(self, block: Block) -> Array:
-        """The means that `mean_metrics` gives for many configurations, shape (configurations, metrics)."""
+        """The means of many configurations, columns in the order of `metrics`, shape (configurations, metrics)."""
         rows: Array = self._mean_rows[block]
         return rows
 
+    def unseen_metrics(self, configuration: Configuration, seeds: Sequence[int]) -> Values | None:
+        row = self.space.index(configuration)
+        count, first = self.repetition_counts[row], row * self.repetitions
+        seen = {seed % count for seed in seeds} if count else set()
+        left = [first + repetition for repetition in range(count) if repetition not in seen]
+        if not left:
+            return None
+        return Values(self.places, tuple(map(_mean, zip(*self._rows[left].tolist(), strict=True))))
+
+    def unseen_metrics_block(self, block: Block, seen: NDArray[np.bool_]) -> Array:
+        """The means of many configurations over the repetitions not seen, shape (configurations, metrics).
+
+        NaN where none is left; the same bits as those of `unseen_metrics`.
+
+        Args:
+            seen: whether each repetition is, shape (configurations, repetitions).
+        """
+        values = self.values[block]
+        counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
+        left = (~seen & (np.arange(self.repetitions) < counts[:, None]))[:, :, None] & ~np.isnan(values)
+        count = left.sum(axis=1)
+        largest = np.where(left, values, -np.inf).max(axis=1)
+        below = np.where(left, values - largest[:, None], 0.0).sum(axis=1)
+        means: Array = largest + below / np.where(count, count, np.nan)
+        return means
+
+    def repetitions_drawn(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The repetition that an evaluation of each configuration with its seed observes, shape (configurations,)."""
+        return (seeds % np.frombuffer(self.repetition_counts, np.uint8)[block]).astype(np.int64)
+
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
+        """The metrics that `evaluate` gives for many configurations, columns in the order of `metrics`.
+
+        Args:
+            block: the configurations, as `Space.sample_block` returns them.
+            seeds: one seed per configuration, shape (configurations,).
+
+        Returns shape (configurations, metrics), or None where they must be evaluated one by one. Used only where the
+        class declares `blockwise=True`.
+        """
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
         if not counts.all():
             return None  # some are not in the table: one by one they fail
-        rows: Array = self._rows[block * self._repetitions + (seeds % counts).astype(np.int64)]
+        rows: Array = self._rows[block * self.repetitions + self.repetitions_drawn(block, seeds)]
         return rows
 
     def costs(self, metrics: Array) -> Array:
@@ -157,11 +205,12 @@ class TabularBenchmark(Benchmark, blockwise=True):
             mean: Array = np.clip(np.nanmean(values, axis=1), np.nanmin(values, axis=1), np.nanmax(values, axis=1))
         return mean
 
-    def quantile(self, column: int, q: float) -> float:
+    def quantile(self, metric: str, q: float) -> float:
         """The value at 0-based rank ceil(q N) of the configurations' means, ascending (c-TPE, authors' thresholds).
 
         Of a maximised metric, the value at that rank in descending order. q = 1 is the last value.
         """
+        column = self.column(metric)
         means = self.means(column)
         means = np.sort(means[~np.isnan(means)])
         n = len(means)
@@ -181,7 +230,7 @@ class TabularBenchmark(Benchmark, blockwise=True):
         objective = self._rows[feasible, 0]
         means = self._mean_rows[np.isfinite(self._mean_rows[:, 0])]
         for bound in bounds:
-            means = means[bound.holds(means[:, bound.column])]
+            means = means[bound.holds(means[:, self.column(bound.metric.name)])]
         return Oracle(
             best=float(objective.min()),
             worst=float(objective.max()),
@@ -194,7 +243,7 @@ class TabularBenchmark(Benchmark, blockwise=True):
 
     def _noise(self, feasible: NDArray[np.bool_]) -> float:
         """Repetition noise of the objective among the best tenth of the feasible configurations (`Oracle.noise`)."""
-        values = np.where(feasible, self._rows[:, 0], np.nan).reshape(-1, self._repetitions)
+        values = np.where(feasible, self._rows[:, 0], np.nan).reshape(-1, self.repetitions)
         values = values[np.isfinite(values).sum(axis=1) >= 2]
         if not len(values):
             return math.nan
@@ -204,7 +253,7 @@ class TabularBenchmark(Benchmark, blockwise=True):
 
     def _apply(self, bound: Bound, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The rows of `feasible` that also satisfy `bound`. Raises UsageError if none does."""
-        column = self._rows[:, bound.column]
+        column = self._rows[:, self.column(bound.metric.name)]
         kept: NDArray[np.bool_] = feasible & bound.holds(column)
         if not kept.any():
             reachable = column[feasible][np.argmax(bound.slack(column[feasible]))]
@@ -213,3 +262,14 @@ class TabularBenchmark(Benchmark, blockwise=True):
                 f"{'smallest' if bound.upper else 'largest'} reachable value is {reachable:.7g} {bound.metric.unit}"
             )
         return kept
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean of the values that are known, and of equal ones exactly that value; NaN where none is known."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return math.nan
+    largest, below = max(known), 0.0
+    for value in known:  # `sum` compensates from Python 3.12 on, and has other last bits before
+        below += value - largest
+    return largest + below / len(known)

@@ -34,11 +34,14 @@ class Resident:
         splits: the images by split: train, val, test.
         flip: whether training images may be mirrored.
         device: where the images are kept.
+        layout: how batches lie in memory (`Recipe.layout`).
     """
 
-    def __init__(self, splits: dict[str, Split], flip: bool, device: torch.device) -> None:
+    def __init__(
+        self, splits: dict[str, Split], flip: bool, device: torch.device, layout: str = "channels-last"
+    ) -> None:
         mean, spread = _moments(splits["train"].images)
-        self.device, self._flip = device, flip
+        self.device, self._flip, self._layout = device, flip, layout
         self._scale = torch.tensor(1 / spread, dtype=torch.float32, device=device)
         self._shift = torch.tensor(-mean / spread, dtype=torch.float32, device=device)
         self._side = splits["train"].images.shape[1]
@@ -89,7 +92,8 @@ class Resident:
             yield self._normalised(images[begin : begin + _EVALUATED])
 
     def _normalised(self, images: Tensor) -> Tensor:
-        return (images.float() * self._scale + self._shift).permute(0, 3, 1, 2)  # channels last in memory
+        last = (images.float() * self._scale + self._shift).permute(0, 3, 1, 2)  # channels last in memory
+        return last if self._layout == "channels-last" else last.contiguous()
 
     def _on_device(self, array: NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(array).to(self.device)

@@ -50,7 +50,6 @@ def guarded(compute: Callable[[], T]) -> T:
 
     "Beside" are other calls in threads of this process: they finish first, and new ones wait. Raises DeviceLost for a
     device that has failed, and what `compute` raises otherwise: of a second lack of memory the network is the cause.
-    One that is made in step with others (`lockstep`) is not computed again: they would wait for each other.
     """
     try:
         with _GATE.beside():
@@ -58,7 +57,7 @@ def guarded(compute: Callable[[], T]) -> T:
     except (RuntimeError, MemoryError) as error:
         if is_sticky(error):
             raise DeviceLost(f"the device has failed: {error}") from error
-        if in_step() or not is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise
     # Here the error, and with it the tensors that its frames hold, is gone.
     with _GATE.alone():
@@ -101,12 +100,6 @@ class _Gate:
             with self._changed:
                 self._closed = False
                 self._changed.notify_all()
-
-
-def in_step() -> bool:
-    """Whether this thread trains in step with others."""
-    lockstep = sys.modules.get("nasbench.benchmarks.training.lockstep")
-    return lockstep is not None and lockstep.member() is not None
 
 
 def free() -> None:

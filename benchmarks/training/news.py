@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from time import monotonic
 
-from nasbench.benchmarks.training import lockstep
-
 _LOG = logging.getLogger("nasbench")
 
 SECONDS = 30.0
@@ -14,15 +12,14 @@ SECONDS = 30.0
 
 
 class News:
-    """The messages of one training; of several side by side (`lockstep`) the first one speaks."""
+    """The messages of one training."""
 
     def __init__(self) -> None:
         self._said = monotonic()
 
     def tell(self, message: str, *facts: object) -> None:
         """Logs a message, with its facts filled in as `logging` does, if the last one is long enough ago."""
-        beside = lockstep.member()
-        if monotonic() - self._said < SECONDS or (beside is not None and not beside.is_first):
+        if monotonic() - self._said < SECONDS:
             return
         self._said = monotonic()
         _LOG.info(message, *facts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 MOST_EPOCHS = 1000
 
@@ -48,6 +50,14 @@ class Recipe:
     """The epoch after which a hopeless network is given up (`Recipe.hopeless`)."""
     optimistic: bool = False
     """Whether the smallest test error over all epochs is recorded too, as ZO-DARTS++'s table II reports it."""
+    precision: str = "bfloat16"
+    """What a GPU trains in where it can: bfloat16, or float32. A CPU trains, and both evaluate, in float32."""
+    layout: str = "channels-last"
+    """How images and convolutions lie in memory: channels-last, or contiguous (channel after channel)."""
+
+    def with_options(self, names: Sequence[str]) -> Recipe:
+        """This recipe with some of `OPTIONS`."""
+        return replace(self, **{field: value for name in names for field, value in OPTIONS[name].items()})
 
     def rate(self, epoch: int, epochs: int) -> float:
         """The learning rate in epoch number `epoch`, from 0, of `epochs`."""
@@ -103,3 +113,6 @@ RECIPES = {
         ),
     )
 }
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"float32": {"precision": "float32"}, "contiguous": {"layout": "contiguous"}}
+"""What may follow a recipe in a benchmark's name, in this order, and what it sets."""

@@ -6,24 +6,24 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from scipy.stats import rankdata
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
-from nasbench.benchmarks.training import lockstep
 from nasbench.benchmarks.training.augmentation import Resident
 from nasbench.benchmarks.training.initialisation import initialised, own_numbers
 from nasbench.benchmarks.training.news import News
 from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.benchmarks.training.state import keep, kept_in
-from nasbench.benchmarks.training.steps import Step, descend, descent_of
+from nasbench.benchmarks.training.steps import descend, descent_of, loss_of
 
 CHECKPOINT_SECONDS = 30.0
 """At least between two checkpoints, which are made where epochs end: what is done since then a kill costs."""
@@ -106,6 +106,11 @@ def use_one_thread() -> None:
         torch.set_num_threads(1)
 
 
+def use_float32() -> None:
+    """Holds a GPU's convolutions to float32 where nothing less is asked for: PyTorch takes TF32 unless it is told."""
+    torch.backends.cudnn.allow_tf32 = False
+
+
 def train(
     make: Callable[[], nn.Module],
     data: Resident,
@@ -130,15 +135,17 @@ def train(
         state: file in which progress is kept; a training that was interrupted continues from it.
         until: the epoch after which the training pauses: a later call with the same state goes on; None for the last.
         each: called at the end of each epoch with the network, in eval mode.
-        clock: what `Trained.seconds` is measured by; of several in a lockstep, its own share is.
+        clock: what `Trained.seconds` is measured by.
 
     Raises TrainingFailed if a loss is no longer a number.
     """
-    on_gpu = data.device.type == "cuda"
-    if not on_gpu:
+    if data.device.type == "cuda":
+        use_float32()
+    else:
         use_one_thread()
-    clock = lockstep.clock(clock)
-    network = channels_last(initialised(make, data.device, seed))
+    network = initialised(make, data.device, seed)
+    if recipe.layout == "channels-last":
+        channels_last(network)
     until = epochs if until is None else until
     progress = _Progress(network, recipe, state, until)
     while progress.epoch < until and not progress.given_up:
@@ -152,11 +159,11 @@ def train(
         total, number = torch.zeros((), device=data.device), 0
         with own_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
-                step = Step(network, images, recipe, low_precision=on_gpu)
+                step = partial(loss_of, network, images, recipe)
                 if number == 0 and math.isnan(progress.memory):
-                    loss, progress.memory = measured(network, step.loss)
+                    loss, progress.memory = measured(network, step)
                 else:
-                    loss = lockstep.loss(step)
+                    loss = step()
                 descend(loss, network, progress.descent, recipe)
                 total += loss.detach()
         if not math.isfinite(total.item()):  # waits for the GPU, too
@@ -168,19 +175,6 @@ def train(
     if until < epochs:
         progress.pause()
     return progress.chosen(data)
-
-
-def compiled(network: nn.Module, backend: str = "inductor") -> nn.Module:
-    """The network with the same parameters, compiled as one graph, which a GPU replays as CUDA graphs, one per shape.
-
-    Only `nasbench speed --gpu` uses it: no training is compiled until it is measured to gain. What was compiled before
-    is forgotten: PyTorch keeps eight graphs of one class of networks, and refuses the next.
-    """
-    torch.compiler.reset()
-    mode = "reduce-overhead" if backend == "inductor" else None  # other backends have no modes
-    found: Any = torch.compile(network, fullgraph=True, dynamic=False, backend=backend, mode=mode)
-    assert isinstance(found, nn.Module)
-    return found
 
 
 class _Progress:
@@ -343,10 +337,10 @@ def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor,
     return loss, (3 * parameters + sum(kept.values())) / 2**20
 
 
-def _area(score: Any, positive: Any) -> float:
+def _area(score: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order, ties half."""
-    n = int(positive.sum())
-    if n in (0, len(positive)):
+    ours, others = score[positive], np.sort(score[~positive])
+    if not len(ours) or not len(others) or np.isnan(score).any():
         return math.nan
-    above = rankdata(score)[positive].sum() - n * (n + 1) / 2
-    return float(above / (n * (len(positive) - n)))
+    below, upto = (np.searchsorted(others, ours, side).sum() for side in ("left", "right"))
+    return float((below + upto) / (2 * len(ours) * len(others)))

@@ -1,13 +1,18 @@
-"""A method and a benchmark of one's own: copy, rename, change; `nasbench check` says what is still missing."""
+"""A method, a benchmark and an executor to copy, rename and change; `nasbench check` says what is still missing."""
 
 from __future__ import annotations
 
 import math
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
 
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Evaluation, Metric, UsageError
+from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
+from nasbench.cli.engine.executors import Executor, Records, Work, compute_batch
 from nasbench.methods import Method, Observation, Problem
 
 
@@ -47,12 +52,37 @@ class Rastrigin(Benchmark):
     space = GridSpace([Ordinal(f"x{i}", tuple(i / 2 for i in range(-10, 11))) for i in range(3)])
     metrics = (Metric("value", ""), Metric("distance", "", cheap=True))
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         xs = self.space.values(configuration).values()
         value = sum(10 + x * x - 10 * math.cos(2 * math.pi * x) for x in xs)
-        return Evaluation((value + seed % 1000 / 1e4, self.known(1, configuration)), cost=60.0)
+        metrics = {"value": value + seed % 1000 / 1e4, "distance": self.known("distance", configuration)}
+        return Evaluation(metrics, cost=60.0)
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        return (
-            math.hypot(*self.space.values(configuration).values()) if column else super().known(column, configuration)
-        )
+    def known(self, metric: str, configuration: Configuration) -> float:
+        return math.hypot(*self.space.values(configuration).values())
+
+
+class Pool(Executor):
+    """Computes runs in a pool of processes of Python's standard library, one process per batch.
+
+    Options:
+        nice: niceness of the processes, 0 to 19.
+    """
+
+    local = True
+
+    def __init__(self, jobs: int, *, nice: int = 10) -> None:
+        if not 0 <= nice <= 19:
+            raise UsageError(f"nice must lie in [0, 19], not {nice}")
+        super().__init__(jobs)
+        self._nice = nice
+
+    def execute(self, work: Work) -> Records:
+        context = get_context("spawn")
+        pool = ProcessPoolExecutor(self.jobs, context, os.nice, (self._nice,), max_tasks_per_child=1)
+        try:
+            batches = {pool.submit(compute_batch, batch, work.journals): batch for batch in work.batches(self.jobs)}
+            for done in as_completed(batches):
+                yield work.keep(batches[done], done.result())
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check
+from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check
 
 
 @pytest.mark.parametrize("check", METHOD_CHECKS, ids=str)
@@ -16,3 +16,9 @@ def test_hill_climbing(check: Check, bench: str) -> None:
 def test_rastrigin(check: Check) -> None:
     """Everything that a benchmark promises."""
     check("rastrigin")
+
+
+@pytest.mark.parametrize("check", EXECUTOR_CHECKS, ids=str)
+def test_pool(check: Check) -> None:
+    """Everything that an executor promises."""
+    check("pool")

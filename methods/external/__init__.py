@@ -1,9 +1,8 @@
 """Other people's methods behind our contract. Their libraries are imported when a run begins, not before."""
 
 from nasbench.methods.external.ax_sampler import AxNEI
-from nasbench.methods.external.optuna_any import Optuna
 from nasbench.methods.external.optuna_hub import OptunaHub
-from nasbench.methods.external.optuna_samplers import CNSGA2, OptunaGP, OptunaTPE
+from nasbench.methods.external.optuna_samplers import CNSGA2, Optuna, OptunaGP, OptunaTPE
 from nasbench.methods.external.random_forest import RandomForestCEI
 from nasbench.methods.external.smac_forest import Smac
 

@@ -80,8 +80,8 @@ class AxNEI(Method):
             self._begun().mark_trial_failed(trial)
             return
         metrics = observation.evaluation.metrics
-        data = {f"c{i}": b.counted(metrics[b.column]) for i, b in enumerate(self._problem.constraints)}
-        self._begun().complete_trial(trial, raw_data={"objective": metrics[0], **data})
+        data = {f"c{i}": b.counted(metrics[b.metric.name]) for i, b in enumerate(self._problem.constraints)}
+        self._begun().complete_trial(trial, raw_data={"objective": observation.objective, **data})
 
     def _present(self, proposed: list[float | int]) -> list[Coordinate]:
         """What Ax proposes, without the hyper-parameters that such a configuration does not have."""

@@ -14,8 +14,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.base import METHODS, Problem
-from nasbench.methods.external.optuna_any import asked_arguments
-from nasbench.methods.external.optuna_samplers import OptunaMethod, suggested
+from nasbench.methods.external.optuna_samplers import OptunaMethod, asked_arguments, suggested
 from nasbench.methods.external.requirements import require
 
 if TYPE_CHECKING:

@@ -1,18 +1,33 @@
-"""Optuna's samplers (Akiba et al., 2019), through its ask-and-tell interface."""
+"""Optuna's samplers (Akiba et al., 2019), through its ask-and-tell interface: `optuna:sampler=nsga3,population=20`.
+
+Three of them have names and defaults of their own: `optuna-tpe`, `cnsga2` and `optuna-gp`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from abc import abstractmethod
 from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from numpy.random import Generator
 
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Float, Hyperparameter, Integer, Ordinal
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces import (
+    AsFlat,
+    Categorical,
+    Configuration,
+    Coordinate,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+)
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 
@@ -69,7 +84,7 @@ class OptunaMethod(Method):
 
         trial = self._pending[observation.configuration].popleft()
         evaluation = observation.evaluation
-        told = {bound: evaluation.metrics[bound.column] for bound in self._problem.constraints}
+        told = {bound: evaluation.metrics[bound.metric.name] for bound in self._problem.constraints}
         if evaluation.status == "failed" or (evaluation.status == "infeasible" and all(map(math.isnan, told.values()))):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
@@ -89,8 +104,98 @@ class OptunaMethod(Method):
         return self._study
 
 
+@dataclass(frozen=True)
+class _Sampler:
+    """What is needed to build one of Optuna's samplers."""
+
+    name: str
+    """Its class in `optuna.samplers`."""
+    always: Mapping[str, object] = field(default_factory=dict)
+    """Arguments that it always gets."""
+    modules: tuple[str, ...] = ()
+    """What must be installed beside Optuna."""
+    extra: str = "optuna"
+    """The extras that install it all."""
+    constrained: bool = False
+    """Whether it uses constraints."""
+
+
+SAMPLERS = {
+    "tpe": _Sampler("TPESampler", constrained=True),
+    "gp": _Sampler("GPSampler", {"deterministic_objective": False}, ("torch",), "optuna,live", constrained=True),
+    "cmaes": _Sampler("CmaEsSampler", {"warn_independent_sampling": False}, ("cmaes",)),
+    "qmc": _Sampler("QMCSampler", {"scramble": True, "warn_independent_sampling": False}),
+    "nsga2": _Sampler("NSGAIISampler", constrained=True),
+    "nsga3": _Sampler("NSGAIIISampler", constrained=True),
+    "random": _Sampler("RandomSampler"),
+}
+"""Samplers by name. Grid and brute force are missing: they end a study, which has no meaning here. Unscrambled, QMC
+would propose the same under every seed."""
+
+
+class _BuiltIn(OptunaMethod):
+    """A sampler that comes with Optuna, with arguments for its constructor."""
+
+    def __init__(self, problem: Problem, rng: Generator, kind: _Sampler, arguments: Mapping[str, object]) -> None:
+        super().__init__(problem, rng)
+        self._kind, self._arguments = kind, {**kind.always, **arguments}
+
+    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
+        return _constructor(self._kind)(seed=seed, **self._arguments)
+
+    def constrain(self, trial: optuna.Trial, excesses: dict[str, float]) -> None:
+        if self._kind.constrained:
+            super().constrain(trial, excesses)
+
+
+@METHODS.register("optuna")
+class Optuna(_BuiltIn):
+    """A sampler of Optuna's own: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
+
+    The other options are passed on to a sampler that has them, and refused with one that does not. cmaes, qmc and
+    random know of no constraints; cmaes searches spaces of numbers only.
+
+    Options:
+        sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
+        initial: random configurations at first, where the sampler has `n_startup_trials`; 0 for its own default.
+        population: members of a generation, where the sampler has `population_size` or `popsize`; 0 for its own
+            default.
+        multivariate: false for one density per hyper-parameter, where the sampler has `multivariate`.
+    """
+
+    seconds = 5e-3
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        sampler: str = "tpe",
+        initial: int = 0,
+        population: int = 0,
+        multivariate: bool = True,
+    ) -> None:
+        if sampler not in SAMPLERS:
+            raise unknown("sampler of optuna", sampler, SAMPLERS)
+        kind = SAMPLERS[sampler]
+        require(f"optuna:sampler={sampler}", kind.extra, "optuna", *kind.modules)
+        asked = asked_arguments(f"Optuna's {sampler}", _constructor(kind), initial, population, multivariate)
+        super().__init__(problem, rng, kind, asked)
+        names = [h.name for h in self._flat.hyperparameters if isinstance(h, Categorical)]
+        if sampler == "cmaes" and names:
+            raise UsageError(f"optuna:sampler=cmaes searches numbers only, and here {names[0]} is categorical")
+
+    @classmethod
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        has = inspect.signature(_constructor(SAMPLERS[str(options["sampler"])])).parameters
+        for name, option in (("n_startup_trials", "initial"), ("population_size", "population")):
+            if name in has:
+                return int(options[option] or has[name].default or 0)
+        return 0
+
+
 @METHODS.register("optuna-tpe")
-class OptunaTPE(OptunaMethod):
+class OptunaTPE(_BuiltIn):
     """Optuna's TPE with its defaults and its own handling of constraints (which is not c-TPE).
 
     Options:
@@ -101,18 +206,11 @@ class OptunaTPE(OptunaMethod):
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-tpe", "peers", "optuna")
-        _check_initial(initial)
-        super().__init__(problem, rng)
-        self._initial = initial
-
-    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
-        import optuna
-
-        return optuna.samplers.TPESampler(n_startup_trials=self._initial, seed=seed)
+        super().__init__(problem, rng, SAMPLERS["tpe"], {"n_startup_trials": _at_least(1, "initial", initial)})
 
 
 @METHODS.register("cnsga2")
-class CNSGA2(OptunaMethod):
+class CNSGA2(_BuiltIn):
     """Constrained NSGA-II (Deb et al., 2002), Optuna's, with the population of the c-TPE paper.
 
     Options:
@@ -129,19 +227,11 @@ class CNSGA2(OptunaMethod):
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 8) -> None:
         require("cnsga2", "peers", "optuna")
-        if population < 2:
-            raise UsageError(f"population must be at least 2, not {population}")
-        super().__init__(problem, rng)
-        self._population = population
-
-    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
-        import optuna
-
-        return optuna.samplers.NSGAIISampler(population_size=self._population, seed=seed)
+        super().__init__(problem, rng, SAMPLERS["nsga2"], {"population_size": _at_least(2, "population", population)})
 
 
 @METHODS.register("optuna-gp")
-class OptunaGP(OptunaMethod):
+class OptunaGP(_BuiltIn):
     """Optuna's Gaussian process with constrained expected improvement (log EI).
 
     Options:
@@ -150,26 +240,51 @@ class OptunaGP(OptunaMethod):
 
     seconds = 0.23
 
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
+        require("optuna-gp", "peers,gp", "optuna", "torch")
+        super().__init__(problem, rng, SAMPLERS["gp"], {"n_startup_trials": _at_least(1, "initial", initial)})
+
     @classmethod
     def make_ready(cls) -> None:
         super().make_ready()
         import torch  # noqa: F401
 
-    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
-        require("optuna-gp", "peers,gp", "optuna", "torch")
-        _check_initial(initial)
-        super().__init__(problem, rng)
-        self._initial = initial
 
-    def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
-        import optuna
+def _constructor(kind: _Sampler) -> Callable[..., optuna.samplers.BaseSampler]:
+    import optuna
 
-        return optuna.samplers.GPSampler(n_startup_trials=self._initial, seed=seed, deterministic_objective=False)
+    found: Callable[..., optuna.samplers.BaseSampler] = getattr(optuna.samplers, kind.name)
+    return found
 
 
-def _check_initial(initial: int) -> None:
-    if initial < 1:
-        raise UsageError(f"initial must be at least 1, not {initial}")
+def _at_least(least: int, option: str, value: int) -> int:
+    """The value of an option. Raises UsageError for a smaller one."""
+    if value < least:
+        raise UsageError(f"{option} must be at least {least}, not {value}")
+    return value
+
+
+def asked_arguments(
+    who: str, build: Callable[..., Any], initial: int, population: int, multivariate: bool
+) -> dict[str, object]:
+    """The options that differ from their defaults, by the names that the constructor `build` has for them.
+
+    Raises UsageError if it does not have one, or a number is out of range.
+    """
+    has = inspect.signature(build).parameters
+    found: dict[str, object] = {}
+    for option, value, default, least, names in (
+        ("initial", initial, 0, 1, ("n_startup_trials",)),
+        ("population", population, 0, 2, ("population_size", "popsize")),
+        ("multivariate", multivariate, True, False, ("multivariate",)),
+    ):
+        if value == default:
+            continue
+        theirs = [name for name in names if name in has]
+        if not theirs:
+            raise UsageError(f"{who} has no option {option}: its constructor takes no {' or '.join(names)}")
+        found[theirs[0]] = _at_least(least, option, value)
+    return found
 
 
 def suggested(trial: optuna.Trial, h: Hyperparameter) -> Coordinate:

@@ -68,11 +68,11 @@ class RandomForestCEI(Method):
         known, at = self._features([o.configuration for o in self._observed]), self._features(candidates)
         scores = np.zeros(len(candidates))
         for bound in self._problem.constraints:
-            column = bound.column
+            metric = bound.metric.name
             told = [
-                o for o in self._told if o.evaluation.status == "ok" or not math.isnan(o.evaluation.metrics[column])
+                o for o in self._told if o.evaluation.status == "ok" or not math.isnan(o.evaluation.metrics[metric])
             ]
-            values = np.array([bound.counted(o.evaluation.metrics[column]) for o in told])
+            values = np.array([bound.counted(o.evaluation.metrics[metric]) for o in told])
             mean, spread = self._predict(self._features([o.configuration for o in told]), values, at)
             scores += np.log(np.maximum(_cdf(bound.slack(mean) / spread), 1e-300))
         feasible = [o.objective for o in self._observed if o.feasible]

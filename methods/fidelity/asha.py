@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from numpy.random import Generator
 
+from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
@@ -108,5 +109,5 @@ class ASHA(Method):
             above = self._above[observation.level]
             self._judged.append(self._further(observation.trial, observation.configuration, above))
 
-    def _further(self, trial: int, configuration: Configuration, level: int) -> Proposal:
+    def _further(self, trial: int, configuration: Configuration, level: Level) -> Proposal:
         return Proposal(configuration, level, trial if self._continuable else None)

@@ -95,6 +95,7 @@ class CBOHB(BOHB):
     """
 
     source = "No paper: this project joins BOHB and c-TPE, whose papers stand with `bohb` and `c-tpe`."
+    version = 4
     seconds = 3e-4
 
     def _model(self) -> Model:

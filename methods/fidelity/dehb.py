@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
 from nasbench.benchmarks.spaces.hyperparameters import at_share
 from nasbench.methods.base import METHODS, Observation, Problem, Proposal, Rank
@@ -74,7 +75,7 @@ class _Child(NamedTuple):
 class Generations(Bracket):
     """A bracket whose rungs have fixed sizes, and all of whose trainings evolution chooses."""
 
-    def __init__(self, levels: list[int], sizes: list[int], breed: Callable[[int, int, int], Proposal]) -> None:
+    def __init__(self, levels: list[Level], sizes: list[int], breed: Callable[[Level, Level, int], Proposal]) -> None:
         super().__init__(levels, sizes)
         self._breed = breed
 
@@ -144,7 +145,7 @@ class DEHB(Hyperband):
         breed = partial(self._breed, self._opened < len(self._levels))
         return Generations(self._levels[-s - 1 :], rungs, breed)
 
-    def _breed(self, in_first_round: bool, level: int, below: int, n: int) -> Proposal:
+    def _breed(self, in_first_round: bool, level: Level, below: Level, n: int) -> Proposal:
         """What is evaluated next at a level.
 
         Args:
@@ -153,7 +154,7 @@ class DEHB(Hyperband):
         """
         population = self._populations[level]
         slot = population.next_slot()
-        going_up = self._next_up(level, below, n) if in_first_round and below < level else None
+        going_up = self._next_up(level, below, n) if in_first_round and below.work < level.work else None
         if going_up is not None:
             self._bred = _Child(Member(going_up.vector, going_up.configuration), slot)
             trial, going_up.trial = going_up.trial, None  # it can be continued once
@@ -163,7 +164,7 @@ class DEHB(Hyperband):
         self._bred = _Child(member, slot)
         return Proposal(member.configuration, level)
 
-    def _next_up(self, level: int, below: int, n: int) -> Member | None:
+    def _next_up(self, level: Level, below: Level, n: int) -> Member | None:
         """The member of the next lower population that goes up now; None where none has been evaluated.
 
         The best n that are not at this level already are listed once, and taken one by one.
@@ -176,7 +177,7 @@ class DEHB(Hyperband):
             population.going_up.extend(new[:n] or lower[:1])
         return population.going_up.popleft() if population.going_up else None
 
-    def _evolved(self, parent: Vector, below: int, n: int) -> Vector:
+    def _evolved(self, parent: Vector, below: Level, n: int) -> Vector:
         """A child of a parent and of a mutant of the best n of the population below."""
         pool = [member.vector for member in self._populations[below].ranked()[:n]]
         if len(pool) < _COMBINED:

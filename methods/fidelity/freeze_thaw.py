@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from nasbench.benchmarks import Level
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
@@ -61,20 +62,21 @@ class FreezeThaw(Method):
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 2, lowest: int = 0) -> None:
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it
         self._problem, self._rng = problem, rng
-        self._known = problem.fidelity.levels
-        earliest = [level for level in self._known if level * _EARLIEST <= self._known[-1]]
+        self._known = [level.work for level in problem.fidelity.ladder]
+        values = problem.fidelity.axes[0].values
+        earliest = [value for value in values if value * _EARLIEST <= values[-1]]
         levels = rungs(problem.fidelity, eta, lowest or max(earliest, default=0))
         self._levels = levels if problem.fidelity.continuable else levels[-1:]
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
-        self._paused: dict[int, list[tuple[Rank, int, Configuration]]] = {level: [] for level in self._above}
+        self._paused: dict[Level, list[tuple[Rank, int, Configuration]]] = {level: [] for level in self._above}
         """By level, in this order: violation and predicted end, trial and configuration."""
-        self._seen: dict[int, dict[int, Rank]] = {}
+        self._seen: dict[int, dict[Level, Rank]] = {}
         """By trial that has not ended: at each level, its violation there and what was predicted of its end."""
-        self._violations: dict[int, list[Rank]] = {level: [] for level in self._above}
+        self._violations: dict[Level, list[Rank]] = {level: [] for level in self._above}
         """By level: violation there and at the end, of all trainings that have ended."""
-        self._errors: dict[int, list[float]] = {level: [] for level in self._above}
+        self._errors: dict[Level, list[float]] = {level: [] for level in self._above}
         """By level: end less prediction, of all trainings that have ended."""
-        self._spreads: dict[int, Spread] = {}
+        self._spreads: dict[Level, Spread] = {}
         """By level: what these errors say, where there are enough of them."""
         self._newest: deque[Rank] = deque(maxlen=_NEWEST)
         """Violation and predicted end at the first level, of the trainings begun last."""
@@ -106,7 +108,7 @@ class FreezeThaw(Method):
                     self._spreads[early] = Spread.of(errors)
             return
         curve = observation.curve or (objective,)
-        rank = violation, extrapolated(self._known[: len(curve)], curve, self._levels[-1])
+        rank = violation, extrapolated(self._known[: len(curve)], curve, self._levels[-1].work)
         if level == self._levels[0]:
             self._newest.append(rank)
         self._seen[trial] = seen | {level: rank}
@@ -116,25 +118,25 @@ class FreezeThaw(Method):
     def make_ready(cls) -> None:
         import scipy.special  # noqa: F401
 
-    def _most_promising(self) -> tuple[int, int] | None:
+    def _most_promising(self) -> tuple[Level, int] | None:
         """The level and the place in it of the paused training that goes on; None for a new one."""
-        highest, first = self._levels[-1], self._levels[0]
-        worth: dict[int, tuple[float, int]] = {}
+        highest, first = self._levels[-1].work, self._levels[0].work
+        worth: dict[Level, tuple[float, int]] = {}
         for level, paused in self._paused.items():
             if paused:
                 # With equal violations the first has the best chance.
                 looked_at = paused[:1] if paused[0][0][0] == paused[-1][0][0] else paused
                 chances = self._chances([rank for rank, _, _ in looked_at], level)
                 place = int(chances.argmax())
-                worth[level] = float(chances[place]) / (highest - level), place
+                worth[level] = float(chances[place]) / (highest - level.work), place
         if not worth:
             return None
-        best = max(worth, key=lambda level: (worth[level][0], level))
+        best = max(worth, key=lambda level: (worth[level][0], level.work))
         value, place = worth[best]
-        new = worth_of_new(self._chances(self._newest, first), first, highest)
+        new = worth_of_new(self._chances(self._newest, self._levels[0]), first, highest)
         return (best, place) if value >= new and value > 0 else None
 
-    def _chances(self, ranks: Sequence[Rank], level: int) -> Array:
+    def _chances(self, ranks: Sequence[Rank], level: Level) -> Array:
         """The probabilities that trainings end better than the incumbent, shape (trainings,).
 
         Args:
@@ -150,7 +152,7 @@ class FreezeThaw(Method):
             lost &= (violations >= limit) & (limit < math.inf)
         return np.where(violations < least, 1.0, np.where(lost, 0.0, by_end))
 
-    def _lost_from(self, level: int) -> float:
+    def _lost_from(self, level: Level) -> float:
         """The violation at a level from which on no training is expected to fall to the incumbent's by its end.
 
         It is the least from which one has not fallen so far, if none has from there or from above. Infinite until three

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from numpy.random import Generator
 
+from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
@@ -16,7 +17,7 @@ from nasbench.methods.fidelity.rungs import best, rungs, sizes
 class Bracket:
     """Successive halving: of the trainings of a rung the best go on to the next, when all of it are told."""
 
-    def __init__(self, levels: list[int], sizes: list[int]) -> None:
+    def __init__(self, levels: list[Level], sizes: list[int]) -> None:
         self._levels, self._sizes = levels, sizes
         self._rung = 0
         self._to_begin = sizes[0]

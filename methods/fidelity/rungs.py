@@ -5,22 +5,22 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 
-from nasbench.benchmarks import Fidelity
+from nasbench.benchmarks import Fidelity, Level
 from nasbench.benchmarks.spaces.errors import UsageError
 
 
-def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[int]:
-    """The levels at which trainings are compared, ascending: floor(R / η^k), each rounded down to a level that exists.
+def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[Level]:
+    """Levels of the ladder at which trainings are compared, ascending: floor(R / η^k), rounded down to one that exists.
 
     Counted from the highest level R down, so that R itself is always a rung (Li et al., JMLR 2018, section 3.5, count
     s_max = floor(log_η(R / r)); here by exact comparisons of integers).
 
     Args:
-        lowest: r, the first level worth a look; 0 for the fidelity's own first.
+        lowest: r, the first value of the ladder's axis that is worth a look; 0 for its first.
 
     Raises UsageError if η is below 2, or `lowest` is none of the levels.
     """
-    levels = fidelity.levels
+    levels = fidelity.axes[0].values
     if not 2 <= eta <= 1000:
         raise UsageError(f"eta must lie in [2, 1000], not {eta}")
     if lowest and lowest not in levels:
@@ -31,7 +31,7 @@ def rungs(fidelity: Fidelity, eta: int, lowest: int = 0) -> list[int]:
         place = bisect.bisect_right(levels, highest // share) - 1
         found.append(max(levels[max(place, 0)], first))
         share *= eta
-    return sorted(set(found))
+    return [fidelity.ladder[levels.index(level)] for level in sorted(set(found))]
 
 
 def sizes(brackets: int, bracket: int, eta: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
+from nasbench.benchmarks.spaces import AsGraph, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.answers import answered
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
@@ -51,8 +51,9 @@ class _OnGraphs(Method):
         self._made: Counter[str] = Counter()
 
     @classmethod
-    def misfit(cls, space: Space) -> str:
-        return "" if isinstance(space, AsGraph) else "compares networks: its space must have them as graphs of layers"
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        fits = isinstance(problem.space, AsGraph)
+        return "" if fits else "compares networks: its space must have them as graphs of layers"
 
     def ask(self) -> Configuration:
         found = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
@@ -122,8 +123,8 @@ class Nasbot(_OnGraphs):
         self._observed: dict[int, Observation] = {}
         """By the number of the ask."""
         self._failed: set[int] = set()
-        self._surrogates: dict[int, Surrogate] = {}
-        """By the metric's column."""
+        self._surrogates: dict[str, Surrogate] = {}
+        """By the name of the metric."""
 
     @classmethod
     def make_ready(cls) -> None:
@@ -144,7 +145,7 @@ class Nasbot(_OnGraphs):
 
         The last is classical scaling (Torgerson, 1952) of the normalised distances of all observed networks to a plane.
         """
-        rows = [Logged(1, "clipped_eigenvalues", s.clipped, choice=str(c)) for c, s in self._surrogates.items()]
+        rows = [Logged(1, "clipped_eigenvalues", s.clipped, choice=name) for name, s in self._surrogates.items()]
         return [*rows, *super().log, *self._plane()]
 
     def _plane(self) -> Iterator[Logged]:
@@ -167,16 +168,17 @@ class Nasbot(_OnGraphs):
         candidates = self._known()
         observed = sorted(self._observed)
         pending = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
-        between, orders = candidates.between(), {}
+        between, orders, objective = candidates.between(), {}, self._problem.objective.name
         bounds = self._problem.learnt_bounds
-        for column in {0, *(bound.column for bound in bounds)}:
-            every = {i: self._observed[i].evaluation.metrics[column] for i in observed}
+        modelled = {objective, *(bound.metric.name for bound in bounds)}
+        for metric in (name for name in self._problem.told if name in modelled):
+            every = {i: self._observed[i].evaluation.metrics[metric] for i in observed}
             known = [i for i in observed if math.isfinite(every[i])]
             if not known:  # of an evaluation that is ok a constraint's metric may be missing
                 continue
-            order = orders[column] = known + [i for i in observed + pending if i not in known]
+            order = orders[metric] = known + [i for i in observed + pending if i not in known]
             values = np.array([every[i] for i in known])
-            surrogate = self._surrogates.setdefault(column, self._new_surrogate())
+            surrogate = self._surrogates.setdefault(metric, self._new_surrogate())
             assumed = np.full(len(order) - len(known), float(np.median(values)))
             surrogate.fit(between[:, order][:, :, order], values, assumed)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
@@ -184,10 +186,12 @@ class Nasbot(_OnGraphs):
         def acquisition(distances: Array) -> Array:
             found = np.ones(distances.shape[1])
             if feasible:
-                found = expected_improvement(*self._surrogates[0].predict(distances, orders[0]), min(feasible))
+                predicted = self._surrogates[objective].predict(distances, orders[objective])
+                found = expected_improvement(*predicted, min(feasible))
             for bound in bounds:
-                if bound.column in orders:
-                    found = found * self._surrogates[bound.column].holds(distances, bound, orders[bound.column])
+                name = bound.metric.name
+                if name in orders:
+                    found = found * self._surrogates[name].holds(distances, bound, orders[name])
             return found
 
         return candidates.best(acquisition, self._rng)

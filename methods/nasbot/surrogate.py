@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nasbench.benchmarks import Bound
-from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, kernel, sampled
+from nasbench.methods.surrogates.networks import Hyperparameters, NetworkProcess, Observations, kernel, sampled
 
 Array = NDArray[np.float64]
 
@@ -48,11 +48,11 @@ class Surrogate:
         own = self._hyperparameters[self._turn % len(self._hyperparameters)]
         self._turn += 1
         self._own, self._count = own, count
-        self._process = Process(seen, own, self._power)
+        self._process = NetworkProcess(seen, own, self._power)
         self._hallucinating = self._process
         if len(pending):
             everything = Observations(between, np.concatenate([values, pending]))
-            self._hallucinating = Process(everything, own, self._power)
+            self._hallucinating = NetworkProcess(everything, own, self._power)
         self.clipped += self._process.clipped
 
     def predict(self, distances: Array, order: Sequence[int] | None = None) -> tuple[Array, Array]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces import AsSupernet, Configuration, Space
+from nasbench.benchmarks.spaces import AsSupernet, Configuration
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
@@ -61,7 +61,6 @@ class OneShot(Method):
 
     repeatable = Repeatable.SAME_MACHINE
     version = 2
-    stacks = True
     needs = (AsSupernet,)
 
     def __init__(self, problem: Problem, rng: Generator, settings: Settings) -> None:
@@ -83,10 +82,10 @@ class OneShot(Method):
         training.warm_up()
 
     @classmethod
-    def misfit(cls, space: Space) -> str:
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
         return (
             ""
-            if isinstance(space, AsSupernet)
+            if isinstance(problem.space, AsSupernet)
             else "trains a supernet on images: choose digits or medmnist-…, without a space"
         )
 
@@ -101,23 +100,6 @@ class OneShot(Method):
         raise RuntimeError(
             f"infeasible: {_MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
         )
-
-    @classmethod
-    def begin_together(cls, methods: Sequence[Self]) -> None:
-        """The searches of several runs, their passes made as one (`lockstep`)."""
-        from nasbench.benchmarks.training import faults
-        from nasbench.benchmarks.training.lockstep import Lockstep
-        from nasbench.methods.oneshot.search import exact
-
-        with exact():  # as each has it, but to the end of all
-            found = Lockstep([own._search for own in methods]).run()
-        failed = {number: error for number, error in enumerate(found, 1) if error is not None}
-        for number, error in failed.items():
-            _LOG.warning(
-                "search %d of %d has left the others, and will be continued alone: %s", number, len(methods), error
-            )
-        if failed:
-            faults.free()
 
     def tell(self, observation: Observation) -> None:
         """Ignored: the search is over."""
@@ -228,7 +210,7 @@ class OneShot(Method):
             low, high = ranges.get(name, (-math.inf, math.inf))
             lowest, highest = bound.interval
             ranges[name] = max(low, lowest), min(high, highest)
-            self._refuse_outside(name, *ranges[name], *(known(bound.column, end) for end in ends))
+            self._refuse_outside(name, *ranges[name], *(known(name, end) for end in ends))
 
     def _refuse_outside(self, what: str, low: float, high: float, smallest: float, largest: float) -> None:
         here = self._space.name
@@ -246,12 +228,8 @@ class OneShot(Method):
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, log: Sequence[Epoch]) -> None:
-        """Logs now and then how far the search is, and its losses; of several side by side the first one speaks."""
-        from nasbench.benchmarks.training import lockstep
-
-        beside, stop, epoch = lockstep.member(), self._settings.stop, log[-1]
-        if beside is not None and not beside.is_first:
-            return
+        """Logs now and then how far the search is, and its losses."""
+        stop, epoch = self._settings.stop, log[-1]
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
         self._said = monotonic()
@@ -309,8 +287,6 @@ def _rows(epoch: Epoch, names: Sequence[str], kernels: Sequence[int]) -> Iterato
     yield Logged(number, "train_loss", epoch.train_loss)
     yield Logged(number, "val_loss", epoch.val_loss)
     yield Logged(number, "seconds", epoch.seconds)
-    if epoch.stacked > 1:
-        yield Logged(number, "stacked", epoch.stacked)
     for step, update in enumerate(epoch.updates, 1):
         for name, value in update._asdict().items():
             yield Logged(number, name, value, step=step)

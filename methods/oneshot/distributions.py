@@ -89,7 +89,7 @@ class Probabilities(NamedTuple):
 
     def everything(self) -> Alive:
         """As if each choice had a probability above zero."""
-        return Alive(*(((True,) * part.shape[-1],) * part.shape[-2] for part in self.present()))
+        return Alive(*(((True,) * part.shape[1],) * part.shape[0] for part in self.present()))
 
 
 class Logits(NamedTuple):

@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.base import METHODS, Logged, Problem
 from nasbench.methods.oneshot.base import OneShot
 from nasbench.methods.oneshot.sampling import stages
-from nasbench.methods.oneshot.settings import DEPTH, Settings
+from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
 
 _CELLS = ("one", "each")
 _LOOKED_AT = 10  # paths, for an estimate
@@ -30,7 +30,6 @@ class OneShotRandom(OneShot):
     """Draws from the space of a one-shot method without a search: what any of them must beat."""
 
     source = "No paper: a foil of this project."
-    stacks = False
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
@@ -54,7 +53,8 @@ class SPOS(OneShot):
     """Single path one-shot (Guo et al., ECCV 2020): shared weights trained on random paths, then evolution on them.
 
     Each batch of the weights' half of the training images trains one path, drawn uniformly; paths are then ranked on
-    the other half, and asked for from the best. The evolution's defaults are the authors'.
+    the other half, normalised by statistics of their own on the weights' half, and asked for from the best. The
+    evolution's defaults are the authors'.
 
     Options:
         population: paths per generation, at least 1.
@@ -67,8 +67,7 @@ class SPOS(OneShot):
         "Z. Guo, X. Zhang, H. Mu, W. Heng, Z. Liu, Y. Wei and J. Sun. Single Path One-Shot Neural Architecture Search "
         "with Uniform Sampling. ECCV 2020."
     )
-    version = 3
-    stacks = False  # each batch takes another path
+    version = 4
 
     def __init__(
         self,
@@ -99,8 +98,9 @@ class SPOS(OneShot):
         drawn = [drawn_uniformly(self._settings, space.operations, rng) for _ in range(_LOOKED_AT)]
         flops = float(np.mean([size(one, space.filters, space.shape, space.classes).flops for one in drawn]))
         population, generations, _, _ = self._evolution
-        passes = 3 * self._settings.stop + population * generations
-        return passes * flops * space.training_images / 2 / space.flops_a_second
+        half = space.training_images / 2
+        images = 3 * self._settings.stop * half + population * generations * (half + min(half, RECALIBRATED))
+        return images * flops / space.flops_a_second
 
     @property
     def log(self) -> Sequence[Logged]:

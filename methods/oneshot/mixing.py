@@ -41,7 +41,7 @@ class MixedEdges:
     """The probabilities on the edges of a stage's cell, and which of them count.
 
     Args:
-        probabilities: those of one network, or of several, in a dimension of their own before the others.
+        probabilities: the distributions of the supernet.
         alive: which probabilities are above zero, for all stages.
         stage: number of the stage, from 0.
         names: the operations, in the order of their columns.
@@ -59,31 +59,31 @@ class MixedEdges:
         sizes: int | None,
     ) -> None:
         rows = slice(6 * stage, 6 * stage + 6)
-        operations = probabilities.operations[..., rows, :]
-        self.kernels = None if probabilities.kernels is None else probabilities.kernels[..., rows, :]
+        operations = probabilities.operations[rows]
+        self.kernels = None if probabilities.kernels is None else probabilities.kernels[rows]
         self.depths: dict[int, Tensor] | None = None
         """Cells whose output counts, from 0, with their shares; None where depths are not searched."""
         if probabilities.depths is not None and alive.depths is not None:
-            shares = probabilities.depths[..., stage, :].unbind(-1)
+            shares = probabilities.depths[stage].unbind()
             self.depths = {n: share for n, share in enumerate(shares) if alive.depths[stage][n]}
         on = alive.operations[rows]
         of_sizes = None if sizes is None or alive.kernels is None else alive.kernels[rows]
         plan = _plan(tuple(names), on, of_sizes)
-        shares_of = operations.flatten(-2)
+        shares_of = operations.flatten()
         if of_sizes is not None and self.kernels is not None:
-            spatial = operations[..., names.index(SPATIAL), None]
-            shares_of = torch.cat([shares_of, (spatial * self.kernels).flatten(-2)], -1)
+            spatial = operations[:, names.index(SPATIAL), None]
+            shares_of = torch.cat([shares_of, (spatial * self.kernels).flatten()])
         self._convolved = _with_shares(
             plan.convolved, shares_of, len(names), len(of_sizes[0]) if of_sizes else 0, width
         )
         self._others = _with_shares(plan.others, shares_of, len(names), 0, 1)
 
     def convolved(self, node: int) -> list[tuple[Job, Tensor]]:
-        """The convolutions of what leaves a node, with the share of each channel, shape (…, edges × width)."""
+        """The convolutions of what leaves a node, with the share of each channel, shape (edges × width,)."""
         return self._convolved[node]
 
     def others(self, node: int) -> list[tuple[Job, Tensor]]:
-        """The operations without weights on what leaves a node, with the share of each edge, shape (…, edges)."""
+        """The operations without weights on what leaves a node, with the share of each edge, shape (edges,)."""
         return self._others[node]
 
 
@@ -93,10 +93,10 @@ def _with_shares(
     """Each job with its shares, taken from all shares in one go."""
     if not any(jobs):
         return [[] for _ in jobs]
-    chosen = shares[..., _places(jobs, columns, sizes, shares.device)]
+    chosen = shares[_places(jobs, columns, sizes, shares.device)]
     if width > 1:
-        chosen = chosen.repeat_interleave(width, -1)
-    parts = iter(torch.split_with_sizes(chosen, [width * len(job.edges) for node in jobs for job in node], -1))
+        chosen = chosen.repeat_interleave(width)
+    parts = iter(torch.split_with_sizes(chosen, [width * len(job.edges) for node in jobs for job in node]))
     return [[(job, next(parts)) for job in node] for node in jobs]
 
 

@@ -15,9 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, cross_entropy
 
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
-from nasbench.benchmarks.training import initialisation, lockstep, training
+from nasbench.benchmarks.training import initialisation, training
+from nasbench.benchmarks.training.faults import is_out_of_memory
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.benchmarks.training.state import keep, kept_in
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
@@ -29,7 +31,6 @@ from nasbench.methods.oneshot.distributions import (
     sparsemax,
     temperature,
 )
-from nasbench.methods.oneshot.mixed_pass import MixedPass
 from nasbench.methods.oneshot.parameters import ExpectedParameters
 from nasbench.methods.oneshot.settings import DEPTH, Settings
 from nasbench.methods.oneshot.supernet import Supernet
@@ -68,8 +69,6 @@ class Epoch(NamedTuple):
     """The distributions over operations and, where they are searched, over kernel sizes and depths."""
     kept: float = math.nan
     """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
-    stacked: int = 1
-    """Number of searches whose passes were made as one at its end; `seconds` is then this one's share."""
 
 
 @dataclass
@@ -147,9 +146,7 @@ class Search:
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
     def _epoch(self, epoch: int) -> Epoch:
-        beside = lockstep.member()
-        clock = lockstep.clock(perf_counter)
-        begin = clock()
+        begin = perf_counter()
         self._now = epoch
         self._generator.manual_seed(self.seed + epoch + 1)
         self.weights.rate = _RECIPE.rate(epoch, self.settings.epochs)
@@ -158,16 +155,15 @@ class Search:
         try:
             updates = self._steps(epoch)
         except (MemoryError, RuntimeError) as error:
-            if not (self.settings.flexible and epoch == self.settings.theta and "memory" in str(error)):
+            if not (self.settings.flexible and epoch == self.settings.theta and is_out_of_memory(error)):
                 raise
             raise RuntimeError(
                 f"kernel sizes and depths could not join in at epoch {epoch} (theta): {error}; "
                 "kernel_mode=shared_mask needs less memory"
             ) from error
         train_loss, val_loss = (float(torch.stack(own).mean()) for own in (self.rule.losses, self._val_losses))
-        seconds = clock() - begin
-        facts = self._architecture() | ({} if beside is None else {"stacked": beside.stacked})
-        return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **facts)
+        seconds = perf_counter() - begin
+        return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **self._architecture())
 
     def _architecture(self) -> dict[str, Any]:
         """What an epoch's record says of the architecture."""
@@ -179,7 +175,7 @@ class Search:
             "parameters": float(self.expected(probabilities).detach()),
             "alive": float((probabilities.operations > 1e-3).double().sum(1).mean()),
             "probabilities": [part.detach().cpu().tolist() for part in probabilities.present()],
-            "kept": float(torch.nn.functional.cosine_similarity(now, self._first, dim=0)),
+            "kept": float(cosine_similarity(now, self._first, dim=0)),
         }
 
     def _steps(self, epoch: int) -> list[Update]:
@@ -230,12 +226,12 @@ class Search:
         return found if self.settings.sparse else found._replace(alive=found.everything())
 
     def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
-        return lockstep.loss(MixedPass(network, self._probabilities(logits), batch))
+        return cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
         probabilities = self._probabilities(logits)
-        loss = lockstep.loss(MixedPass(network, probabilities, batch))
+        loss = cross_entropy(network(batch.images, probabilities), batch.labels)
         self._val_losses.append(loss.detach())
         return loss + self.penalty(probabilities)
 

@@ -12,6 +12,10 @@ DEPTH = cells.DEPTHS[-1]
 """Number of cells per stage; the largest number where depths are searched."""
 
 
+RECALIBRATED = 20 * 256
+"""Training images at most, in batches of 256, whose statistics normalise a path of `spos` before it is scored."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """How the zeroth-order estimate differs from algorithm 1 of ZO-DARTS; by default it does not."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.random import Generator
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
@@ -17,10 +18,10 @@ from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
 from nasbench.methods.oneshot.search import Search, exact
-from nasbench.methods.oneshot.settings import DEPTH, Settings
+from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
 from nasbench.methods.oneshot.zeroth_order import Update
 
-_SCORED = 256  # images at a time: cells are normalised by the statistics of their batch
+_SCORED = 256  # images at a time
 _TRIES = 10  # times the population: how many children are made at most for a part of a generation
 
 Genes: TypeAlias = tuple[int, ...]
@@ -117,7 +118,6 @@ class SinglePath(Search):
         them, a half crossed, and what is missing is drawn. No path is scored twice, none that does not fit.
         """
         rng = np.random.default_rng([self.seed, 2])
-        batches = self._held_out()
         scored: dict[Genes, Scored] = {}
         half = population // 2
         for _ in range(generations):
@@ -133,14 +133,18 @@ class SinglePath(Search):
                     genes = make()
                     stages = self.paths.stages(genes)
                     if genes not in scored and not dead_stages(stages) and fits(stages):
-                        scored[genes] = self.score(genes, batches)
+                        scored[genes] = self.score(genes)
         return sorted(scored.values())
 
-    def score(self, genes: Genes, batches: Sequence[LabelledImages]) -> Scored:
-        """A path's error with the shared weights; each layer is normalised by the batch's own statistics."""
-        path = self.paths.probabilities(genes, self.data.device)
+    def score(self, genes: Genes) -> Scored:
+        """A path's error with the shared weights, on images that they are not trained on.
+
+        Each layer is normalised by statistics of this path on images that the weights are trained on (section 3.4).
+        """
+        path, batches = self.paths.probabilities(genes, self.data.device), self._held_out
         wrong, loss = torch.zeros((2, len(batches)), device=self.data.device)
         with torch.no_grad(), exact():
+            self.network.recalibrate(self._seen, path)
             for number, batch in enumerate(batches):
                 outputs = self.network(batch.images, path)
                 wrong[number] = (outputs.argmax(1) != batch.labels).sum()
@@ -149,10 +153,18 @@ class SinglePath(Search):
         error, mean = (torch.stack([wrong.sum(), loss.sum()]) / images).tolist()
         return Scored(100 * error, mean, genes)
 
+    @cached_property
     def _held_out(self) -> list[LabelledImages]:
         """The half of the training images on which paths are ranked: the same batches for all."""
         rng = np.random.default_rng([self.seed, 3])
         return list(self.data.batches(_SCORED, None, rng, self._halves[1]))
+
+    @cached_property
+    def _seen(self) -> list[Tensor]:
+        """Some images of the other half, on which the weights are trained: the same batches for all."""
+        rng = np.random.default_rng([self.seed, 4])
+        rows = self._halves[0][:RECALIBRATED]  # in random order already
+        return [batch.images for batch in self.data.batches(_SCORED, None, rng, rows)]
 
     def _mutated(self, best: Sequence[Scored], mutation: float, rng: Generator) -> Genes:
         """One of the best with each gene redrawn with a small probability."""

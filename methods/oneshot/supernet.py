@@ -7,8 +7,7 @@ nothing, and its gradient is zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -18,11 +17,10 @@ from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
 from nasbench.benchmarks.spaces.cells.network import Alike, Reduction
 from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
-from nasbench.benchmarks.training.stacking import by_edge, side_by_side
 from nasbench.methods.oneshot.distributions import Probabilities, alive_of
 from nasbench.methods.oneshot.mixing import LEAVING as _LEAVING
 from nasbench.methods.oneshot.mixing import POINTWISE as _POINTWISE
-from nasbench.methods.oneshot.mixing import MixedEdges
+from nasbench.methods.oneshot.mixing import Job, MixedEdges
 
 
 class Supernet(nn.Module):
@@ -35,9 +33,6 @@ class Supernet(nn.Module):
         exact_skip: whether what has a probability of zero is left out; outputs and gradients are the same.
         shared: kernel sizes share one tensor: the small ones are its centre, and the mixture is one convolution.
         operations: what there is to choose from on an edge, in the order of the columns of the probabilities.
-        stacked: how many networks it holds side by side, whose convolutions are the groups of larger ones. Images are
-            then (batch, stacked × channels, height, width), scores (batch, stacked, classes), and the probabilities
-            have a dimension of the networks before the others.
     """
 
     def __init__(
@@ -50,20 +45,17 @@ class Supernet(nn.Module):
         exact_skip: bool = True,
         shared: bool = False,
         operations: Sequence[str] = OPERATIONS,
-        stacked: int = 1,
     ) -> None:
         super().__init__()
         self.exact_skip, self._shared, self._operations = exact_skip, shared, tuple(operations)
-        self._made_of = filters, channels, classes, depth, kernel, exact_skip, shared, self._operations
-        self._grown: tuple[int, ...] = ()
         widths = [filters << stage for stage in range(3)]
-        self.stem = beside(lambda: ConvNorm(channels, filters, 3), stacked)
-        self._cells = [[MixedCell(width, kernel, operations, stacked) for _ in range(depth)] for width in widths]
-        self._halvings = [beside(partial(Reduction, width, 2 * width), stacked) for width in widths[:-1]]
+        self.stem = ConvNorm(channels, filters, 3)
+        self._cells = [[MixedCell(width, kernel, operations) for _ in range(depth)] for width in widths]
+        self._halvings = [Reduction(width, 2 * width) for width in widths[:-1]]
         self.cells = nn.ModuleList(cell for stage in self._cells for cell in stage)
         self.reductions = nn.ModuleList(self._halvings)
-        self.norm = beside(lambda: nn.BatchNorm2d(widths[-1]), stacked)
-        self.classifier = beside(lambda: nn.Linear(widths[-1], classes), stacked)
+        self.norm = nn.BatchNorm2d(widths[-1])
+        self.classifier = nn.Linear(widths[-1], classes)
 
     def forward(self, images: Tensor, probabilities: Probabilities) -> Tensor:
         """Scores, shape (batch, classes). Where depths are not searched a stage gives what its last cell gives."""
@@ -88,32 +80,35 @@ class Supernet(nn.Module):
         share one.
         """
         cells = [cell for stage in self._cells for cell in stage]
-        self._grown = tuple(kernels)
         if self._shared:
             for cell in cells:
                 cell.share(kernels)
             return []
         return [parameter for cell in cells for parameter in cell.grow(kernels)]
 
-    def stack(self, number: int) -> Supernet | None:
-        """A network that holds so many of this one's shape, values undefined; None where there is no way to stack it.
-
-        There is none where kernel sizes share a tensor, or other operations than convolutions have weights.
-        """
-        if self._shared or any(list(cell.others.parameters()) for stage in self._cells for cell in stage):
-            return None
-        weight = next(self.parameters())
-        with torch.device("meta"):
-            found = Supernet(*self._made_of, stacked=number)
-        if self._grown:
-            found.grow(self._grown)
-        return found.to(weight.dtype).to_empty(device=weight.device)
-
     def stop_counting(self) -> None:
         """Batch normalisations no longer count their batches: nobody asks, and each would add one at each step."""
         for module in self.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.num_batches_tracked = None
+
+    @torch.no_grad()
+    def recalibrate(self, images: Iterable[Tensor], probabilities: Probabilities) -> None:
+        """Takes the statistics of every normalisation from batches of images, for one mixture, and turns to eval mode.
+
+        There each normalisation uses the mean of the batches' means, and of their variances, in place of the statistics
+        of the batch that it sees (Guo et al., section 3.4). `train` leads back.
+        """
+        self.train()
+        norms = [module for module in self.modules() if isinstance(module, nn.BatchNorm2d | MixedCell)]
+        for cell in self.cells:
+            assert isinstance(cell, MixedCell)
+            cell.statistics = {}
+        for number, batch in enumerate(images, 1):
+            for norm in norms:
+                norm.momentum = 1 / number
+            self(batch, probabilities)
+        self.eval()
 
     def _stage(self, cells: list[MixedCell], x: Tensor, mixed: MixedEdges) -> Tensor:
         if mixed.depths is None:
@@ -124,17 +119,25 @@ class Supernet(nn.Module):
         for number in range(max(mixed.depths) + 1):
             x = cells[number](x, mixed)
             if number in mixed.depths:
-                total = _sum(total, cells[number].scaled(mixed.depths[number], x))
+                total = _sum(total, mixed.depths[number] * x)
         assert total is not None
         return total
 
 
 class MixedCell(nn.Module):
-    """A NAS-Bench-201 cell with every operation on every edge, normalised by the statistics of the batch."""
+    """A NAS-Bench-201 cell with every operation on every edge, normalised by the statistics of the batch.
 
-    def __init__(self, width: int, kernel: int, operations: Sequence[str], stacked: int = 1) -> None:
+    Those of one mixture may be kept, and used in eval mode: `Supernet.recalibrate`.
+    """
+
+    statistics: dict[tuple[int, Job], tuple[Tensor, Tensor]] | None = None
+    """Means and variances of the channels that a convolution brings, shape (channels,); None where none are kept."""
+    momentum: float = 1.0
+    """The weight of a batch's statistics beside those that are kept."""
+
+    def __init__(self, width: int, kernel: int, operations: Sequence[str]) -> None:
         super().__init__()
-        self.width, self._stacked = width, stacked
+        self.width = width
         self._names = tuple(operations)
         self._columns = {name: column for column, name in enumerate(operations) if name != ZERO}
         self._masks: Tensor | None = None
@@ -156,10 +159,6 @@ class MixedCell(nn.Module):
                 target = EDGES[edge][1]
                 nodes[target] = _sum(nodes[target], part)
         return torch.zeros_like(x) if nodes[3] is None else nodes[3]
-
-    def scaled(self, share: Tensor, x: Tensor) -> Tensor:
-        """x times a share: a number, or one for each of the networks side by side."""
-        return share * x if share.dim() == 0 else share.repeat_interleave(self.width)[:, None, None] * x
 
     def grow(self, kernels: Sequence[int]) -> list[nn.Parameter]:
         """See `Supernet.grow`."""
@@ -200,43 +199,39 @@ class MixedCell(nn.Module):
             convolution = self._spatial[node][job.size or 0] if is_spatial else self._pointwise[node]
             masked = mixed if is_spatial and self._masks is not None else None
             weight = self._weight(node, convolution, list(job.edges), masked)
-            brought = conv2d(positive, weight, padding=weight.shape[-1] // 2, groups=self._stacked)
+            brought = conv2d(positive, weight, padding=weight.shape[-1] // 2)
             # What normalised channels are multiplied with is their share: the same as multiplying afterwards.
-            normed = batch_norm(brought, None, None, shares.flatten().to(brought), training=True)
-            if self._stacked > 1 and len(job.edges) > 1:
-                normed = by_edge(normed, self._stacked, len(job.edges))
+            normed = self._normalised(brought, (node, job), shares.to(brought))
             yield from zip(job.edges, normed.chunk(len(job.edges), 1), strict=True)
         for job, shares in mixed.others(node):
             module = self._others[node][self._names[job.column]]
             places = [_LEAVING[node].index(k) for k in job.edges]
-            for k, share, part in zip(job.edges, shares.unbind(-1), module.some(value, places), strict=True):
-                yield k, self.scaled(share, part)
+            for k, share, part in zip(job.edges, shares.unbind(), module.some(value, places), strict=True):
+                yield k, share * part
+
+    def _normalised(self, brought: Tensor, which: tuple[int, Job], weight: Tensor) -> Tensor:
+        """What a convolution brings, normalised and multiplied by a weight of each channel."""
+        if self.statistics is None:
+            return batch_norm(brought, None, None, weight, training=True)
+        if self.training and which not in self.statistics:
+            self.statistics[which] = torch.zeros_like(weight), torch.ones_like(weight)
+        kept = self.statistics[which]
+        return batch_norm(brought, *kept, weight, training=self.training, momentum=self.momentum)
 
     def _convolution(self, node: int, kernel: int) -> nn.Conv2d:
-        width = self.width
-        leaving = self._stacked * width * len(_LEAVING[node])
-        groups = self._stacked
-        return nn.Conv2d(groups * width, leaving, kernel, padding=kernel // 2, groups=groups, bias=False)
+        leaving = self.width * len(_LEAVING[node])
+        return nn.Conv2d(self.width, leaving, kernel, padding=kernel // 2, bias=False)
 
     def _weight(self, node: int, convolution: nn.Conv2d, edges: list[int], mixed: MixedEdges | None) -> Tensor:
         """The convolution's weight for some of the edges that leave a node; masked if sizes share one tensor."""
         if edges == _LEAVING[node] and mixed is None:
             return convolution.weight
-        if self._stacked > 1:
-            weight = convolution.weight
-            apart = weight.view(self._stacked, len(_LEAVING[node]), -1, *weight.shape[1:])
-            return torch.cat([apart[:, _LEAVING[node].index(k)] for k in edges], 1).flatten(0, 1)
         parts = convolution.weight.chunk(len(_LEAVING[node]))
         own = {k: parts[_LEAVING[node].index(k)] for k in edges}
         if mixed is not None and mixed.kernels is not None:
             assert self._masks is not None
             own = {k: part * (mixed.kernels[k, :, None, None] * self._masks).sum(0) for k, part in own.items()}
         return torch.cat([own[k] for k in edges])
-
-
-def beside(make: Callable[[], nn.Module], number: int) -> nn.Module:
-    """So many modules of one kind as one, with their channels side by side."""
-    return make() if number == 1 else side_by_side([make() for _ in range(number)])
 
 
 def _sum(before: Tensor | None, part: Tensor) -> Tensor:

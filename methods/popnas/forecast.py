@@ -22,18 +22,18 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Columns:
-    """Where the metrics of a problem stand that a front may need."""
+    """Names of the metrics of a problem that a front may need."""
 
-    time: int | None
+    time: str | None
     """The training time alone; None where an evaluation's cost is all that is known."""
-    size: int | None
+    size: str | None
     """The first metric that is known before training; None where there is none."""
 
     @classmethod
     def of(cls, problem: Problem) -> Columns:
         """Finds them by name (`train_time`), and by what is said of them."""
-        times = (column for column, m in problem.told.items() if m.name.partition("@")[0] == "train_time")
-        cheap = (column for column, m in problem.told.items() if m.cheap and problem.known is not None)
+        times = (name for name, m in problem.told.items() if m.name.partition("@")[0] == "train_time")
+        cheap = (name for name, m in problem.told.items() if m.cheap and problem.known is not None)
         return cls(next(times, None), next(cheap, None))
 
     def seconds(self, observation: Observation) -> float:
@@ -87,15 +87,15 @@ def forecast(
         there = np.isfinite(y)
         return regression(there.tobytes()).predict(y[there], x) if there.any() else np.zeros(len(x))
 
-    def cheap(column: int) -> Array:
-        assert problem.known is not None  # else no column is cheap
+    def cheap(metric: str) -> Array:
+        assert problem.known is not None  # else no metric is cheap
         if isinstance(problem.space, FiniteSpace):
-            return np.array([problem.known(column, growth.configuration(member)) for member in members])
-        return predicted([observation.evaluation.metrics[column] for observation in observed])
+            return np.array([problem.known(metric, growth.configuration(member)) for member in members])
+        return predicted([observation.evaluation.metrics[metric] for observation in observed])
 
     violation = np.zeros(len(members))
     for bound in problem.known_bounds:
-        violation += [bound.violation(value) for value in cheap(bound.column).tolist()]
+        violation += [bound.violation(value) for value in cheap(bound.metric.name).tolist()]
     return Forecast(
         members,
         predicted(ranks([observation.rank(problem.constraints) for observation in observed])),

@@ -21,7 +21,7 @@ from nasbench.methods.mixed import Mixed, Rows
 from nasbench.methods.scbo.trust_region import TrustRegion, candidates
 
 if TYPE_CHECKING:
-    from nasbench.methods.scbo.gaussian_process import GaussianProcess
+    from nasbench.methods.surrogates.rows import RowProcess
 
 _TRIES = 50
 
@@ -66,17 +66,17 @@ class SCBO(Method):
         import scipy.special
         import scipy.stats  # noqa: F401
 
-        import nasbench.methods.scbo.gaussian_process  # noqa: F401
+        import nasbench.methods.surrogates.rows  # noqa: F401
 
     def _begin(self) -> None:
         """Begins a region: what was learnt in the last one is dropped, as the paper does."""
-        from nasbench.methods.scbo.gaussian_process import GaussianProcess
+        from nasbench.methods.surrogates.rows import RowProcess
 
         self._number += 1
         self._region, self._asked = TrustRegion(self._d), 0
         self._told: list[Observation] = []
         functions = 1 + len(self._problem.constraints)
-        self._processes = [GaussianProcess(self._mixed.categorical) for _ in range(functions)]
+        self._processes = [RowProcess(self._mixed.categorical) for _ in range(functions)]
 
     def ask(self) -> Configuration:
         if self._region.over:
@@ -135,7 +135,7 @@ class SCBO(Method):
         best: NDArray[np.float64] = rows[min(range(len(ranks)), key=ranks.__getitem__)]
         return best
 
-    def _excess(self, process: GaussianProcess, bound: Bound, rows: Rows, points: Rows) -> NDArray[np.float64]:
+    def _excess(self, process: RowProcess, bound: Bound, rows: Rows, points: Rows) -> NDArray[np.float64]:
         """A draw of a constraint's transformed excess at points, shape (n,): satisfied where <= 0."""
         values = excesses(bound, self._told)
         known = ~np.isnan(values)
@@ -151,7 +151,7 @@ def _key(row: NDArray[np.float64]) -> bytes:
 
 def excesses(bound: Bound, told: Sequence[Observation]) -> NDArray[np.float64]:
     """The transformed excess of each observation, shape (n,): NaN where unknown, the worst known where it failed."""
-    metrics = [(o.evaluation.status, o.evaluation.metrics[bound.column]) for o in told]
+    metrics = [(o.evaluation.status, o.evaluation.metrics[bound.metric.name]) for o in told]
     values = np.array([bilog(excess(bound, bound.counted(v) if status == "ok" else v)) for status, v in metrics])
     failed = [status == "failed" for status, _ in metrics]
     return np.where(failed, np.nanmax(values), values)

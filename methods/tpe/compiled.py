@@ -19,6 +19,7 @@ from numba import njit
 Array: TypeAlias = Any  # numba's functions carry no types that mypy could check
 
 _SQRT2 = math.sqrt(2.0)
+_TIE = 1e-9  # of scores, which are logarithms
 _SQRT2PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 MOST_COMBINATIONS = 64
@@ -406,8 +407,18 @@ def suggest(
     kept = contenders(levels, points, evaluated, barred_at, at_levels, at_points)
     at_levels, at_points = at_levels[:, kept], at_points[:, kept]
     scores = _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
-    best = np.argmax(scores)
+    best = first_of_best(scores)
     return at_levels[:, best].copy(), at_points[:, best].copy()
+
+
+@njit(cache=True)
+def first_of_best(scores: Array) -> int:
+    """Index of the highest score; the first of those within `_TIE` of it.
+
+    The last bits of exp and log depend on the C library. Between candidates that are equal in exact arithmetic they
+    would choose another one on another machine.
+    """
+    return int(np.argmax(scores >= scores.max() - _TIE))
 
 
 @njit(cache=True)

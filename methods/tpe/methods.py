@@ -86,7 +86,7 @@ class TPE(Method):
     """
 
     source = "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
-    version = 2
+    version = 3
     needs = (AsFlat,)
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
@@ -144,7 +144,7 @@ class TPE(Method):
         self._told += 1
         sampler, metrics = self._estimators(), observation.evaluation.metrics
         if observation.evaluation.status != "ok":
-            known = {i: b.sign * metrics[b.column] for i, b in enumerate(self._bounds)}
+            known = {i: b.sign * metrics[b.metric.name] for i, b in enumerate(self._bounds)}
             known = {i: value for i, value in known.items() if not math.isnan(value)}
             if known:  # refused before training, for what is known of it
                 sampler.observe_known(observation.configuration, known)
@@ -152,7 +152,7 @@ class TPE(Method):
                 sampler.observe_failure(observation.configuration)
             return
         # Lower bounds are turned around, so that every constraint reads value <= limit.
-        values = [b.sign * metrics[b.column] for b in self._bounds]
+        values = [b.sign * metrics[b.metric.name] for b in self._bounds]
         feasible = observation.feasible or not self.heeds_constraints
         sampler.observe(observation.configuration, observation.objective, values, feasible)
         self._observed += 1
@@ -196,7 +196,7 @@ class NaiveCTPE(TPE):
     """
 
     source = _CTPE_PAPER
-    version = 2
+    version = 3
 
     seconds = 1.4e-4
     heeds_constraints = True
@@ -216,7 +216,7 @@ class CTPE(TPE):
     """
 
     source = _CTPE_PAPER
-    version = 3
+    version = 4
 
     seconds = 1.6e-4
     heeds_constraints = True
@@ -257,7 +257,7 @@ class CTPE(TPE):
             values = {}
             for i in self._cheap:
                 bound = self._bounds[i]
-                values[i] = bound.sign * self._problem.known(bound.column, configuration)
+                values[i] = bound.sign * self._problem.known(bound.metric.name, configuration)
             if any(map(math.isnan, values.values())):
                 self._estimators().observe_failure(configuration)  # infeasible before training
             else:

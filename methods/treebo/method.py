@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.benchmarks.spaces import AsFlat, Configuration, Space
+from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Coordinate, Flat
@@ -22,7 +22,7 @@ from nasbench.methods.answers import answered
 from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
 
 if TYPE_CHECKING:
-    from nasbench.methods.treebo.process import Points
+    from nasbench.methods.surrogates.trees import Points
     from nasbench.methods.treebo.surrogate import Surrogate
     from nasbench.methods.treebo.tree import Path
 
@@ -88,8 +88,8 @@ class TreeBO(Method):
         self._observed: dict[int, Observation] = {}
         """By the number of the ask."""
         self._failed: set[int] = set()
-        self._surrogates: dict[int, Surrogate] = {}
-        """By the metric's column."""
+        self._surrogates: dict[str, Surrogate] = {}
+        """By the name of the metric."""
 
     @classmethod
     def make_ready(cls) -> None:
@@ -99,8 +99,8 @@ class TreeBO(Method):
         import nasbench.methods.treebo.surrogate  # noqa: F401
 
     @classmethod
-    def misfit(cls, space: Space) -> str:
-        fits = isinstance(space, AsFlat | NetworkSpace)
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        fits = isinstance(problem.space, AsFlat | NetworkSpace)
         return "" if fits else "needs a space that is a list of hyper-parameters, or one of free networks"
 
     def ask(self) -> Configuration:
@@ -154,12 +154,13 @@ class TreeBO(Method):
         waiting = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
         seen, pending = (self._tree.points([self._places[i] for i in which]) for which in (observed, waiting))
         bounds = self._problem.learnt_bounds
-        for column in (0, *sorted({bound.column for bound in bounds} - {0})):
-            values = np.array([self._observed[i].evaluation.metrics[column] for i in observed])
+        constrained = {bound.metric.name for bound in bounds}
+        for metric in (m for m in self._problem.told if m == self._problem.objective.name or m in constrained):
+            values = np.array([self._observed[i].evaluation.metrics[metric] for i in observed])
             if (there := np.isfinite(values)).any():  # of an evaluation that is ok a constraint's metric may be missing
-                surrogate = self._surrogates.setdefault(column, self._new_surrogate())
+                surrogate = self._surrogates.setdefault(metric, self._new_surrogate())
                 surrogate.fit(seen.only(there), values[there], pending, self._rng)
-        bounds = tuple(bound for bound in bounds if bound.column in self._surrogates)
+        bounds = tuple(bound for bound in bounds if bound.metric.name in self._surrogates)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
         def acquisition(points: Points, paths: bool = False) -> Array:
@@ -189,9 +190,9 @@ class TreeBO(Method):
 
         found = np.ones(len(points.leaves))
         if best is not None:
-            found = expected_improvement(*self._surrogates[0].predict(points, paths), best)
+            found = expected_improvement(*self._surrogates[self._problem.objective.name].predict(points, paths), best)
         for bound in bounds:
-            mean, deviation = self._surrogates[bound.column].predict(points, paths)
+            mean, deviation = self._surrogates[bound.metric.name].predict(points, paths)
             found = found * ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
         return found
 

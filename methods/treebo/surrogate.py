@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from nasbench.methods.treebo.process import Hyperparameters, Points, Process
+from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
 
 Array = NDArray[np.float64]
 
@@ -40,16 +40,16 @@ class Surrogate:
         if not self._fitted or len(values) - self._fitted >= self._refit:
             self._theta, self._fitted = self._best(seen, scaled, rng), len(values)
         h = self._hyperparameters(self._theta)
-        self._process = Process(seen, scaled, h)
+        self._process = TreeProcess(seen, scaled, h)
         if len(pending.leaves):
             believed = self._process.predict(pending)[0]
-            self._process = Process(seen.joined(pending), np.concatenate([scaled, believed]), h)
+            self._process = TreeProcess(seen.joined(pending), np.concatenate([scaled, believed]), h)
 
     def predict(self, points: Points, paths: bool = False) -> tuple[Array, Array]:
         """Mean and deviation in the metric's unit.
 
         Args:
-            paths: of the linear model alone (`Process.predict_paths`).
+            paths: of the linear model alone (`TreeProcess.predict_paths`).
         """
         mean, deviation = self._process.predict_paths(points) if paths else self._process.predict(points)
         return self._centre + self._scale * mean, self._scale * deviation
@@ -65,10 +65,10 @@ class Surrogate:
         def loss(theta: Array) -> float:
             prior = 0.5 * float((((theta - _CENTRES) / _DEVIATIONS) ** 2).sum())
             try:
-                evidence = Process(seen, values, self._hyperparameters(theta)).evidence
+                likelihood = TreeProcess(seen, values, self._hyperparameters(theta)).likelihood
             except np.linalg.LinAlgError:
                 return math.inf
-            return prior - evidence
+            return prior - likelihood
 
         low, high = np.array(_BOUNDS).T
         starts = [self._theta, *(rng.uniform(low, high) for _ in range(_STARTS - 1))]

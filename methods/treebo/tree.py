@@ -19,7 +19,7 @@ from nasbench.benchmarks.spaces.hyperparameters import (
     draw,
     has_many,
 )
-from nasbench.methods.treebo.process import Points
+from nasbench.methods.surrogates.trees import Points
 
 Array = NDArray[np.float64]
 Coordinates = list[Coordinate]

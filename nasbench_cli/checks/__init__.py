@@ -1,4 +1,4 @@
-"""The promises of methods and benchmarks as callable checks, for `nasbench check` and for the tests of a plug-in.
+"""Callable checks of what methods, benchmarks and executors promise, for `nasbench check` and a plug-in's tests.
 
 In a test file of a plug-in:
 
@@ -7,8 +7,9 @@ In a test file of a plug-in:
         check("my-method")
 """
 
-from nasbench.cli.checks.base import Check, Failed
 from nasbench.cli.checks.benchmarks import BENCHMARK_CHECKS
+from nasbench.cli.checks.check import Check, Failed
+from nasbench.cli.checks.executors import EXECUTOR_CHECKS
 from nasbench.cli.checks.methods import METHOD_CHECKS
 
-__all__ = ["BENCHMARK_CHECKS", "METHOD_CHECKS", "Check", "Failed"]
+__all__ = ["BENCHMARK_CHECKS", "EXECUTOR_CHECKS", "METHOD_CHECKS", "Check", "Failed"]

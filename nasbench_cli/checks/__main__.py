@@ -1,4 +1,4 @@
-"""Prints the digest of a method's usual search, one line per METHOD and BENCH: what another process is asked for."""
+"""Prints the digest of the usual search of each METHOD on BENCH, one per line; `elsewhere` starts this program."""
 
 import sys
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import tempfile
-from bisect import bisect_right
 from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, UsageError, open_benchmark
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
-from nasbench.cli.checks.base import (
+from nasbench.benchmarks.spaces.features import tokens
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.checks.check import (
     Check,
     changes,
     check_member,
@@ -33,15 +34,19 @@ def _rng() -> Generator:
 
 
 def _evaluated(benchmark: Benchmark) -> list[tuple[Configuration, int]]:
-    """Random configurations with seeds: 50, or 2 on a live benchmark, where each evaluation trains a network."""
+    """50 random configurations with seeds; 2 for a live benchmark, whose evaluations train networks."""
     rng = _rng()
     count = _LIVE_EVALUATIONS if benchmark.live else _SAMPLES
     return [(benchmark.space.sample(rng), int(rng.integers(2**63))) for _ in range(count)]
 
 
-def _measured(benchmark: Benchmark) -> list[int]:
-    """The columns that a seed decides, also on a live benchmark, whose seconds are measured anew."""
-    return [i for i, metric in enumerate(benchmark.metrics) if metric.split is not None or metric.cheap]
+def _decided(benchmark: Benchmark, evaluation: Evaluation) -> list[float]:
+    """Values that a seed determines: not the seconds of a live benchmark, which are measured each time."""
+    return [
+        evaluation.metrics.get(metric.name, math.nan)
+        for metric in benchmark.metrics
+        if not benchmark.live or metric.split is not None or metric.cheap
+    ]
 
 
 def _is_described(benchmark: Benchmark) -> None:
@@ -64,7 +69,31 @@ def _space_holds_together(benchmark: Benchmark) -> None:
         require(neighbour != configuration, f"mutate leaves {configuration!r} as it is")
     one, other = np.random.default_rng(3), np.random.default_rng(3)
     for _ in range(5):
-        require(space.sample(one) == space.sample(other), "sample draws from something else than the generator it gets")
+        require(
+            space.sample(one) == space.sample(other),
+            "sample draws random numbers from another source than its generator",
+        )
+
+
+def _features_tell_neighbours(benchmark: Benchmark) -> str | None:
+    """A configuration must have more words (what linear models see) in common with a neighbour than with a stranger."""
+    rng, space = _rng(), benchmark.space
+    near, far, most = [], [], 0
+    for _ in range(_SAMPLES):
+        one = space.sample(rng)
+        words, neighbour, stranger = (
+            set(tokens(space, configuration)) for configuration in (one, space.mutate(one, rng), space.sample(rng))
+        )
+        near.append(len(words & neighbour) / len(words | neighbour))
+        far.append(len(words & stranger) / len(words | stranger))
+        most = max(most, len(words))
+    if most == 1:
+        return "a configuration is one word"
+    told = f"{np.mean(near):.2f} of the words in common with a neighbour, {np.mean(far):.2f} with a stranger"
+    require(
+        np.mean(near) > np.mean(far), f"{told}: give the space `as_tokens`, words for the parts that a change touches"
+    )
+    return told
 
 
 def _refuses_what_is_foreign(benchmark: Benchmark) -> None:
@@ -79,14 +108,12 @@ def _refuses_what_is_foreign(benchmark: Benchmark) -> None:
 
 
 def _same_seed_same_scores(benchmark: Benchmark) -> None:
-    benchmark.make_ready()
-    measured = _measured(benchmark)
+    abilities.make_ready(benchmark)
     for configuration, seed in _evaluated(benchmark):
         first = benchmark.evaluate(configuration, seed)
         scrambled()
         second = benchmark.evaluate(configuration, seed)
-        columns = measured if benchmark.live else range(len(benchmark.metrics))  # seconds are measured anew
-        one, other = ([evaluation.metrics[i] for i in columns] for evaluation in (first, second))
+        one, other = _decided(benchmark, first), _decided(benchmark, second)
         require(
             same(one, other) and first.status == second.status,
             f"{benchmark.space.to_json(configuration)} with seed {seed} scores {one}, then {other}",
@@ -94,57 +121,74 @@ def _same_seed_same_scores(benchmark: Benchmark) -> None:
 
 
 def _evaluations_are_whole(benchmark: Benchmark) -> None:
-    benchmark.make_ready()
+    abilities.make_ready(benchmark)
     for configuration, seed in _evaluated(benchmark):
         metrics, cost, status, reason, _ = benchmark.evaluate(configuration, seed)
         where = f"the evaluation of {benchmark.space.to_json(configuration)}"
-        require(len(metrics) == len(benchmark.metrics), f"{where} has {len(metrics)} metrics, not all that it lists")
+        names = {metric.name for metric in benchmark.metrics}
+        require(set(metrics) <= names, f"{where} has metrics that it does not list: {sorted(set(metrics) - names)}")
         require(math.isfinite(cost) and cost >= 0, f"{where} costs {cost} seconds")
         require(status in ("ok", "failed", "infeasible"), f"{where} has status {status!r}")
         if status == "ok":
-            require(not math.isnan(metrics[0]), f"{where} is ok and has no objective")
+            require(set(metrics) == names, f"{where} lacks the metrics {sorted(names - set(metrics))}")
+            require(not math.isnan(metrics[benchmark.objective.name]), f"{where} is ok and has no objective")
         else:
             require(reason, f"{where} is {status} without a reason")
-            require(all(map(math.isnan, metrics)), f"{where} is {status} and has metrics: they are NaN then")
+            require(all(map(math.isnan, metrics.values())), f"{where} is {status} and has metrics")
 
 
 def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
-    """Looks at the first level, one in between, and the last; on a live benchmark at one training in parts."""
+    """Checks the lowest level, and the first, one in between, and the last level of the ladder.
+
+    On a live benchmark the levels of the ladder are one training that is continued.
+    """
     fidelity = benchmark.fidelity
     _refuses_levels(benchmark)
     if fidelity is None:
         return "it has one fidelity only"
-    levels = fidelity.levels
-    require(
-        levels and all(type(level) is int and level > 0 for level in levels) and sorted(set(levels)) == [*levels],
-        f"its levels are no ascending integers above 0: {levels}",
-    )
-    if len(levels) == 1:
+    for axis in fidelity.axes:
+        values = axis.values
+        require(
+            values and all(type(value) is int and value > 0 for value in values) and sorted(set(values)) == [*values],
+            f"the values of {axis.name} are no ascending integers above 0: {values}",
+        )
+    levels = fidelity.ladder
+    if len(fidelity.levels) == 1:
         return str(fidelity)
-    benchmark.make_ready()
-    looked_at = sorted({levels[0], levels[len(levels) // 2], levels[-1]})
+    abilities.make_ready(benchmark)
+    climbed = {levels[0], levels[len(levels) // 2], levels[-1]}
+    looked_at = sorted({fidelity.levels[0], *climbed}, key=lambda level: level.work)
     for configuration, seed in _evaluated(benchmark)[: 1 if benchmark.live else None]:
         with tempfile.TemporaryDirectory() as folder:
             state = Path(folder) / "state" if benchmark.live and fidelity.continuable else None
-            parts = [benchmark.evaluate_at(configuration, seed, level, state) for level in looked_at]
+            parts = [
+                benchmark.evaluate(configuration, seed, level, state if level in climbed else None)
+                for level in looked_at
+            ]
         whole = benchmark.evaluate(configuration, seed)
         where = f"{benchmark.space.to_json(configuration)} with seed {seed}"
         for level, part in zip(looked_at, parts, strict=True):
             known = math.isfinite(part.cost) and part.cost >= 0
             require(known, f"{where} costs {part.cost} seconds at level {level}")
-            require(len(part.metrics) == len(benchmark.metrics), f"{where} has {len(part.metrics)} metrics at {level}")
-        columns = _measured(benchmark) if benchmark.live else range(len(benchmark.metrics))
-        end, straight = ([found.metrics[i] for i in columns] for found in (parts[-1], whole))
+            listed = {metric.name for metric in benchmark.metrics}
+            require(
+                set(part.metrics) == listed if part.status == "ok" else set(part.metrics) <= listed,
+                f"{where} has the metrics {sorted(part.metrics)} at {level}, and lists {sorted(listed)}",
+            )
+        end, straight = _decided(benchmark, parts[-1]), _decided(benchmark, whole)
         require(
             same(end, straight) and parts[-1].status == whole.status,
             f"{where} scores {end} at level {levels[-1]}, but {straight} in one go",
         )
-        _curves_are_of_their_levels(fidelity, dict(zip(looked_at, parts, strict=True)), whole, where)
-        if benchmark.live:  # whose seconds are measured anew, and count from where the last part ended
+        _curves_are_of_their_levels(benchmark, fidelity, dict(zip(looked_at, parts, strict=True)), whole, where)
+        if benchmark.live:  # its seconds are measured each time, and count from the end of the last part
             continue
-        again = [benchmark.evaluate_at(configuration, seed, level) for level in looked_at]
+        again = [benchmark.evaluate(configuration, seed, level) for level in looked_at]
         require(
-            all(same([*a.metrics, a.cost], [*b.metrics, b.cost]) for a, b in zip(parts, again, strict=True)),
+            all(
+                same([*a.metrics.values(), a.cost], [*b.metrics.values(), b.cost])
+                for a, b in zip(parts, again, strict=True)
+            ),
             f"{where} scores {[part.metrics for part in parts]} at levels {looked_at}, then something else",
         )
         require(
@@ -154,60 +198,54 @@ def _levels_are_of_one_training(benchmark: Benchmark) -> str | None:
         if all(part.status == "ok" for part in parts):
             require(
                 parts[0].cost <= whole.cost,
-                f"{where} costs {parts[0].cost} seconds up to level {levels[0]}, and {whole.cost} up to the end",
+                f"{where} costs {parts[0].cost} seconds up to level {looked_at[0]}, and {whole.cost} up to the end",
             )
     return str(fidelity)
 
 
 def _curves_are_of_their_levels(
-    fidelity: Fidelity, parts: dict[int, Evaluation], whole: Evaluation, where: str
+    benchmark: Benchmark, fidelity: Fidelity, parts: dict[Level, Evaluation], whole: Evaluation, where: str
 ) -> None:
-    """Requires that a curve, where there is one, has a value at each level, and that the levels agree on them.
+    """Requires that a curve has a value for each value of the first axis, and that the levels of the ladder agree.
 
     Args:
         parts: evaluations by the level at which they end.
         whole: the evaluation in one go.
     """
-    for level, part in [*parts.items(), (fidelity.levels[-1], whole)]:
+    for level, part in [*parts.items(), (fidelity.highest, whole)]:
         if part.curve is None:
             continue
-        require(fidelity.continuable, f"{where} has a curve, but its levels are trainings of their own")
+        require(fidelity.continuable, f"{where} has a curve, but its levels are separate trainings")
         require(part.status == "ok", f"{where} is {part.status} at level {level}, and has a curve")
-        count = bisect_right(fidelity.levels, level)
+        first = fidelity.axes[0]
+        count = first.values.index(level[first.name]) + 1
         curve = f"the curve of {where} up to level {level}"
         require(len(part.curve) == count, f"{curve} has {len(part.curve)} values, not {count}")
-        require(part.curve[-1] == part.metrics[0], f"{curve} ends at {part.curve[-1]}, not at {part.metrics[0]}")
-        straight = part.curve if whole.curve is None else whole.curve[:count]
+        objective = part.metrics[benchmark.objective.name]
+        require(part.curve[-1] == objective, f"{curve} ends at {part.curve[-1]}, not at {objective}")
+        straight = whole.curve[:count] if whole.curve is not None and level in fidelity.ladder else part.curve
         require(same(part.curve, straight), f"{curve} is {part.curve}, but {straight} in one go")
 
 
 def _refuses_levels(benchmark: Benchmark) -> None:
     configuration, seed = _evaluated(benchmark)[0]
-    for level in (0, benchmark.highest + 1):
+    beyond = {axis.name: axis.values[-1] + 1 for axis in benchmark.fidelity.axes} if benchmark.fidelity else {}
+    for level in (Level(no_such_axis=1), Level(**beyond, no_such_axis=1), Level(**(beyond or {"epochs": 1}))):
         try:
-            benchmark.evaluate_at(configuration, seed, level)
+            benchmark.evaluate(configuration, seed, level)
         except UsageError:
             continue
-        require(False, f"an evaluation at level {level}, which it has not, is no UsageError")
+        require(False, f"an evaluation at level {level}, which it does not have, raises no UsageError")
 
 
 def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
-    benchmark.make_ready()
+    abilities.make_ready(benchmark)
     for configuration, seed in _evaluated(benchmark):
         evaluation = benchmark.evaluate(configuration, seed)
-        for column, metric in enumerate(benchmark.metrics):
+        for metric in benchmark.metrics:
             if metric.cheap and evaluation.status == "ok":
-                known = benchmark.known(column, configuration)
-                require(
-                    same([known], [evaluation.metrics[column]]),
-                    f"{metric.name} is {known} before an evaluation and {evaluation.metrics[column]} after it",
-                )
-            elif not metric.cheap:
-                try:
-                    benchmark.known(column, configuration)
-                except UsageError:
-                    continue
-                require(False, f"{metric.name} is known without an evaluation, but not declared cheap")
+                known, after = abilities.known(benchmark, metric.name, configuration), evaluation.metrics[metric.name]
+                require(same([known], [after]), f"{metric.name} is {known} before an evaluation and {after} after it")
 
 
 def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
@@ -217,37 +255,42 @@ def _blocks_equal_single_evaluations(benchmark: Benchmark) -> str | None:
     rng = _rng()
     configurations = [benchmark.space.sample(rng) for _ in range(_SAMPLES)]
     seeds = np.arange(_SAMPLES, dtype=np.uint64)
-    found = None if benchmark.live else benchmark.evaluate_block(block, seeds)
-    if found is None:
+    together = benchmark.evaluate_block(block, seeds) if isinstance(benchmark, TabularBenchmark) else None
+    if together is None:
         return "it evaluates no blocks"
-    single = [benchmark.evaluate(c, int(seed)).metrics for c, seed in zip(configurations, seeds, strict=True)]
-    require(same(found, single), "evaluate_block and evaluate give different metrics for what the same seed samples")
+    single = [
+        [*benchmark.evaluate(c, int(seed)).metrics.values()] for c, seed in zip(configurations, seeds, strict=True)
+    ]
+    require(
+        same(together, single),
+        "evaluate_block and evaluate give different metrics for the same configurations and seeds",
+    )
     return None
 
 
 def _quantiles_bound_shares(benchmark: Benchmark) -> str | None:
-    """Looks at cheap metrics only: their values are known for many configurations."""
+    """Checks only cheap metrics, whose values are known for many configurations."""
     rng, told = _rng(), []
     configurations = [benchmark.space.sample(rng) for _ in range(100)]
-    for column, metric in enumerate(benchmark.metrics):
+    for metric in benchmark.metrics:
         if not metric.cheap:
             continue
         try:
-            limit = benchmark.quantile(column, 0.25)
+            limit = abilities.quantile(benchmark, metric.name, 0.25)
         except UsageError:
             told.append(f"no quantiles of {metric.name}")
             continue
-        below = np.mean([benchmark.known(column, c) <= limit for c in configurations])
+        below = np.mean([abilities.known(benchmark, metric.name, c) <= limit for c in configurations])
         require(below > 0.1, f"its 0.25-quantile of {metric.name}, {limit:g}, has {below:.0%} of 100 samples below it")
     return "; ".join(told) or None
 
 
 def _no_score_beats_the_oracle(benchmark: Benchmark) -> str | None:
-    oracle = benchmark.oracle(())
+    oracle = abilities.oracle(benchmark, ())
     if oracle is None:
         return "its oracle is not known"
     for configuration, seed in _evaluated(benchmark):
-        score = benchmark.evaluate(configuration, seed).metrics[0]
+        score = benchmark.evaluate(configuration, seed).metrics.get(benchmark.objective.name, math.nan)
         require(not score < oracle.best, f"{benchmark.space.to_json(configuration)} scores {score}, below the oracle")
         require(not score > oracle.worst, f"{benchmark.space.to_json(configuration)} scores {score}, above the worst")
     return None
@@ -255,19 +298,19 @@ def _no_score_beats_the_oracle(benchmark: Benchmark) -> str | None:
 
 def _refuses_what_there_is_not(benchmark: Benchmark) -> None:
     for what, call in (
-        ("fidelity of 987654321 epochs", lambda: benchmark.at(987_654_321)),
-        ("variant", lambda: benchmark.variant("no-such-variant")),
-        ("metric", lambda: benchmark.column("no-such-metric")),
+        ("fidelity of 987654321 epochs", lambda: abilities.at(benchmark, 987_654_321)),
+        ("variant", lambda: abilities.variant(benchmark, "no-such-variant")),
+        ("metric", lambda: abilities.named(benchmark, "no-such-metric")),
     ):
         try:
             call()
         except UsageError:
             continue
-        require(False, f"a {what} that it has not is no UsageError")
+        require(False, f"a {what} that it does not have raises no UsageError")
 
 
 def _leaves_global_state(benchmark: Benchmark) -> None:
-    benchmark.make_ready()
+    abilities.make_ready(benchmark)
     state = global_state()
     for configuration, seed in _evaluated(benchmark)[:5]:
         benchmark.evaluate(configuration, seed)
@@ -278,6 +321,7 @@ def _leaves_global_state(benchmark: Benchmark) -> None:
 _ALL = {
     "says what it is": _is_described,
     "its space is consistent": _space_holds_together,
+    "features tell neighbours from strangers": _features_tell_neighbours,
     "refuses foreign configurations": _refuses_what_is_foreign,
     "same seed, same scores": _same_seed_same_scores,
     "evaluations are whole": _evaluations_are_whole,

@@ -1,4 +1,4 @@
-"""Whether a method proposes the same in another process: other hashes of strings, another processor's kernels."""
+"""Tests whether a method proposes the same in another process, with other string hashes and processor kernels."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from nasbench.benchmarks.repeatability import Repeatable
-from nasbench.cli.checks.base import Failed
+from nasbench.cli.checks.check import Failed
 
 UNKNOWN = "unknown"
-"""What is printed for a method or a benchmark that the process does not know."""
+"""Printed for a method or a benchmark that the process does not know."""
 OTHER_HASHES = {"PYTHONHASHSEED": "7"}
 OTHER_KERNELS = {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"}
-"""The kernels of x86-64 processors without AVX, which all others can compute with too."""
+"""The kernels of x86-64 processors without AVX, which all others can use, too."""
 
 
 def digest(asked: Sequence[object]) -> str:
@@ -42,6 +42,6 @@ def digests(pairs: Sequence[tuple[str, str]], environment: Mapping[str, str]) ->
 
 
 def environment_for(repeatable: Repeatable) -> dict[str, str]:
-    """The variables under which a method must propose the same, by what it states of itself."""
+    """Environment variables under which a method must propose the same, by what it states."""
     has_others = os.uname().machine == "x86_64" and repeatable is Repeatable.ANY_PROCESSOR
     return {**OTHER_HASHES, **(OTHER_KERNELS if has_others else {})}

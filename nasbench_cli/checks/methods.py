@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, UsageError, open_benchmark
+from nasbench.benchmarks import WHOLE, Benchmark, Bound, Evaluation, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
-from nasbench.cli.checks.base import (
+from nasbench.cli.checks.check import (
     Check,
     Failed,
     changes,
@@ -31,7 +31,6 @@ from nasbench.cli.checks.base import (
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
-from nasbench.methods.spec import misfit
 
 _TRIED = ("nb201-cifar10", "digits@1")
 _TRIED_AT_LEVELS = ("digits@9",)
@@ -44,9 +43,9 @@ class Usual(NamedTuple):
     """A search with one worker, without constraints and without failures."""
 
     asked: list[Proposal]
-    """What was proposed, in order."""
+    """The proposals in their order."""
     seconds: float
-    """Wall-clock seconds per suggestion, without what a long first ask is expected to take (`Method.beginning`)."""
+    """Wall-clock seconds per suggestion, without the expected time of a long first ask (`Method.beginning`)."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Trial:
 
     @property
     def count(self) -> int:
-        """Number of evaluations in a search: fewer where each takes long."""
+        """Number of evaluations in a search: fewer if each takes long."""
         if self.spec.method.needs_fidelity:
             return _PARTS
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
@@ -87,12 +86,10 @@ class Trial:
     def evaluated(self, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
         evaluation = score(self.benchmark, proposal, number, bounds)
-        hidden = [
-            math.nan if m.held_out else v for m, v in zip(self.benchmark.metrics, evaluation.metrics, strict=True)
-        ]
-        holds = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+        told = [metric.name for metric in self.benchmark.metrics if not metric.held_out]
+        evaluation = evaluation._replace(metrics={name: evaluation.metrics.get(name, math.nan) for name in told})
+        holds = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
         ok = evaluation.status == "ok"
-        evaluation = evaluation._replace(metrics=tuple(hidden))
         return Observation(proposal.configuration, evaluation, ok and holds, proposal.level, number)
 
 
@@ -103,27 +100,27 @@ def _trial(method: str, bench: str | None) -> Trial:
     tried = _TRIED_AT_LEVELS if spec.method.needs_fidelity else _TRIED
     for name in tried if bench is None else (bench,):
         benchmark = open_benchmark(name)
-        why = misfit(spec.method, benchmark.space, benchmark.fidelity)
+        why = spec.misfit(Problem.of(benchmark))
         if not why:
-            benchmark.make_ready()
+            abilities.make_ready(benchmark)
             spec.method.make_ready()
             return Trial(spec, benchmark)
         misfits.append(f"on {name} it {why}")
-    raise UsageError(f"{method} cannot be tried: {'; '.join(misfits)}; name another benchmark with --bench")
+    raise UsageError(f"{method} cannot be tested: {'; '.join(misfits)}; name another benchmark with --bench")
 
 
 class _Search:
-    """A search as the harness makes it: what the method proposes must be what it may propose."""
+    """A search as the harness runs it, which checks that every proposal is allowed."""
 
     def __init__(self, trial: Trial, method: Method, bounds: tuple[Bound, ...] = ()) -> None:
         self.asked: list[Proposal] = []
         self._trial, self._method, self._bounds = trial, method, bounds
         self._pending: list[tuple[Proposal, int]] = []
         self._reached: dict[int, Proposal] = {}
-        """By number, of trainings that may be continued."""
+        """Number of a training → its last proposal, for trainings that may be continued."""
 
     def step(self, workers: int = 1, fails: Callable[[int], bool] = lambda _: False) -> None:
-        """Asks until so many are pending, and tells one of them, each place in turn; as failed if `fails` says so."""
+        """Asks until enough proposals are pending, and tells one of them, each place in turn, perhaps as failed."""
         while len(self._pending) < workers:
             proposal = Proposal.of(self._method.ask(), self._trial.benchmark.highest)
             check_member(self._trial.benchmark.space, proposal.configuration, "ask")
@@ -131,20 +128,20 @@ class _Search:
             self.asked.append(proposal)
         proposal, number = self._pending.pop(len(self.asked) % workers)
         if fails(len(self.asked)):
-            nothing = (math.nan,) * len(self._trial.benchmark.metrics)
+            nothing = {m.name: math.nan for m in self._trial.benchmark.metrics if not m.held_out}
             failure = Evaluation(nothing, 1.0, "failed", "made to fail")
             observation = Observation(proposal.configuration, failure, False, proposal.level, number)
         else:
             observation = self._trial.evaluated(proposal, number, self._bounds)
         fidelity = self._trial.benchmark.fidelity
-        if fidelity is not None and fidelity.continuable and observation.evaluation.status == "ok":
+        if fidelity is not None and fidelity.may_continue(proposal.level) and observation.evaluation.status == "ok":
             self._reached[number] = proposal
         self._method.tell(observation)
 
     def _number(self, proposal: Proposal) -> int:
         """The number of the training that a proposal begins or continues. Raises Failed if it may not be proposed."""
         fidelity = self._trial.benchmark.fidelity
-        levels = fidelity.levels if fidelity else (1,)
+        levels = fidelity.levels if fidelity else (WHOLE,)
         require(proposal.level in levels, f"it asks for level {proposal.level}, which is none of {fidelity}")
         if proposal.continues is None:
             return len(self.asked)
@@ -153,9 +150,8 @@ class _Search:
         require(before is not None, f"{what}, which was not told, is at work, has failed, or cannot be continued")
         assert before is not None
         require(before.configuration == proposal.configuration, f"{what} with another configuration")
-        require(
-            before.level < proposal.level, f"{what} up to level {proposal.level}, but it has reached {before.level}"
-        )
+        goes_on = fidelity is not None and fidelity.continues(before.level, proposal.level)
+        require(goes_on, f"{what} up to level {proposal.level}, but it has reached {before.level}")
         return proposal.continues
 
 
@@ -167,11 +163,11 @@ def _searched(
     fails: Callable[[int], bool] = lambda _: False,
     count: int | None = None,
 ) -> list[Proposal]:
-    """The proposals of a search; several pending ones are told in another order than that of asking.
+    """The proposals of a search; pending ones are told in another order than they were asked.
 
     Args:
-        workers: the number of evaluations that are pending at a time.
-        fails: whether the evaluation that is told after this many asks fails.
+        workers: number of pending evaluations.
+        fails: whether the evaluation that is told after a given number of asks fails.
         count: the number of proposals; by default that of the trial.
     """
     search = _Search(trial, method, bounds)
@@ -185,7 +181,7 @@ def _proposes_members(trial: Trial) -> None:
 
 
 def _same_seed_same_proposals(trial: Trial) -> None:
-    """Also requires that the second search leaves the global random state alone (the first may load libraries)."""
+    """Requires equal searches; the second one must leave global random state alone (the first may load libraries)."""
     first = trial.usual.asked
     scrambled()
     state = global_state()
@@ -200,7 +196,7 @@ def _workers_in_any_order(trial: Trial) -> None:
 
 
 def _resumes_exactly(trial: Trial) -> None:
-    """Interrupts a search half-way, keeps only the method's state file, and asks and tells everything again."""
+    """Interrupts a search half-way, keeps only the method's state file, and repeats all asks and tells."""
     half = trial.count // 2
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / "state"
@@ -214,7 +210,7 @@ def _resumes_exactly(trial: Trial) -> None:
 
 
 def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | None]:
-    """A check: the problems of one kind, two evaluations at a time, are searched to the end."""
+    """A check that searches the problems of one kind to the end, with two pending evaluations."""
 
     def check(trial: Trial) -> str | None:
         posed = pose(trial.benchmark)
@@ -232,13 +228,13 @@ def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | 
 
 
 def _trains_as_it_may(trial: Trial) -> str | None:
-    """Levels and continuations are looked at in every search; in this one several are pending, and some fail."""
+    """Checks levels and continuations, as every search does, with several pending evaluations, some of which fail."""
     if not trial.spec.method.needs_fidelity:
         return "it trains everything to the end"
     asked = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
     again = _searched(trial, trial.method(), workers=5, fails=lambda number: number % 3 == 0)
     _require_equal(trial, asked, again, "the same tells")
-    levels = sorted({proposal.level for proposal in trial.usual.asked})
+    levels = sorted({proposal.level for proposal in trial.usual.asked}, key=lambda level: level.work)
     further = sum(proposal.continues is not None for proposal in trial.usual.asked)
     return f"levels {', '.join(map(str, levels))}; {further} of {trial.count} proposals continue a training"
 
@@ -251,21 +247,21 @@ def _blocks_equal_single_asks(trial: Trial) -> str | None:
     if block is None or not isinstance(space, FiniteSpace):
         return "it asks one by one here"
     method = trial.method()
-    single = [space.to_json(Proposal.of(method.ask(), 1).configuration) for _ in range(trial.count)]
+    single = [space.to_json(Proposal.of(method.ask(), WHOLE).configuration) for _ in range(trial.count)]
     require(list(space.block_to_json(block)) == single, "ask_block and as many asks propose different configurations")
     return None
 
 
 def _refuses_other_spaces(trial: Trial) -> None:
     space = _Bare()
-    misfit = trial.spec.method.misfit(space)
+    bare = Problem(space, (trial.benchmark.objective,), fidelity=trial.benchmark.fidelity)
+    misfit = trial.spec.misfit(bare)
     if misfit:
-        require(isinstance(misfit, str), "misfit is no sentence")
+        require(isinstance(misfit, str), "misfit does not return a text")
         return
-    bare = Problem(space, trial.benchmark.objective, fidelity=trial.benchmark.fidelity)
     try:
         method = trial.spec.build(bare, np.random.default_rng(0))
-        space.check(Proposal.of(method.ask(), 1).configuration)
+        space.check(Proposal.of(method.ask(), WHOLE).configuration)
     except Exception as error:
         raise Failed(
             f"a space without any view fits, as it says, but searching it ends with {type(error).__name__}: {error}; "
@@ -283,21 +279,21 @@ def _refuses_wrong_options(trial: Trial) -> None:
 
 
 def _same_elsewhere(trial: Trial) -> str | None:
-    """What it says of itself (`Method.repeatable`) is true of its usual search."""
+    """Checks what the method states in `Method.repeatable`, for its usual search."""
     repeatable = trial.spec.method.repeatable
     (elsewhere,) = digests([(trial.spec.label, trial.benchmark.name)], environment_for(repeatable))
     if elsewhere == UNKNOWN:
-        return "not tried: it is registered in this process alone"
+        return "not tested: it is registered only in this process"
     require(
         elsewhere == digest(trial.usual.asked),
         "a process with other hashes of strings, or with another processor's kernels, proposes something else: "
-        "sort what comes out of sets, and sum in an order of its own, or state `repeatable`",
+        "sort what comes out of sets, and sum in a fixed order, or state `repeatable`",
     )
     return None if repeatable is Repeatable.ANY_PROCESSOR else f"it states: on {repeatable}"
 
 
 def speed(trial: Trial) -> str:
-    """Milliseconds per suggestion, measured and stated, as text. It depends on the machine and breaks no promise."""
+    """Milliseconds per suggestion, measured and stated, as text: a remark, since they depend on the machine."""
     each, stated = trial.usual.seconds, trial.spec.method.seconds
     verdict = "" if each <= _PATIENCE * max(stated, _LEAST) else ": estimates of a suite's time will be far off"
     return f"{1000 * each:.3g} ms per suggestion here, {1000 * stated:.3g} ms stated{verdict}"
@@ -310,7 +306,7 @@ def _require_equal(trial: Trial, one: list[Proposal], other: list[Proposal], wha
 
 
 def _told(trial: Trial, proposal: Proposal) -> str:
-    """A proposal in words: its level where there is a choice."""
+    """A proposal in words, with its level if there are several."""
     text = trial.benchmark.space.to_json(proposal.configuration)
     if proposal.level == trial.benchmark.highest and proposal.continues is None:
         return text
@@ -320,7 +316,7 @@ def _told(trial: Trial, proposal: Proposal) -> str:
 
 
 class _Bare(Space):
-    """The integers 0 to 99: a space that has no views."""
+    """The integers 0 to 99: a space without views."""
 
     def sample(self, rng: Generator) -> int:
         return int(rng.integers(100))

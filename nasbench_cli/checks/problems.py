@@ -1,4 +1,4 @@
-"""The kinds of problem that a method is tried on: constraints of every kind, none that can be met, and failures."""
+"""The kinds of problem that a method is tested on: every kind of constraint, no feasible point, and failures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, Metric, abilities
 from nasbench.cli.engine.workers import refused
 from nasbench.methods import Proposal
 
@@ -19,12 +19,12 @@ _WINDOW = (0.2, 0.6)  # quantiles between which a constrained metric must lie
 
 
 class Posed(NamedTuple):
-    """What a problem has beside its benchmark."""
+    """The constraints and failures of a problem on some benchmark."""
 
     bounds: tuple[Bound, ...] = ()
     """The constraints."""
     fails: Callable[[int], bool] = lambda _: False
-    """Whether the evaluation that is told after this many asks fails."""
+    """Whether the evaluation that is told after a given number of asks fails."""
 
 
 def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Evaluation:
@@ -37,63 +37,60 @@ def score(benchmark: Benchmark, proposal: Proposal, number: int, bounds: tuple[B
         number: the number of the training, which is its seed.
         bounds: the constraints of the problem.
     """
-    configuration, level, continues = proposal
+    configuration, level, _ = proposal
     if not benchmark.live:
-        whole = continues is None and level == benchmark.highest
-        return (
-            benchmark.evaluate(configuration, number) if whole else benchmark.evaluate_at(configuration, number, level)
-        )
+        return benchmark.evaluate(configuration, number, level)
     refusal = refused(benchmark, configuration, tuple(bound for bound in bounds if bound.metric.cheap))
     if refusal is not None:
         return refusal._replace(cost=0.0)  # seconds that were measured would not repeat
-    rng = np.random.default_rng((number, level))
-    metrics = [
-        benchmark.known(column, configuration) if metric.cheap else float(rng.random())
-        for column, metric in enumerate(benchmark.metrics)
-    ]
-    if any(map(math.isnan, metrics)):  # as it would be before training
-        return Evaluation((math.nan,) * len(metrics), 0.0, "infeasible", "dead")
-    levels = benchmark.fidelity.levels if benchmark.fidelity else ()
-    curve = tuple(float(np.random.default_rng((number, early)).random()) for early in levels if early <= level)
-    return Evaluation(tuple(metrics), 1.0, curve=curve or None)
+    rng = np.random.default_rng((number, level.work))
+    metrics = {
+        metric.name: abilities.known(benchmark, metric.name, configuration) if metric.cheap else float(rng.random())
+        for metric in benchmark.metrics
+    }
+    if any(map(math.isnan, metrics.values())):  # as it would be before training
+        return Evaluation({}, 0.0, "infeasible", "dead")
+    works = [early.work for early in benchmark.fidelity.ladder] if benchmark.fidelity else []
+    curve = tuple(float(np.random.default_rng((number, work)).random()) for work in works if work <= level.work)
+    return Evaluation(metrics, 1.0, curve=curve or None)
 
 
 def _learnt(benchmark: Benchmark) -> tuple[Bound, ...]:
-    """Two bounds on a metric that only an evaluation tells: one beside the objective, if there is one."""
-    columns = [i for i, metric in enumerate(benchmark.metrics) if not metric.cheap and not metric.held_out]
-    return _window(benchmark, (columns[1:] or columns)[0])
+    """Two bounds on a metric that is known only after an evaluation, if possible not the objective."""
+    metrics = [metric for metric in benchmark.metrics if not metric.cheap and not metric.held_out]
+    return _window(benchmark, (metrics[1:] or metrics)[0])
 
 
 def _known(benchmark: Benchmark) -> tuple[Bound, ...]:
-    """Two bounds on a metric that is known beforehand; none where there is no such metric."""
-    columns = [i for i, metric in enumerate(benchmark.metrics) if metric.cheap and not metric.held_out]
-    return _window(benchmark, columns[0]) if columns else ()
+    """Two bounds on a metric that is known beforehand; empty if there is no such metric."""
+    metrics = [metric for metric in benchmark.metrics if metric.cheap and not metric.held_out]
+    return _window(benchmark, metrics[0]) if metrics else ()
 
 
-def _window(benchmark: Benchmark, column: int) -> tuple[Bound, ...]:
-    low, high = (float(np.quantile(_values(benchmark, column), q)) for q in _WINDOW)
-    metric = benchmark.metrics[column]
-    return Bound(metric, column, low, upper=False), Bound(metric, column, high, upper=True)
+def _window(benchmark: Benchmark, metric: Metric) -> tuple[Bound, ...]:
+    low, high = (float(np.quantile(_values(benchmark, metric), q)) for q in _WINDOW)
+    return Bound(metric, low, upper=False), Bound(metric, high, upper=True)
 
 
 def _unmet(bounds: tuple[Bound, ...], benchmark: Benchmark) -> tuple[Bound, ...]:
-    """A bound on the metric of others, beyond all that was seen of it."""
-    least = {bound.column: float(_values(benchmark, bound.column).min()) for bound in bounds}
-    return tuple(Bound(benchmark.metrics[i], i, low - abs(low) - 1, upper=True) for i, low in least.items())
+    """A bound that no observed value satisfies, on the metric of other bounds."""
+    least = {bound.metric: float(_values(benchmark, bound.metric).min()) for bound in bounds}
+    return tuple(Bound(metric, low - abs(low) - 1, upper=True) for metric, low in least.items())
 
 
-def _values(benchmark: Benchmark, column: int) -> NDArray[np.float64]:
-    values = _sampled(benchmark)[:, column]
+def _values(benchmark: Benchmark, metric: Metric) -> NDArray[np.float64]:
+    values = _sampled(benchmark)[metric.name]
     finite = values[np.isfinite(values)]
     return finite if len(finite) else np.zeros(1)
 
 
 @lru_cache(maxsize=64)
-def _sampled(benchmark: Benchmark) -> NDArray[np.float64]:
-    """The metrics of random configurations, shape (configurations, metrics)."""
+def _sampled(benchmark: Benchmark) -> dict[str, NDArray[np.float64]]:
+    """Values of each metric for random configurations, by name; shape (configurations,)."""
     rng = np.random.default_rng(0)
     proposals = [Proposal(benchmark.space.sample(rng), benchmark.highest) for _ in range(_SAMPLES)]
-    return np.array([score(benchmark, proposal, number).metrics for number, proposal in enumerate(proposals)])
+    observed = [score(benchmark, proposal, number).metrics for number, proposal in enumerate(proposals)]
+    return {m.name: np.array([metrics.get(m.name, math.nan) for metrics in observed]) for m in benchmark.metrics}
 
 
 def _of_known(benchmark: Benchmark) -> list[Posed]:
@@ -126,4 +123,4 @@ PROBLEMS: Mapping[str, Callable[[Benchmark], list[Posed]]] = {
     "goes on where nothing is feasible": _of_none_feasible,
     "lives with failed evaluations": _of_failures,
 }
-"""Promise → the problems of this kind that a benchmark poses; none where no metric is known beforehand."""
+"""Promise → function that returns the problems of this kind on a benchmark; none if no metric fits."""

@@ -1,16 +1,17 @@
-"""`nasbench check`: prints for each promise of a method or a benchmark whether it is kept."""
+"""`nasbench check`: prints which promises a method, a benchmark or an executor keeps."""
 
 from __future__ import annotations
 
 import click
 
-from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.spaces.foreign import cleaned, described, interrupts_noted, is_users, plain
-from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.methods import METHODS
 
@@ -18,23 +19,24 @@ from nasbench.methods import METHODS
 @click.command()
 @click.argument(
     "name",
-    metavar="METHOD[:OPTION=VALUE,…]|BENCHMARK",
-    shell_complete=completion.either,
+    metavar="METHOD|BENCHMARK|EXECUTOR",
+    shell_complete=completion.anything,
 )
-@click.option("--bench", metavar="NAME", help="What to try a method on.  [default: one that it fits]")
+@click.option("--bench", metavar="NAME", help="Benchmark to test a method on.  [default: one that it fits]")
 @takes_data_dir
 def check(name: str, bench: str | None) -> int:
-    """Try whether a method or a benchmark, a plug-in of yours above all, keeps the promises that the harness relies on.
+    """Test whether a method, a benchmark or an executor, above all one of your own, keeps its promises.
 
-    Same seed, same result; exact resume; workers that finish in any order; failed evaluations; constraints; foreign
-    configurations; JSON and back; no global random state. `nasbench.cli.checks` has the same for your own tests.
+    Methods and benchmarks: same seed, same result; exact resume; workers that finish in any order; failed evaluations;
+    constraints; foreign configurations; JSON and back; no global random state. Executors: the same store as one process
+    gives. Options may follow a name (NAME:OPTION=VALUE,…). `nasbench.cli.checks` has the same for your own tests.
     """
     with interrupts_noted():
         return DONE if print_checks(name, bench) else SOME_FAILED
 
 
 def print_checks(name: str, bench: str | None) -> bool:
-    """Prints which promises a method or a benchmark keeps; returns whether it keeps all of them.
+    """Prints which promises a method, a benchmark or an executor keeps; returns whether it keeps all of them.
 
     Raises UsageError for an unknown name, an option out of its range, a method that fits no benchmark here, or missing
     data.
@@ -71,15 +73,19 @@ def _checks(name: str, bench: str | None) -> tuple[tuple[Check, ...], tuple[str,
     if bench is not None:
         if name in BENCHMARKS.names():
             raise UsageError(f"--bench is for methods, and {name} is a benchmark")
-        METHODS.get(plain)  # says which methods there are
+        METHODS.get(plain)  # raises an error that lists the methods
+    if plain in EXECUTORS.names() or plain in EXECUTORS.broken:
+        chosen(name, 1)  # an option out of its range is refused at once
+        return EXECUTOR_CHECKS, (name,)
     if not {":", "/", "@"} & set(name) and name not in BENCHMARKS.names() and name not in BENCHMARKS.broken:
-        raise unknown("method or benchmark", name, METHODS.names(), BENCHMARKS.names())
-    open_benchmark(name).make_ready()
+        listed = [*METHODS.names(), *EXECUTORS.names()]
+        raise unknown("method, benchmark or executor", name, listed, BENCHMARKS.names())
+    abilities.make_ready(open_benchmark(name))
     return BENCHMARK_CHECKS, (name,)
 
 
 def _refuse_options_out_of_range(trial: Trial) -> None:
-    """Raises UsageError if the method's constructor does: every check would say the same."""
+    """Raises UsageError if the method's constructor does: every check would fail with it."""
     try:
         with cleaned():
             trial.method()
@@ -88,4 +94,4 @@ def _refuse_options_out_of_range(trial: Trial) -> None:
     except BaseException as error:
         if is_users(error):
             raise
-        # Anything else is the method's own trouble, which the checks tell.
+        # Any other error is a defect of the method, which the checks report.

@@ -1,4 +1,4 @@
-"""Completes unfinished names in a shell (`shell_complete` of click's parameters)."""
+"""Completes names in a shell (`shell_complete` of click's parameters)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,20 @@ def benchmarks(context: click.Context, parameter: click.Parameter, begun: str) -
     return _fitting(BENCHMARKS.names(), begun)
 
 
-def either(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of methods and benchmarks that begin with `begun`."""
-    return sorted([*methods(context, parameter, begun), *benchmarks(context, parameter, begun)])
+def executors(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of executors that begin with `begun`."""
+    from nasbench.cli.engine.executors import EXECUTORS
+
+    return _fitting(EXECUTORS.names(), begun)
+
+
+def anything(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of methods, benchmarks and executors that begin with `begun`."""
+    return sorted(name for names in (methods, benchmarks, executors) for name in names(context, parameter, begun))
 
 
 def suites(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Suites that begin with `begun`: their names, and the paths of those in `suites/`."""
+    """Names of suites that begin with `begun`, and paths of suites in `suites/`."""
     from nasbench.cli.engine.suites import suite_files
 
     return _fitting([*(p.stem for p in suite_files()), *map(str, Path("suites").glob("*.toml"))], begun)

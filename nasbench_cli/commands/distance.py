@@ -1,4 +1,4 @@
-"""`nasbench distance`: the OTMANN distance of two networks, and which of their layers are matched."""
+"""`nasbench distance`: the OTMANN distance of two networks, and the matching of their layers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from nasbench.methods.nasbot.otmann import distance as otmann
 @click.option("--nu", type=float, default=0.5, show_default=True, help="Weight of the structural penalty.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def distance(one: Path, other: Path, nu: float, as_json: bool) -> None:
-    """Print OTMANN's distance between two networks (NASBOT, section 3): its penalties, and which layers are matched.
+    """Print the OTMANN distance of two networks (NASBOT, section 3), its penalties and the matching of layers.
 
-    A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, of a cnn, strides.
+    A network is a JSON file with nn_class (cnn, mlp-reg or mlp-class), labels, units, edges and, for a cnn, strides.
     """
     click.echo(compare(one, other, nu, as_json))
 
 
 def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
-    """The OTMANN distance of two networks in JSON files, as text for people or as JSON.
+    """The OTMANN distance of two networks in JSON files, as text or JSON.
 
     Args:
         one: file of the first network.
@@ -39,7 +39,7 @@ def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
         nu: weight of the structural penalty, positive.
         as_json: whether to return JSON.
 
-    Raises UsageError if a file is no network, or the two are of different kinds.
+    Raises UsageError if a file is not a network, or the networks are of different kinds.
     """
     if not 0 < nu < float("inf"):
         raise UsageError(f"--nu must be positive and finite, not {nu:g}")
@@ -47,14 +47,14 @@ def compare(one: Path, other: Path, nu: float, as_json: bool) -> str:
     if graphs[0].kind != graphs[1].kind:
         raise UsageError(f"{one} is a {graphs[0].kind} and {other} a {graphs[1].kind}: they cannot be compared")
     a, b = (Encoded(graph, FAMILIES[graph.kind]) for graph in graphs)
-    found, plan = otmann(a, b, [nu]), matching(a, b, nu)
+    result, plan = otmann(a, b, [nu]), matching(a, b, nu)
     pairs = [(int(i), int(j), float(plan.flow[i, j])) for i, j in np.argwhere(plan.flow > 1e-9 * (a.mass + b.mass))]
     penalties = {"labels": plan.labels, "structure": plan.structure, "unmatched": plan.unmatched}
     if as_json:
-        facts = {"nu": nu, "distance": float(found.distance[0]), "normalised": float(found.normalised[0])}
+        facts = {"nu": nu, "distance": float(result.distance[0]), "normalised": float(result.normalised[0])}
         return json.dumps({**facts, "penalties": penalties, "masses": [a.mass, b.mass], "matching": pairs}, indent=2)
     lines = [
-        f"distance {found.distance[0]:.6g}, normalised {found.normalised[0]:.4g} (nu {nu:g}; masses {a.mass:.6g} and "
+        f"distance {result.distance[0]:.6g}, normalised {result.normalised[0]:.4g} (nu {nu:g}; masses {a.mass:.6g} and "
         f"{b.mass:.6g})",
         "penalties: " + ", ".join(f"{name} {value:.6g}" for name, value in penalties.items()),
     ]

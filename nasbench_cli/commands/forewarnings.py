@@ -1,40 +1,64 @@
-"""Warnings of budgets that are too small for a method, before anything is computed."""
+"""Says before anything is computed what computes it, and warns of budgets and machines that are too small."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
 
-from nasbench.cli.engine.plan import PlannedCell
+from nasbench.benchmarks import abilities, open_benchmark
+from nasbench.cli.engine.devices import devices
+from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.layout import span
 from nasbench.results.display.numbers import count
 
 
-def say_what_budgets_hide(planned: Sequence[PlannedCell]) -> None:
-    """Prints, on standard error, which methods a budget ends before they search, or before they learn."""
-    _say_long_beginnings(planned)
-    _say_random(planned)
+def warn_of_small_budgets(planned: Sequence[PlannedSetup]) -> None:
+    """Prints, on standard error, methods whose budget ends before they search, or before they learn."""
+    _warn_of_long_searches(planned)
+    _warn_of_random_phases(planned)
 
 
-def _say_long_beginnings(planned: Sequence[PlannedCell]) -> None:
-    """Warns of budgets that a method's first ask will probably use up, because a search is not interrupted."""
+def _warn_of_long_searches(planned: Sequence[PlannedSetup]) -> None:
+    """Warns of budgets that the first ask of a method will probably use up: a search is not interrupted."""
     for p in planned:
-        if p.cell.seconds is not None and p.beginning > p.cell.seconds:
+        if p.setup.seconds is not None and p.beginning > p.setup.seconds:
             click.echo(
-                f"{p.cell.method} on {p.cell.bench} searches for about {span(p.beginning)} before its first "
-                f"evaluation, and is not interrupted: of {p.cell.seconds:g} s nothing will be left",
+                f"notice: {p.setup.method} on {p.setup.bench} searches for about {span(p.beginning)} before its first "
+                f"evaluation, without interruption: nothing will be left of {p.setup.seconds:g} s",
                 err=True,
             )
 
 
-def _say_random(planned: Sequence[PlannedCell]) -> None:
-    """Warns of budgets that end before a method uses what it is told."""
-    cells = [p.cell for p in planned]
-    blind = {c.method: (c.initial, c.evals) for c in cells if c.evals is not None and c.evals <= c.initial}
+def _warn_of_random_phases(planned: Sequence[PlannedSetup]) -> None:
+    """Warns of budgets that end before a method uses its observations."""
+    setups = [p.setup for p in planned]
+    blind = {c.method: (c.initial, c.evals) for c in setups if c.evals is not None and c.evals <= c.initial}
     for method, (initial, evals) in blind.items():
         click.echo(
-            f"notice: the first {initial} configurations of {method} are random, and its budget is "
-            f"{count(evals, 'evaluation')}: it ends before anything is learnt",
+            f"notice: the first {initial} configurations of {method} are random, and its budget of "
+            f"{count(evals, 'evaluation')} ends before it learns anything",
+            err=True,
+        )
+
+
+def say_device(planned: list[PlannedSetup], jobs: int) -> None:
+    """Prints the device of live evaluations, as PyTorch in this process names it."""
+    names = dict.fromkeys(abilities.device(open_benchmark(p.setup.bench)) for p in planned if p.live)
+    if names:
+        several = len(devices()) if jobs > 1 and any(names) else 1
+        turns = f" (--jobs take {several} devices in turn)" if several > 1 else ""
+        click.echo(f"device: {', '.join(name or 'cpu' for name in names)}{turns}")
+
+
+def warn_of_crowd(planned: list[PlannedSetup], jobs: int) -> None:
+    """Warns if more evaluations run at the same time than there are cores: each then takes longer."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    together = jobs * max((p.setup.workers for p in planned if p.live), default=0)
+    if together > cores:
+        click.echo(
+            f"notice: {together} evaluations at the same time (--jobs x --workers) on {cores} cores: on a CPU each "
+            "takes longer, and live runs are timed by the wall clock",
             err=True,
         )

@@ -1,29 +1,31 @@
-"""`nasbench list`: methods, benchmarks and suites, as text or JSON."""
+"""`nasbench list`: methods, benchmarks, suites, executors and parts of reports, as text or JSON."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import textwrap
+from typing import Any
 
 import click
 
-from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import FiniteSpace
+from nasbench.benchmarks.spaces.options import option_defaults
+from nasbench.benchmarks.spaces.registry import Registry
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.suites import load_suite, suite_files
 from nasbench.cli.layout import in_columns, prose, terminal_width
-from nasbench.methods import METHODS, Method
-from nasbench.methods.spec import misfit, option_defaults
+from nasbench.methods import METHODS, MethodSpec, Problem
 
 
 @click.command("list")
-@click.argument("kind", required=False, type=click.Choice(["methods", "benchmarks", "suites"]))
-@click.option("--matrix", is_flag=True, help="Which method runs on which benchmark, and why not.")
+@click.argument("kind", required=False, type=click.Choice(["methods", "benchmarks", "suites", "executors", "parts"]))
+@click.option("--matrix", is_flag=True, help="Show which method runs on which benchmark, and why not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @takes_data_dir
 def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
-    """List methods, benchmarks and suites."""
+    """List methods, benchmarks, suites and executors; with the word parts, the parts of a report made on request."""
     click.echo(matrix_of_fits(as_json) if matrix else listing(kind, as_json))
 
 
@@ -31,25 +33,23 @@ def listing(kind: str | None, as_json: bool) -> str:
     """The names of one kind with one line about each, as text or JSON.
 
     Args:
-        kind: `methods`, `benchmarks` or `suites`; None for all three.
+        kind: `methods`, `benchmarks`, `suites`, `executors` or `parts`; None for all of them but parts.
         as_json: whether to return JSON.
     """
-    makers = {"methods": _methods, "benchmarks": _benchmarks, "suites": _suites}
-    found = {name: make() for name, make in makers.items() if kind in (None, name)}
+    makers = {"methods": _methods, "benchmarks": _benchmarks, "suites": _suites, "executors": _executors}
+    lists = {"parts": _parts()} if kind == "parts" else {n: make() for n, make in makers.items() if kind in (None, n)}
     if as_json:
-        return json.dumps(found if kind is None else found[kind], indent=2)
-    parts = []
-    for name, rows in found.items():
+        return json.dumps(lists if kind is None else lists[kind], indent=2)
+    paragraphs = []
+    for name, rows in lists.items():
         lines = prose([(row["name"], row["summary"]) for row in rows], terminal_width() - 2) or "none here"
-        parts.append(f"{name}:\n{textwrap.indent(lines, '  ')}")
-    return "\n\n".join(parts)
+        paragraphs.append(f"{name}:\n{textwrap.indent(lines, '  ')}")
+    return "\n\n".join(paragraphs)
 
 
 def matrix_of_fits(as_json: bool) -> str:
-    """Which method fits which benchmark, and the reasons where one does not, as text or JSON."""
-    misfits = {
-        method: {name: _misfit(METHODS.get(method), name) for name in BENCHMARKS.names()} for method in METHODS.names()
-    }
+    """A table of methods that fit benchmarks, with reasons where they do not, as text or JSON."""
+    misfits = {method: {name: _misfit(method, name) for name in BENCHMARKS.names()} for method in METHODS.names()}
     if as_json:
         return json.dumps({m: {b: why or "fits" for b, why in row.items()} for m, row in misfits.items()}, indent=2)
     groups: dict[str, list[str]] = {}
@@ -68,25 +68,35 @@ def matrix_of_fits(as_json: bool) -> str:
 
 
 def _fits(fits: list[bool]) -> str:
-    """On how many benchmarks of a group a method runs."""
+    """Whether a method runs on the benchmarks of a group, in words."""
     return "yes" if all(fits) else f"{sum(fits)} of {len(fits)}" if any(fits) else "no"
 
 
-def _misfit(method: type[Method], benchmark: str) -> str:
+def _misfit(method: str, benchmark: str) -> str:
     try:
         opened = open_benchmark(benchmark)
-        return misfit(method, opened.space, opened.fidelity)
+        return MethodSpec(method).misfit(Problem.of(opened))
     except UsageError as error:
         return str(error)
 
 
 def _methods() -> list[dict[str, str]]:
+    return _with_options(METHODS)
+
+
+def _executors() -> list[dict[str, str]]:
+    from nasbench.cli.engine.executors import EXECUTORS
+
+    return _with_options(EXECUTORS)
+
+
+def _with_options(registry: Registry[Any]) -> list[dict[str, str]]:
+    """The classes of a registry with their options."""
     rows = []
-    for name in METHODS.names():
-        method = METHODS.get(name)
-        options = ", ".join(f"{option}={default}" for option, (_, default) in option_defaults(method).items())
-        rows.append({"name": name, "summary": _summary(method), "options": options})
-    return rows + _broken(METHODS.broken)
+    for name in registry.names():
+        options = ", ".join(f"{o}={default}" for o, (_, default) in option_defaults(registry.get(name)).items())
+        rows.append({"name": name, "summary": _summary(registry.get(name)), "options": options})
+    return rows + _broken(registry.broken)
 
 
 def _benchmarks() -> list[dict[str, str]]:
@@ -102,9 +112,10 @@ def _benchmarks() -> list[dict[str, str]]:
             "kind": benchmark.kind,
             "configurations": "" if size is None else f"{size:,}",
             "objective": benchmark.objective.name,
-            "constrain": ", ".join(benchmark.constrainable),
+            "constrain": ", ".join(abilities.constrainable(benchmark)),
             "fidelity": str(benchmark.fidelity or ""),
             "family": benchmark.family,
+            "search space": benchmark.search_space,
         }
         rows.append({"name": name, "summary": _in_a_line(facts)} | facts)
     return rows + _broken(BENCHMARKS.broken)
@@ -113,7 +124,7 @@ def _benchmarks() -> list[dict[str, str]]:
 def _in_a_line(facts: dict[str, str]) -> str:
     words = [f"{facts['kind']} of {facts['configurations']}" if facts["configurations"] else facts["kind"]]
     words.append(f"minimises {facts['objective']}")
-    words += [f"{key} {facts[key]}" for key in ("constrain", "fidelity", "family") if facts[key]]
+    words += [f"{key} {facts[key]}" for key in ("constrain", "fidelity", "family", "search space") if facts[key]]
     return "; ".join(words)
 
 
@@ -124,6 +135,19 @@ def _suites() -> list[dict[str, str]]:
             rows.append({"name": path.stem, "summary": load_suite(path).title, "file": str(path)})
         except UsageError as error:
             rows.append({"name": path.stem, "summary": f"unusable: {error}", "file": str(path)})
+    return rows
+
+
+def _parts() -> list[dict[str, str]]:
+    from nasbench.results.errors import StoreError
+    from nasbench.results.parts.registry import optional_names, requested  # with pandas and scipy: heavy
+
+    rows = []
+    for name in optional_names():
+        try:
+            rows.append({"name": name, "summary": _summary(requested(name)[0])})
+        except StoreError as error:
+            rows.append({"name": name, "summary": str(error)})
     return rows
 
 

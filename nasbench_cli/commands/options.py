@@ -3,33 +3,135 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
+from click.core import ParameterSource
+
+from nasbench.benchmarks import UsageError
+from nasbench.cli.commands import completion
+from nasbench.cli.engine.keys import KEYS, Key, asked_grid
+from nasbench.cli.engine.suites import Suite, load_suite, with_target
+
+Command: TypeAlias = Callable[..., Any]
+
+_COMPLETIONS = {"methods": completion.methods, "benchmarks": completion.benchmarks}
+_TYPES: dict[tuple[type, ...], type] = {(str,): str, (int, str): str, (int,): int, (int, float): float, (bool,): bool}
+_TARGET = "target"
 
 
-def takes_data_dir(command: Callable[..., Any]) -> Callable[..., Any]:
+def takes_data_dir(command: Command) -> Command:
     """Adds the option --data-dir to a command: it replaces $NASBENCH_DATA, also in processes that it starts."""
+    return _data_dir("Folder of data sets and imported tables, in place of $NASBENCH_DATA.", exists=True)(command)
 
+
+def makes_data_dir(command: Command) -> Command:
+    """Adds the option --data-dir to a command that makes the folder where it is missing."""
+    return _data_dir("Folder for data sets and imported tables, in place of $NASBENCH_DATA.", exists=False)(command)
+
+
+def _data_dir(meaning: str, exists: bool) -> Callable[[Command], Command]:
     def use(context: click.Context, option: click.Parameter, folder: Path | None) -> None:
         if folder is not None:
             os.environ["NASBENCH_DATA"] = str(folder.resolve())
 
     return click.option(
         "--data-dir",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=click.Path(exists=exists, file_okay=False, path_type=Path),
         metavar="DIR",
         expose_value=False,
         is_eager=True,
         callback=use,
-        help="Where data sets and imported tables are, in place of $NASBENCH_DATA.",
-    )(command)
+        help=meaning,
+    )
 
 
-def takes_shard(command: Callable[..., Any]) -> Callable[..., Any]:
+def takes_shard(command: Command) -> Command:
     """Adds the option --shard to a command."""
-    return click.option("--shard", metavar="I/N", help="Only the I-th of N parts, which together are everything.")(
+    return click.option("--shard", metavar="I/N", help="Only the I-th of N shards, which together are everything.")(
         command
     )
+
+
+def takes_grid(command: Command) -> Command:
+    """Adds the options that describe a grid of runs, or reduce a suite, to a command; `asked_suite` reads them."""
+    options = [_option(key) for key in KEYS]
+    options.insert(
+        2, click.option("--target", metavar="COLUMN", help="Column to predict, for benchmarks mlp:FILE.csv.")
+    )
+    options.append(
+        click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _option(key: Key) -> Callable[[Command], Command]:
+    if key.types == (bool,):
+        return click.option(key.option, key.name, is_flag=True, help=key.help)
+    return click.option(
+        key.option,
+        key.name,
+        type=_TYPES[key.types],
+        multiple=key.several,
+        default=None if key.several else key.default,
+        metavar=key.metavar,
+        shell_complete=_COMPLETIONS.get(key.name),
+        help=key.help,
+    )
+
+
+def asked_suite(context: click.Context, file: Path | None) -> Suite:
+    """The runs that the user describes: a suite file, perhaps without some methods, or a grid (`takes_grid`).
+
+    Raises UsageError if both are given, or neither.
+    """
+    given = {key.name: context.params[key.name] for key in KEYS if is_given(context, key.name)}
+    options = [key.option for key in KEYS if key.name in given] + ["--target"] * is_given(context, _TARGET)
+    without, target = context.params["without"], context.params[_TARGET]
+    if file is not None:
+        if options:
+            raise UsageError(f"a suite describes the whole grid: leave out {' and '.join(options)}, or the suite")
+        return load_suite(file).without(without)
+    if without:
+        raise UsageError("--without leaves methods of a suite out: here, name only the methods you want")
+    if "methods" not in given or "benchmarks" not in given:
+        raise UsageError("give a --method and a --bench (see `nasbench list`), or a suite")
+    if target is not None:
+        given["benchmarks"] = with_target(given["benchmarks"], target)
+    if "constraints" in given:
+        given["constraints"] = [given["constraints"]]  # they hold together
+    return Suite((asked_grid(**given),))
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether the user gave an option, even with its default value."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def command_line(context: click.Context, *left_out: str) -> str:
+    """The command line that the user gave, with absolute paths, so that it works from any folder.
+
+    Args:
+        left_out: names of parameters to leave out.
+    """
+    words = [context.command_path]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if name in left_out or not is_given(context, name):
+            continue
+        value = os.environ["NASBENCH_DATA"] if name == "data_dir" else context.params[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            flag = parameter.opts[0] if isinstance(parameter, click.Option) else ""
+            words += [word for word in (flag, "" if one is True else _word(one)) if word]
+    return f"{words[0]} {shlex.join(words[1:])}"
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value.resolve() if value.exists() else value)
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

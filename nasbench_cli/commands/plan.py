@@ -1,4 +1,4 @@
-"""`nasbench plan`: estimates runs, hours and storage of a suite before anything runs."""
+"""`nasbench plan`: estimates runs, hours and storage of a suite or a grid before anything runs."""
 
 from __future__ import annotations
 
@@ -9,57 +9,61 @@ from typing import Any
 
 import click
 
-from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.commands import completion
-from nasbench.cli.commands.forewarnings import say_what_budgets_hide
-from nasbench.cli.commands.options import takes_data_dir, takes_shard
+from nasbench.cli.commands.forewarnings import warn_of_small_budgets
+from nasbench.cli.commands.options import asked_suite, takes_data_dir, takes_grid, takes_shard
 from nasbench.cli.engine.costs import Cost, Costs
-from nasbench.cli.engine.plan import PlannedCell, expand
-from nasbench.cli.engine.suites import Shard, Suite, load_suite
+from nasbench.cli.engine.plan import PlannedSetup, expand
+from nasbench.cli.engine.suites import Shard, Suite
 from nasbench.cli.layout import span, table
 from nasbench.results import Store
 from nasbench.results.display.numbers import count
 
 
 @click.command()
-@click.argument("suite", type=click.Path(path_type=Path), shell_complete=completion.suites)
+@click.argument("suite", required=False, type=click.Path(path_type=Path), shell_complete=completion.suites)
+@takes_grid
 @click.option(
     "--store",
     "folder",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="What is there already, and measured costs.  [default: runs/SUITE]",
+    help="Store with finished runs and measured costs.  [default: runs/default, or runs/SUITE]",
 )
-@click.option("--without", multiple=True, metavar="NAME", help="Leave a method of the suite out; repeatable.")
 @takes_shard
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @takes_data_dir
-def plan(suite: Path, folder: Path | None, without: tuple[str, ...], shard: str | None, as_json: bool) -> None:
-    """Say how many runs a suite has, what they take on one core, how much they store, and what is there already.
+@click.pass_context
+def plan(
+    context: click.Context, /, suite: Path | None, folder: Path | None, shard: str | None, as_json: bool, **_: Any
+) -> None:
+    """Estimate the runs, hours and storage of a suite or a grid, beyond what the store already has.
 
-    Times are the medians of the runs that the store has; for the others what methods and benchmarks state.
+    Takes a suite, or the options of `nasbench run`. Times are for one core: medians of stored runs, else what methods
+    and benchmarks state.
     """
-    wanted = load_suite(suite).without(without)
+    wanted = asked_suite(context, suite)
     part = None if shard is None else Shard.parse(shard)
-    print_plan(wanted, folder or Path("runs") / suite.stem, part, as_json)
+    print_plan(wanted, folder or Path("runs") / (suite.stem if suite else "default"), part, as_json)
 
 
 def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
-    """Prints runs, hours and storage of a suite by method and benchmark, and what the store has of it."""
+    """Prints runs, hours and storage of a suite by method and benchmark, and the number of stored runs."""
     store = Store.open(folder) if folder.exists() else None
     planned = expand(suite.grids)
     if shard is not None:
         planned = shard.of(planned)
     stored = store.runs() if store else {}
-    say_what_budgets_hide([p for p in planned if not set(p.seeds) <= stored.get(p.cell.id, {}).keys()])
+    warn_of_small_budgets([p for p in planned if not set(p.seeds) <= stored.get(p.setup.id, {}).keys()])
     costs = Costs(store)
-    rows = [_Row(p, costs.of(p), len(set(p.seeds) & stored.get(p.cell.id, {}).keys())) for p in planned]
+    rows = [_Estimate(p, costs.of(p), len(set(p.seeds) & stored.get(p.setup.id, {}).keys())) for p in planned]
     facts = _facts(rows, costs.bytes_a_row)
     if as_json:
         click.echo(json.dumps(_without_nan(facts), indent=2))
         return
     lines = [("method", "benchmark", "runs", "stored", "CPU time", "GPU time", "each", "from")]
-    for entry in facts["cells"]:
+    for entry in facts["setups"]:
         lines.append(
             (
                 entry["method"],
@@ -79,44 +83,44 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
     click.echo(f"\n{runs}; to run: {span(facts['cpu_seconds'])} of one CPU core{of_a_gpu}")
     click.echo(f"Storage: about {_size(facts['bytes'])} in all, {facts['bytes_a_row']:.0f} bytes per evaluation")
     click.echo(
-        "Times assume an otherwise idle machine. stated: as methods and benchmarks say of themselves, on one core; "
-        "the store: the median of its runs, which takes the place of that as they finish"
+        "Times assume an otherwise idle machine. stated: by the methods and benchmarks themselves, for one core; the "
+        "store: median of its runs, which replaces stated times as runs finish"
     )
 
 
-class _Row:
-    """A planned cell, with the cost of one of its runs and the number of runs."""
+class _Estimate:
+    """A planned setup with its number of runs and the cost of one run."""
 
-    def __init__(self, planned: PlannedCell, cost: Cost, stored: int) -> None:
+    def __init__(self, planned: PlannedSetup, cost: Cost, stored: int) -> None:
         self.planned, self.cost, self.stored = planned, cost, stored
         self.runs = len(planned.seeds)
         self.missing = self.runs - stored
-        self.seconds = self.missing * cost.seconds * (planned.cell.workers if _is_live(planned) else 1)
-        benchmark = open_benchmark(planned.cell.bench)
-        share = benchmark.gpus if benchmark.device else 0.0
+        self.seconds = self.missing * cost.seconds * (planned.setup.workers if planned.live else 1)
+        benchmark = open_benchmark(planned.setup.bench)
+        share = abilities.gpus(benchmark) if abilities.device(benchmark) else 0.0
         self.gpu_seconds = math.nan if share and self.missing and not cost.on_gpu else self.seconds * share
-        """NaN where a GPU would be used, and nobody has measured how long."""
+        """NaN if a GPU would be used, and no run on a GPU has been measured."""
 
 
-def _facts(rows: list[_Row], bytes_a_row: float) -> dict[str, Any]:
-    cells: dict[tuple[str, str], list[_Row]] = {}
+def _facts(rows: list[_Estimate], bytes_a_row: float) -> dict[str, Any]:
+    setups: dict[tuple[str, str], list[_Estimate]] = {}
     for row in rows:
-        cells.setdefault((row.planned.cell.method, row.planned.cell.bench), []).append(row)
+        setups.setdefault((row.planned.setup.method, row.planned.setup.bench), []).append(row)
     entries = [
         {
             "method": method,
             "bench": bench,
-            **_sums(own),
-            "seconds_a_run": sum(row.cost.seconds * row.runs for row in own) / sum(row.runs for row in own),
-            "measured": all(row.cost.measured for row in own),
+            **_sums(estimates),
+            "seconds_a_run": sum(row.cost.seconds * row.runs for row in estimates) / sum(row.runs for row in estimates),
+            "measured": all(row.cost.measured for row in estimates),
         }
-        for (method, bench), own in cells.items()
+        for (method, bench), estimates in setups.items()
     ]
     evaluations = sum(row.cost.rows * row.runs for row in rows)
-    return {"cells": entries, **_sums(rows), "bytes": evaluations * bytes_a_row, "bytes_a_row": bytes_a_row}
+    return {"setups": entries, **_sums(rows), "bytes": evaluations * bytes_a_row, "bytes_a_row": bytes_a_row}
 
 
-def _sums(rows: list[_Row]) -> dict[str, float]:
+def _sums(rows: list[_Estimate]) -> dict[str, float]:
     return {
         "runs": sum(row.runs for row in rows),
         "stored": sum(row.stored for row in rows),
@@ -130,16 +134,12 @@ def _on_gpu(seconds: float) -> str:
 
 
 def _without_nan(facts: Any) -> Any:
-    """JSON knows no NaN: what is unknown is null."""
+    """The facts with null in place of NaN, which JSON does not have."""
     if isinstance(facts, dict):
         return {key: _without_nan(value) for key, value in facts.items()}
     if isinstance(facts, list):
         return [_without_nan(value) for value in facts]
     return None if isinstance(facts, float) and math.isnan(facts) else facts
-
-
-def _is_live(planned: PlannedCell) -> bool:
-    return open_benchmark(planned.cell.bench).live
 
 
 def _size(count: float) -> str:

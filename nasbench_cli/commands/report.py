@@ -13,30 +13,32 @@ from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.results import Store, StoreError
 from nasbench.results.display.numbers import count
-from nasbench.results.store.trajectory import SCORES
+from nasbench.results.scores import names as scores
 
 
 @click.command()
 @click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--baseline", metavar="METHOD", help="The method the others are held against.  [default: the suite's]")
+@click.option(
+    "--baseline", metavar="METHOD", help="Method that the others are compared with.  [default: that of the suite]"
+)
 @click.option(
     "--checkpoints",
     metavar="N,N,…",
-    help="Evaluations (seconds, where the budget is in seconds) at which to compare; the end of the budget is always "
-    "one.  [default: the suite's]",
+    help="Numbers of evaluations (or seconds, if the budget is in seconds) at which to compare, besides the end of the "
+    "budget.  [default: those of the suite]",
 )
-@click.option("--method", multiple=True, metavar="NAME", help="Compare these methods alone. Repeatable.")
-@click.option("--without", multiple=True, metavar="NAME", help="Leave out a method. Repeatable.")
-@click.option("--bench", multiple=True, metavar="NAME", help="On these benchmarks alone. Repeatable.")
-@click.option("--family", multiple=True, metavar="NAME", help="On these families alone. Repeatable.")
-@click.option("--constrain", multiple=True, metavar="LABEL", help="Under these alone. Repeatable.")
-@click.option("--label", multiple=True, metavar="METHOD=SHORT", help="A short name. Repeatable.")
-@click.option("--protocol", metavar="TEXT", help="Which runs, where budgets or workers are mixed.")
+@click.option("--method", multiple=True, metavar="NAME", help="Compare only this method; repeatable.")
+@click.option("--without", multiple=True, metavar="NAME", help="Leave out a method; repeatable.")
+@click.option("--bench", multiple=True, metavar="NAME", help="Use only this benchmark; repeatable.")
+@click.option("--family", multiple=True, metavar="NAME", help="Use only this family of benchmarks; repeatable.")
+@click.option("--constrain", multiple=True, metavar="LABEL", help="Use only this constraint; repeatable.")
+@click.option("--label", multiple=True, metavar="METHOD=SHORT", help="Short name of a method; repeatable.")
+@click.option("--protocol", metavar="TEXT", help="Protocol of the runs, if stores mix budgets or workers.")
 @click.option(
     "--score",
-    type=click.Choice(SCORES),
-    help="What is compared on tables: the incumbent's mean over repetitions, or its observed value.  [default: the "
-    "suite's, or mean]",
+    type=click.Choice(scores()),
+    help="What is compared on tables: the incumbent's mean over the repetitions that its run has not observed, or over "
+    "all, or its observed value.  [default: the suite's, or unseen]",
 )
 @click.option(
     "--out",
@@ -44,40 +46,44 @@ from nasbench.results.store.trajectory import SCORES
     default=Path("report"),
     show_default=True,
     metavar="DIR",
-    help="Where the files go.",
+    help="Folder for the files.",
 )
 @click.option(
     "--format",
     default="html,csv,latex,svg",
     show_default=True,
     metavar="F,F,…",
-    help="Of html, md, csv, tidy (steps of each run), latex, longtable (breaks between pages), png, svg, pdf.",
+    help="Formats of the files: html, md, csv, tidy (steps of each run), latex, longtable (breaks between pages), png, "
+    "svg, pdf.",
 )
 @click.option(
     "--part",
     multiple=True,
-    metavar="PART",
-    help="Add importance (of hyper-parameters), pareto:METRIC,METRIC (two metrics at once), or thinking (rank against "
-    "methods' own time). Repeatable.",
+    metavar="NAME[:WORD,…]",
+    help="Add a part (`nasbench list parts`): importance of hyper-parameters, pareto:METRIC,METRIC (two metrics at "
+    "once), thinking (rank beside the methods' own time); repeatable.",
 )
-@click.option("--paper", type=click.Path(path_type=Path), metavar="DIR", help="Write figures and tables for a paper.")
+@click.option(
+    "--paper", type=click.Path(path_type=Path), metavar="DIR", help="Also write figures and tables for a paper."
+)
 @click.option(
     "--figure-width",
     default="3.3in",
     show_default=True,
     metavar="WIDTH",
-    help="Of the paper's figures, in in, cm, mm or pt: a column.",
+    help="Width of the paper's figures, such as 3.3in (a column), 84mm or 240pt.",
 )
-@click.option("--ioh", type=click.Path(path_type=Path), metavar="DIR", help="Write the runs for IOHanalyzer.")
+@click.option("--ioh", type=click.Path(path_type=Path), metavar="DIR", help="Also write the runs for IOHanalyzer.")
 @click.option(
     "--optuna",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write each run as a study of Optuna, for optuna-dashboard: a file of its journal storage.",
+    help="Also write each run as a study of Optuna, for optuna-dashboard: a file of Optuna's journal storage.",
 )
 @click.option(
-    "--partial", is_flag=True, help="Take runs that are under way in, and compare all where the shortest of them is."
+    "--partial", is_flag=True, help="Include runs that are under way, and compare all at the length of the shortest."
 )
+@click.option("--wilcoxon", is_flag=True, help="Print the Wilcoxon signed-rank tables here too.")
 @takes_data_dir
 def report(stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
@@ -89,7 +95,7 @@ def report(stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:
         written = write(opened, request, is_current)
     except StoreError:
         for store in opened:
-            say_notices(store)  # of what was set aside, which may be all of it
+            say_notices(store)  # about files that were set aside, perhaps all of them
         raise
     click.echo(written.styled)
     for store in opened:
@@ -97,7 +103,7 @@ def report(stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:
     page = f"; open {out / 'index.html'}" if "html" in request.formats else ""
     click.echo(f"{count(len(written.files), 'file')} in {out}{page}")
     if request.paper is not None:
-        click.echo(f"for a paper: {request.paper / 'paper.md'} says what is there")
+        click.echo(f"for a paper: {request.paper / 'paper.md'} lists the files")
     if request.ioh is not None:
         click.echo(f"for IOHanalyzer: {request.ioh}")
     if request.optuna is not None:

@@ -1,4 +1,4 @@
-"""`nasbench show`: describes one benchmark or one method in full."""
+"""`nasbench show`: describes one benchmark, method or executor in full."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from pathlib import Path
 import click
 import numpy as np
 
-from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, open_benchmark
-from nasbench.benchmarks.base import ON_FILES
+from nasbench.benchmarks import BENCHMARKS, Benchmark, UsageError, abilities, open_benchmark
+from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.metrics import ONLY
 from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings, option_text
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.executors import EXECUTORS, Executor
 from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
-from nasbench.methods.spec import description, option_defaults, option_meanings, option_text
 from nasbench.results.display.numbers import count
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @click.command()
-@click.argument("what", nargs=-1, required=True, metavar="NAME", shell_complete=completion.either)
+@click.argument("what", nargs=-1, required=True, metavar="NAME", shell_complete=completion.anything)
 @click.option("--constrain", hidden=True)
 @click.option("--svg", type=click.Path(path_type=Path), hidden=True)
 @takes_data_dir
 def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None:
-    """Show a benchmark (space, metrics, extremes, quantiles, source) or a method (options, source).
+    """Show a benchmark (space, metrics, extremes, quantiles, source), a method (options, source) or an executor.
 
     `nasbench show-run` shows one run of a store.
     """
-    if len(what) == 4:  # what `show-run` does was asked of `show` once
+    if len(what) == 4:  # `show` did earlier what `show-run` does
         from nasbench.cli.commands.show_run import run_page
 
         click.echo(run_page(*what, constrain, svg))
@@ -43,40 +44,43 @@ def show(what: tuple[str, ...], constrain: str | None, svg: Path | None) -> None
         click.echo(described(what[0]))
     else:
         raise UsageError(
-            "show takes the NAME of a benchmark or method; `nasbench show-run STORE METHOD BENCH SEED` shows a run"
+            "show takes the NAME of a benchmark, method or executor; `nasbench show-run STORE METHOD BENCH SEED` shows "
+            "a run"
         )
 
 
 def described(name: str) -> str:
-    """Everything about one benchmark or method, as text. Raises UsageError if there is neither of that name."""
+    """A full description of a benchmark, method or executor, as text. Raises UsageError if none has that name."""
     if re.split("[/@]", name)[0] in BENCHMARKS.names() or name.partition(":")[0] in ON_FILES.names():
         return _show_benchmark(open_benchmark(name))
-    if name in METHODS.names():
-        return _show_method(name, METHODS.get(name))
+    for registry in (METHODS, EXECUTORS):
+        if name in registry.names():
+            return _show_class(name, registry.get(name))
     if Path(name).is_dir():
         raise UsageError(
             f"{name} is a store: `nasbench show-run {name} METHOD BENCH SEED` shows a run, `nasbench status {name}` "
             "lists all"
         )
-    raise unknown("benchmark or method", name, METHODS.names(), BENCHMARKS.names())
+    raise unknown("benchmark, method or executor", name, [*METHODS.names(), *EXECUTORS.names()], BENCHMARKS.names())
 
 
-def _show_method(name: str, method: type[Method]) -> str:
-    width, meanings = terminal_width(), option_meanings(method)
+def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
+    """A class with options: its description, its options, and its publication if it has one."""
+    width, meanings = terminal_width(), option_meanings(shown)
     options = [
         (option, kind.__name__, f"{default:.4g}" if kind is float else option_text(default), meanings[option])
-        for option, (kind, default) in option_defaults(method).items()
+        for option, (kind, default) in option_defaults(shown).items()
     ]
-    paragraphs = f"{name}: {description(method)}".split("\n\n")
+    paragraphs = f"{name}: {description(shown)}".split("\n\n")
     parts = [textwrap.fill(" ".join(words.split()), width, break_on_hyphens=False) for words in paragraphs]
     parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
-    if method.source:
-        parts.append(textwrap.fill(f"Source: {method.source}", width, subsequent_indent="    "))
+    if issubclass(shown, Method) and shown.source:
+        parts.append(textwrap.fill(f"Source: {shown.source}", width, subsequent_indent="    "))
     return "\n\n".join(parts)
 
 
 def _show_benchmark(benchmark: Benchmark) -> str:
-    width = terminal_width()
+    width, variants = terminal_width(), abilities.variants(benchmark)
     metrics = [("metric", "unit", "direction", "split", "epoch", "")]
     for metric in benchmark.metrics:
         role = "objective" if metric is benchmark.objective else "cheap" if metric.cheap else ""
@@ -85,13 +89,16 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         split, epoch = metric.split or "-", "-" if metric.epoch is None else str(metric.epoch)
         metrics.append((metric.name, metric.unit or "-", metric.direction, split, epoch, role))
     parts = [
-        f"{benchmark.name} ({benchmark.kind}, family {benchmark.family})",
+        f"{benchmark.name} ({benchmark.kind}, family {benchmark.family}, search space "
+        f"{benchmark.search_space or benchmark.family})",
         "Space\n" + prose(benchmark.space.describe(), width),
         "Metrics\n" + in_columns(metrics, width),
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
         f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
-        f"Fidelity: {benchmark.fidelity}, {benchmark.fidelity.unit} each" if benchmark.fidelity else "",
-        f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in benchmark.variants)}" if benchmark.variants else "",
+        f"Fidelity: {'; '.join(f'{axis}, {axis.unit} each' for axis in benchmark.fidelity.axes)}"
+        if benchmark.fidelity
+        else "",
+        f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in variants)}" if variants else "",
         *(_table_facts(benchmark, width) if isinstance(benchmark, TabularBenchmark) else []),
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
     ]
@@ -111,7 +118,7 @@ def _table_facts(benchmark: TabularBenchmark, width: int) -> list[str]:
     for column, metric in enumerate(benchmark.metrics):
         if metric.held_out:
             continue  # it can be neither constrained nor minimised
-        values = [*(benchmark.quantile(column, q) for q in _QUANTILES), *benchmark.extremes(column)]
+        values = [*(benchmark.quantile(metric.name, q) for q in _QUANTILES), *benchmark.extremes(column)]
         rows.append((metric.name, *(f"{value:.7g}" for value in values)))
     return [
         f"{count(benchmark.space.size, 'configuration')}, {repetitions} each\n"

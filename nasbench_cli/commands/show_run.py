@@ -18,11 +18,11 @@ from nasbench.results import Store
 @click.argument("method")
 @click.argument("bench")
 @click.argument("seed")
-@click.option("--constrain", metavar="CONSTRAINT", help="Which run, where the store has several constraints.")
-@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Draw the network of the incumbent, too.")
+@click.option("--constrain", metavar="CONSTRAINT", help="Constraint of the run, if the store has several.")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Also draw the network of the incumbent.")
 @takes_data_dir
 def show_run(store: str, method: str, bench: str, seed: str, constrain: str | None, svg: Path | None) -> None:
-    """Show one run of a store: its incumbent's steps, its feasible share, and where the time went."""
+    """Show one run of a store: the steps of its incumbent, its share of feasible evaluations, and its time."""
     click.echo(run_page(store, method, bench, seed, constrain, svg))
 
 
@@ -34,8 +34,8 @@ def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | 
         method: name or label of the method.
         bench: name of the benchmark.
         seed: the seed, as text.
-        constraint: which constraint, where the store has several; None if it has one.
-        svg: where to draw the network of the incumbent; None for no picture.
+        constraint: constraint of the run; None if the store has only one.
+        svg: file for a picture of the incumbent's network; None for no picture.
 
     Raises UsageError or StoreError if there is no such run.
     """

@@ -1,47 +1,51 @@
-"""`nasbench tabulate`: a table of a live benchmark."""
+"""`nasbench tabulate`: makes a table of a live benchmark."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import click
 
 from nasbench.benchmarks import UsageError
 from nasbench.cli.commands.options import takes_data_dir, takes_shard
-from nasbench.cli.engine import tabulate as tables
+from nasbench.cli.commands.progress import Progress
 from nasbench.cli.engine.suites import Shard
+from nasbench.cli.engine.tabulate import Begun, Drawn, Evaluated, Event, Incomplete, Written
+from nasbench.cli.engine.tabulate import tabulate as made
 from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.results.display.numbers import count
 
 
 @click.command()
 @click.argument("bench", metavar="BENCH")
-@click.option("--epochs", type=click.IntRange(min=1), metavar="E", help="Train each so long.  [default: BENCH's own]")
-@click.option("--sample", default="all", show_default=True, metavar="N|all", help="How many configurations.")
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    metavar="E",
+    help="Training epochs of each evaluation.  [default: those of BENCH]",
+)
+@click.option("--sample", default="all", show_default=True, metavar="N|all", help="Number of configurations.")
 @click.option(
     "--repetitions",
     type=click.IntRange(1, 255),
     default=1,
     show_default=True,
     metavar="K",
-    help="Training seeds of each configuration.",
+    help="Training seeds per configuration.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="TABLE", help="Write TABLE.csv, .toml.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="TABLE", help="Write TABLE.csv and TABLE.toml."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
     metavar="N",
-    help="Evaluations at a time.",
-)
-@click.option(
-    "--stack",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="S",
-    help="Repetitions of a network trained as one, for a GPU: on a CPU it helps narrow networks alone.",
+    help="Evaluations computed at the same time.",
 )
 @takes_shard
 @takes_data_dir
@@ -52,17 +56,55 @@ def tabulate(
     repetitions: int,
     out: Path,
     jobs: int,
-    stack: int,
     shard: str | None,
 ) -> int:
     """Evaluate many configurations of a live benchmark into a table that `nasbench import table` understands.
 
-    Where networks are known to be alike, one of them is trained for all. What is evaluated is kept in TABLE.jsonl: the
-    same command continues, and so does one for a larger sample. A shard is kept in TABLE.I-of-N.jsonl; shards that lie
-    beside each other are one table.
+    Of networks that are known to be equivalent, one is trained for all. Evaluations are kept in TABLE.jsonl: the same
+    command continues, and so does a command for a larger sample. A shard is kept in TABLE.I-of-N.jsonl; once the files
+    of all shards lie beside each other, the table is written.
     """
     if sample != "all" and not re.fullmatch("[0-9]{1,12}", sample):
         raise UsageError(f"sample must be a number of configurations, or all, not {sample[:30]!r}")
-    part = None if shard is None else Shard.parse(shard)
-    count = None if sample == "all" else int(sample)
-    return SOME_FAILED if tables.tabulate(bench, epochs, count, repetitions, out, jobs, part, stack) else DONE
+    wanted = None if shard is None else Shard.parse(shard)
+    number = None if sample == "all" else int(sample)
+    with closing(made(bench, epochs, number, repetitions, out, jobs, wanted)) as events:
+        return SOME_FAILED if _show(events, out) else DONE
+
+
+def _show(events: Iterable[Event], out: Path) -> bool:
+    """Prints what happens while a table is made; returns whether an evaluation failed."""
+    failed = False
+    with ExitStack() as shown:
+        progress = Progress(0, "evaluations")
+        for event in events:
+            match event:
+                case Drawn(name, configurations, classes):
+                    click.echo(f"{name}: {count(configurations, 'configuration')}, of which {classes:,} differ")
+                case Begun(evaluations, missing, shard):
+                    whose = "" if shard is None else f" of shard {shard.number}/{shard.count}"
+                    cached = f"{evaluations - missing:,} (cached), {missing:,} to run"
+                    click.echo(f"{count(evaluations, 'evaluation')}{whose}, {cached}")
+                    progress = shown.enter_context(Progress(missing, "evaluations"))
+                case Evaluated():
+                    progress.advance(1)
+                case Incomplete(lacking, failed):
+                    shown.close()
+                    click.echo(
+                        f"{count(lacking, 'evaluation')} of other shards {'is' if lacking == 1 else 'are'} missing: "
+                        f"put their files ({out}.*-of-*.jsonl) beside this one, and give the command again"
+                    )
+                case Written():
+                    shown.close()
+                    failed = event.failed
+                    _show_table(event, out)
+    return failed
+
+
+def _show_table(table: Written, out: Path) -> None:
+    for status, reasons in table.left_out.items():
+        again = "; the same command tries them again" if status == "failed" else ""
+        number = count(len(reasons), "evaluation")
+        click.echo(f"{number} {status}, and left out; the first: {reasons[0]}{again}", err=True)
+    command = f"nasbench import table {out}.csv --spec {out}.toml"
+    click.echo(f"{count(table.rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")

@@ -1,1 +1,1 @@
-"""From what was asked for to stored trajectories: plan, runner, workers, executors."""
+"""Turns a request into stored trajectories: plan, runner, workers, executors. It prints nothing."""

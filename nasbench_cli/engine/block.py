@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Bound
 from nasbench.benchmarks.spaces.foreign import is_users
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.unseen import unseen_block
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec, Problem
-from nasbench.results import Cell
+from nasbench.results import Setup
 
 
 def run_block(
-    cell: Cell,
+    setup: Setup,
     spec: MethodSpec,
     benchmark: TabularBenchmark,
     bounds: tuple[Bound, ...],
@@ -31,8 +32,8 @@ def run_block(
     method learns, the budget is in seconds, thinking is charged, or the method or an evaluation fails. The random
     streams are used up then: the caller begins again with fresh ones.
     """
-    n = cell.evals
-    if n is None or cell.seconds is not None or cell.charge_thinking:
+    n = setup.evals
+    if n is None or setup.seconds is not None or setup.charge_thinking:
         return None
     if not (spec.method.blockwise and benchmark.blockwise and benchmark.space.blockwise):
         return None
@@ -46,25 +47,31 @@ def run_block(
     thinking = perf_counter() - begin
     if block is None or not benchmark.space.has_block(block, n):
         return None
-    metrics = benchmark.evaluate_block(block, seeds.first(n))
+    drawn = seeds.first(n)
+    metrics = benchmark.evaluate_block(block, drawn)
     if metrics is None:
         return None
     costs = benchmark.costs(metrics)
     if not (np.isfinite(metrics[:, 0]).all() and (costs >= 0).all() and (costs < np.inf).all()):
         return None
-    asks, workers, started, finished = _schedule(costs, cell.workers)
-    metrics = metrics[asks]
-    means = benchmark.mean_metrics_block(block[asks])
+    asks, workers, started, finished = schedule(costs, setup.workers)
+    metrics, repetitions, block = metrics[asks], benchmark.repetitions_drawn(block, drawn)[asks], block[asks]
+    means = benchmark.mean_metrics_block(block)
     feasible, score_feasible = (
-        np.logical_and.reduce([bound.holds(values[:, bound.column]) for bound in bounds], initial=True)
+        np.logical_and.reduce(
+            [bound.holds(values[:, benchmark.column(bound.metric.name)]) for bound in bounds], initial=True
+        )
         & np.ones(n, bool)
         for values in (metrics, means)
     )
-    best = np.minimum.accumulate(np.where(feasible, metrics[:, 0], np.inf))
+    objective = np.where(feasible, metrics[:, 0], np.inf)
+    best = np.minimum.accumulate(objective)
+    is_new = objective < np.append(np.inf, best[:-1])
+    unseen, unseen_feasible = unseen_block(benchmark, bounds, block, repetitions, is_new)
     return {
         "evaluation": np.arange(1, n + 1),
         "worker": workers,
-        "configuration": benchmark.space.block_to_json(block[asks]),
+        "configuration": benchmark.space.block_to_json(block),
         "objective": metrics[:, 0],
         "feasible": feasible,
         "incumbent": np.where(np.isinf(best), np.nan, best),
@@ -77,13 +84,15 @@ def run_block(
         "score": means[:, 0],
         "score_feasible": score_feasible.astype(object),
         "trial": asks,
-        "level": np.full(n, benchmark.highest),
+        "level": np.full(n, benchmark.highest.work),
         "cost": costs[asks],
         "spent": np.arange(1.0, n + 1),
+        "unseen": unseen,
+        "unseen_feasible": unseen_feasible,
     }
 
 
-def _schedule(costs: NDArray[np.float64], workers: int) -> tuple[NDArray[Any], ...]:
+def schedule(costs: NDArray[np.float64], workers: int) -> tuple[NDArray[Any], ...]:
     """Assigns evaluations to asynchronous workers: each takes the next ask when it is free.
 
     Args:

@@ -1,4 +1,4 @@
-"""Estimates of what runs cost: measured where a store has runs like them, else as methods and benchmarks state it."""
+"""Estimates the cost of runs: measured where a store has similar runs, else as methods and benchmarks state it."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from nasbench.benchmarks import open_benchmark
-from nasbench.cli.engine.plan import PlannedCell
+from nasbench.benchmarks import abilities, open_benchmark
+from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.methods.fidelity.rungs import rungs, sizes
-from nasbench.results import Cell, Store
+from nasbench.results import Setup, Store
 
 BYTES_A_ROW = 60.0
-"""Bytes per row assumed for a store without runs to measure: runs on tables take 45 to 80, on networks more."""
-_USUAL_EVALUATIONS = 200  # of a run whose budget is in seconds on a table
+"""Bytes per row in a store without runs: runs on tables take 45 to 80, runs with networks more."""
+_USUAL_EVALUATIONS = 200  # assumed for a run on a table whose budget is in seconds
 
 
 class Cost(NamedTuple):
     """Estimated cost of one run."""
 
     seconds: float
-    """CPU time of one run on one core; on a live benchmark with w workers, w cores are busy for that long."""
+    """CPU seconds of one run on one core; on a live benchmark with w workers, w cores are busy for this time."""
     rows: int
-    """Number of evaluations of one run: rows of a store."""
+    """Number of evaluations of one run, which is its number of rows in a store."""
     measured: bool
     """Whether the estimate is the median of stored runs; otherwise methods and benchmarks state it."""
     on_gpu: bool = False
-    """Whether a GPU computed those runs."""
+    """Whether a GPU computed the stored runs."""
 
 
 class Costs:
     """Estimates the cost of planned runs from stored runs of the same method, benchmark and protocol.
 
     Args:
-        store: where measured runs are looked for; None if there is no store yet.
+        store: the store with measured runs; None if there is none yet.
     """
 
     def __init__(self, store: Store | None) -> None:
@@ -46,48 +46,48 @@ class Costs:
                 rows += run.rows
                 if not run.failure:
                     span = datetime.fromisoformat(run.ended) - datetime.fromisoformat(run.began)
-                    spans.setdefault((_kind(fragment.cell), on_gpu), []).append((span.total_seconds(), run.rows))
+                    spans.setdefault((_kind(fragment.setup), on_gpu), []).append((span.total_seconds(), run.rows))
         self._spans = spans
         self.bytes_a_row = size / rows if rows else BYTES_A_ROW
 
-    def of(self, planned: PlannedCell) -> Cost:
-        """Estimated cost of one run of a cell: the median of stored runs under any constraint, or what is stated.
+    def of(self, planned: PlannedSetup) -> Cost:
+        """Estimated cost of one run of a setup: the median of stored runs under any constraint, or what is stated.
 
-        Of the runs those are meant that a GPU computed, if one would here, and those without if not; the others only
-        where there are none.
+        If this machine would use a GPU, runs that a GPU computed count first, else runs without one; the others count
+        only where there are no such runs.
         """
-        here = bool(open_benchmark(planned.cell.bench).device)
+        here = bool(abilities.device(open_benchmark(planned.setup.bench)))
         for on_gpu in (here, not here):
-            if known := self._spans.get((_kind(planned.cell), on_gpu)):
+            if known := self._spans.get((_kind(planned.setup), on_gpu)):
                 return Cost(median(s for s, _ in known), round(median(rows for _, rows in known)), True, on_gpu)
         seconds = stated(planned)
-        evaluations = round((planned.cell.evals or _USUAL_EVALUATIONS) * _parts(planned))
-        each = open_benchmark(planned.cell.bench).seconds
-        if planned.cell.evals is None and each:
-            evaluations = round(seconds * planned.cell.workers / each * _parts(planned))
+        evaluations = round((planned.setup.evals or _USUAL_EVALUATIONS) * _parts(planned))
+        each = abilities.seconds_each(open_benchmark(planned.setup.bench))
+        if planned.setup.evals is None and each:
+            evaluations = round(seconds * planned.setup.workers / each * _parts(planned))
         return Cost(seconds, evaluations, False)
 
 
-def stated(planned: PlannedCell) -> float:
-    """Seconds of one run as its method and benchmark state them: suggestions, evaluations, and a search beforehand."""
-    cell, benchmark = planned.cell, open_benchmark(planned.cell.bench)
-    each = planned.spec.method.seconds * _parts(planned) + benchmark.seconds / cell.workers
-    found = (cell.evals or _USUAL_EVALUATIONS) * each + planned.beginning
-    if cell.seconds is not None and benchmark.live:
-        within = cell.seconds if cell.evals is None else min(found, cell.seconds)
+def stated(planned: PlannedSetup) -> float:
+    """Seconds of one run, as its method and its benchmark state them: suggestions, evaluations, an initial search."""
+    setup, benchmark = planned.setup, open_benchmark(planned.setup.bench)
+    each = planned.spec.method.seconds * _parts(planned) + abilities.seconds_each(benchmark) / setup.workers
+    seconds = (setup.evals or _USUAL_EVALUATIONS) * each + planned.beginning
+    if setup.seconds is not None and benchmark.live:
+        within = setup.seconds if setup.evals is None else min(seconds, setup.seconds)
         return max(within, planned.beginning)
-    return found
+    return seconds
 
 
-def _parts(planned: PlannedCell) -> float:
-    """Evaluations for one whole evaluation's worth: of a method that chooses how long to train, many are in part.
+def _parts(planned: PlannedSetup) -> float:
+    """Number of evaluations that cost as much as one full training: above 1 for methods that stop trainings early.
 
-    Those of successive halving with η = 3: other methods and options make a half of it, or twice as many.
+    It is computed for successive halving with η = 3; other methods and options need half to twice as many.
     """
-    fidelity = open_benchmark(planned.cell.bench).fidelity
+    fidelity = open_benchmark(planned.setup.bench).fidelity
     if fidelity is None or not planned.spec.method.needs_fidelity:
         return 1.0
-    levels = rungs(fidelity, 3)
+    levels = [level.work for level in rungs(fidelity, 3)]
     counts = sizes(len(levels), len(levels) - 1, 3)
     paid = [level - before for level, before in zip(levels, [0, *levels], strict=False)]
     if not fidelity.continuable:
@@ -95,5 +95,5 @@ def _parts(planned: PlannedCell) -> float:
     return sum(counts) * levels[-1] / sum(n * level for n, level in zip(counts, paid, strict=True))
 
 
-def _kind(cell: Cell) -> tuple[str, str, str]:
-    return cell.method, cell.bench, cell.protocol
+def _kind(setup: Setup) -> tuple[str, str, str]:
+    return setup.method, setup.bench, setup.protocol

@@ -1,27 +1,27 @@
-"""Expands a request into runs: a grid of cells × seeds, checked before anything runs."""
+"""Expands a request into runs: a grid of setups × seeds, checked before anything runs."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from nasbench.benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, label, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, abilities, label, open_benchmark
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.methods import METHODS, MethodSpec, Problem
-from nasbench.methods.spec import misfit
-from nasbench.results import Cell, Setting
+from nasbench.results import Setting, Setup
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How every run of a grid is made: budget, workers, clock. Raises UsageError if a value is out of range."""
+    """Budget, workers and clock of every run of a grid. Raises UsageError if a value is out of range."""
 
     evals: int | None = 200
     """Budget in evaluations per run; None if only seconds count."""
@@ -32,7 +32,7 @@ class Protocol:
     charge_thinking: bool = False
     """Whether the method's measured time is added to a simulated clock."""
     train_infeasible: bool = False
-    """Whether live evaluations are trained although they violate a constraint that is known before training. On tables
+    """Whether live networks are trained although they violate a constraint that is known before training. On tables,
     everything is evaluated."""
 
     def __post_init__(self) -> None:
@@ -48,6 +48,15 @@ class Protocol:
             raise UsageError(f"workers must lie in [1, 10000], not {self.workers}")
 
 
+def parse_seeds(value: str | int) -> tuple[int, ...]:
+    """Reads seeds: `20` means 0 … 19, and `5:8` means 5, 6, 7. Raises UsageError for anything else."""
+    match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
+    seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
+    if not 0 < len(seeds) <= 1_000_000:
+        raise UsageError(f"seeds {value!r} name no seed; write a count (20) or first:end (5:8 for 5, 6, 7)")
+    return tuple(seeds)
+
+
 @dataclass(frozen=True)
 class Grid:
     """Every method on every benchmark under every constraint setting, with the same seeds and protocol."""
@@ -59,18 +68,18 @@ class Grid:
     constraints: tuple[tuple[Constraint, ...], ...]
     """The constraint settings; inequalities inside one setting hold together, and an empty one constrains nothing."""
     seeds: tuple[int, ...]
-    """The seeds of every cell, one run each."""
+    """The seeds of every setup, one run each."""
     protocol: Protocol
     """Budget, workers and clock of every run."""
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Where `methods` and `constraints` stand in a suite file, for errors; empty for a grid that comes from options."""
+    """File and line of `methods` and `constraints` in a suite, for errors; empty for a grid that comes from options."""
 
 
 @dataclass(frozen=True)
-class PlannedCell:
-    """A cell, and what is needed to compute its runs. It is sent to other processes: it holds names, not benchmarks."""
+class PlannedSetup:
+    """A setup with everything that its runs need; it is sent to other processes, so it has names, not objects."""
 
-    cell: Cell
+    setup: Setup
     """Everything that determines the runs except the seed."""
     spec: MethodSpec
     """The method with its options."""
@@ -81,33 +90,38 @@ class PlannedCell:
     beginning: float = 0.0
     """Seconds of the method's first ask if it is a long one (`Method.beginning`), else 0."""
 
+    @property
+    def live(self) -> bool:
+        """Whether evaluations are computed now, on the wall clock, rather than looked up in a table."""
+        return open_benchmark(self.setup.bench).live
 
-def expand(grids: Sequence[Grid]) -> list[PlannedCell]:
-    """The cells of some grids, each listed once with the union of its seeds.
+
+def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
+    """The setups of some grids; a setup in several grids is listed once, with the union of its seeds.
 
     Raises UsageError if a method does not fit a benchmark, an option is out of range, or nothing is feasible.
     """
-    planned: dict[str, PlannedCell] = {}
+    planned: dict[str, PlannedSetup] = {}
     for grid in grids:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
             for constraints in grid.constraints:
                 with _placed(grid, "constraints"):
-                    bounds = benchmark.bounds(constraints)
+                    bounds = abilities.bounds(benchmark, constraints)
                     setting = _setting(benchmark, bounds)
                 for spec in grid.methods:
                     with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
                         beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
-                    cell = _cell(spec, benchmark, label(constraints), bounds, setting, grid.protocol)
-                    known = planned[cell.id].seeds if cell.id in planned else ()
+                    setup = _setup(spec, benchmark, label(constraints), bounds, setting, grid.protocol)
+                    known = planned[setup.id].seeds if setup.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
-                    planned[cell.id] = PlannedCell(cell, spec, bounds, seeds, beginning)
+                    planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, beginning)
     return list(planned.values())
 
 
 @contextmanager
 def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
-    """Begins a UsageError with the place of a key in the suite file, and ends it so, if the grid comes from one."""
+    """Adds the place of a key in the suite file to a UsageError, and a remedy; nothing if the grid has no file."""
     try:
         yield
     except UsageError as error:
@@ -116,22 +130,22 @@ def _placed(grid: Grid, key: str, remedy: str = "") -> Iterator[None]:
         raise UsageError(f"{grid.places[key]}: {error}{remedy}") from None
 
 
-def is_current(cell: Cell) -> bool | None:
-    """Whether a stored cell was made with the schema, the data and the method version of this installation.
+def is_current(setup: Setup) -> bool | None:
+    """Whether a stored setup has the schema, the data and the method version of this installation.
 
-    None where this installation lacks the benchmark or the method.
+    None if this installation lacks the benchmark or the method.
     """
     try:
-        benchmark = open_benchmark(cell.bench)
-        METHODS.get(cell.method.partition(":")[0])
+        benchmark = open_benchmark(setup.bench)
+        METHODS.get(setup.method.partition(":")[0])
     except UsageError:
-        return None  # a plug-in or an imported table that is not here
+        return None  # a plug-in or an imported table that is not installed
     try:
-        spec = MethodSpec.parse(cell.method)
+        spec = MethodSpec.parse(setup.method)
     except UsageError:
         return False  # an option that it no longer has
     today = (SCHEMA_VERSION, benchmark.checksum, spec.method.version, spec.parameters())
-    return (cell.schema, cell.data, cell.method_version, cell.parameters) == today
+    return (setup.schema, setup.data, setup.method_version, setup.parameters) == today
 
 
 def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
@@ -139,14 +153,14 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
 
     Raises UsageError, with the reason, if it cannot.
     """
-    why = misfit(spec.method, benchmark.space, benchmark.fidelity)
+    why = spec.misfit(Problem.of(benchmark, bounds))
     if why:
         elsewhere = _with_fidelity(spec) if spec.method.needs_fidelity and benchmark.fidelity is None else ""
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
     _check_views(spec, benchmark)
-    # An option out of range is the user's to mend now; any other error is the method's, and a run will record it.
+    # The user can correct an option out of range now; any other error is the method's, and its run will record it.
     try:
         with foreign():
             return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
@@ -155,13 +169,15 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
 
 
 def _with_fidelity(spec: MethodSpec) -> str:
-    """The benchmarks with several fidelities that a method fits, of each group of names one, as the end of a sentence;
-    empty where there are none."""
+    """The end of a sentence: benchmarks with several fidelities that a method fits, one per group of names.
+
+    Empty if there are none.
+    """
     groups: dict[str, list[str]] = {}
     for name in BENCHMARKS.names():
-        with suppress(UsageError):  # one whose data are missing
+        with suppress(UsageError):  # its data are missing
             benchmark = open_benchmark(name)
-            if benchmark.fidelity and not misfit(spec.method, benchmark.space, benchmark.fidelity):
+            if benchmark.fidelity and not spec.misfit(Problem.of(benchmark)):
                 groups.setdefault(name.partition("-")[0], []).append(name)
     named = [
         f"{names[0]} (and {len(names) - 1} more {group}-…)" if names[1:] else names[0]
@@ -171,7 +187,7 @@ def _with_fidelity(spec: MethodSpec) -> str:
 
 
 def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
-    """Raises UsageError if the space has a view that the method needs, but cannot give it (the space is endless)."""
+    """Raises UsageError if the space has a view that the method needs but cannot give it, because it is infinite."""
     space, needs = benchmark.space, spec.method.needs
     try:
         if AsSequence in needs and isinstance(space, AsSequence):
@@ -183,8 +199,9 @@ def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
 
 
 def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
-    oracle, objective = benchmark.oracle(bounds), benchmark.objective
+    oracle, objective = abilities.oracle(benchmark, bounds), benchmark.objective
     return Setting(
+        space=benchmark.search_space or benchmark.family,
         family=benchmark.family,
         objective=objective.name,
         unit=objective.unit,
@@ -200,19 +217,19 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         held_out=tuple(metric.name for metric in benchmark.metrics if metric.held_out),
         maximised=tuple(metric.name for metric in benchmark.metrics if not metric.minimize),
         reference=benchmark.reference,
-        highest=benchmark.highest,
+        highest=benchmark.highest.work,
     )
 
 
-def _cell(
+def _setup(
     spec: MethodSpec,
     benchmark: Benchmark,
     constraint: str,
     bounds: tuple[Bound, ...],
     setting: Setting,
     protocol: Protocol,
-) -> Cell:
-    return Cell(
+) -> Setup:
+    return Setup(
         method=spec.label,
         parameters=spec.parameters(),
         method_version=spec.method.version,

@@ -1,8 +1,9 @@
-"""Tasks in processes of their own: one that dies or hangs takes nothing with it but its task."""
+"""Computes tasks in child processes: a process that dies or hangs costs only its task."""
 
 from __future__ import annotations
 
 import logging
+import math
 import multiprocessing
 import os
 import signal
@@ -17,13 +18,14 @@ from typing import Any, Generic, TypeVar
 
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.devices import shared_out
-from nasbench.cli.engine.progress import echo_notices
+from nasbench.cli.engine.events import Notice, listen, publish
 from nasbench.cli.engine.watch import NO_LIMITS, SLOTS, Limits, watch
+from nasbench.cli.streams import drop_unwritable_errors
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_ATTEMPTS = 3  # of a task whose process is killed, or has lost its device
+_ATTEMPTS = 3  # for a task whose process is killed or loses its device
 _NO_DEVICE = 75  # exit code of a process whose device has failed
 _KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _LOG = logging.getLogger("nasbench")
@@ -36,33 +38,34 @@ class Lost:
 
     reason: str
     killed: bool = False
-    """Its process was ended from outside, by a person or for want of memory: that says nothing against the task."""
+    """Whether its process was ended from outside, by a person or for lack of memory: the task is not to blame."""
     again: bool = False
-    """It may well have a result in another process."""
+    """Whether it may succeed in another process."""
 
 
 def in_processes(
     function: Callable[[T], R],
     tasks: Sequence[T],
     jobs: int,
-    parts: Callable[[T], list[T]],
+    cut: Callable[[T], list[T]],
     limits: Limits = NO_LIMITS,
     apart: Callable[[T], str] = lambda _: "",
 ) -> Generator[tuple[T, R | Lost], None, None]:
-    """Each task with its result, as they come from so many processes; with a reason, if it took its process down.
+    """Each task with its result, in the order in which they finish; a task that kills its process is `Lost`.
 
-    A task whose process is killed, or has lost its device, is tried again, three times at most. Closing the iterator
-    stops the processes at once: they hold nothing that a rerun would not compute. An exception of `function` is raised
-    here.
+    A task whose process is killed from outside, or loses its device, is tried three times at most. Closing the iterator
+    stops the processes at once; nothing is lost that a rerun would not compute. An exception of `function` is raised
+    here, and notices of the processes are published here.
 
     Args:
-        parts: cuts a task that lost its process into the smallest ones, to find out which is to blame.
-        limits: of what `watch` tells; a process that exceeds them is ended.
-        apart: whose a task is; a process does tasks of one owner.
+        jobs: number of processes.
+        cut: cuts a task that lost its process into the smallest tasks, to find out which is to blame.
+        limits: longest times of what `watch` records; a process that exceeds one is ended.
+        apart: owner of a task; a process computes tasks of one owner only.
     """
     waiting = deque((task, 1) for task in tasks)
     workers: list[_Worker[T, R]] = []
-    pause = min((s for s in (limits.ask_seconds, limits.evaluation_seconds) if s is not None), default=0.0) / 10
+    pause = None if math.isinf(limits.shortest) else min(limits.shortest / 10, 1.0)
     try:
         while waiting or any(worker.task is not None for worker in workers):
             for worker in [worker for worker in workers if worker.task is None]:
@@ -81,17 +84,20 @@ def in_processes(
                 workers.append(_Worker(function, number, apart(task)))
                 workers[-1].give(task, attempt)
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
-            ready = wait(list(busy), min(pause, 1.0) if limits else None)
+            ready = wait(list(busy), pause)
             late = [worker for pipe, worker in busy.items() if pipe not in ready and worker.stop_if_late(limits)]
             for worker in [*(busy[pipe] for pipe in ready if isinstance(pipe, Connection)), *late]:
-                task, result = worker.take()
+                said = worker.hear()
+                if said is None:
+                    continue
+                task, result = said
                 if not isinstance(result, Lost):
                     yield task, result
                     continue
                 workers.remove(worker)
-                smaller = parts(task)
+                smaller = cut(task)
                 if len(smaller) > 1:
-                    waiting.extendleft((part, 1) for part in reversed(smaller))
+                    waiting.extendleft((one, 1) for one in reversed(smaller))
                 elif (result.killed or result.again) and worker.attempt < _ATTEMPTS:
                     waiting.append((task, worker.attempt + 1))
                 else:
@@ -102,7 +108,7 @@ def in_processes(
 
 
 class _Worker(Generic[T, R]):
-    """A process that does one task after another; its number says which device is its own, if there are several."""
+    """A process that computes one task after another; if there are several devices, its number chooses one."""
 
     def __init__(self, function: Callable[[T], R], number: int, owner: str) -> None:
         self.number, self.owner = number, owner
@@ -118,7 +124,7 @@ class _Worker(Generic[T, R]):
 
     def give(self, task: T, attempt: int) -> None:
         self.task, self.attempt = task, attempt
-        with suppress(OSError):  # it has died: `take` will meet the end of the pipe
+        with suppress(OSError):  # it has died: `hear` will find the end of the pipe
             self.pipe.send(task)
 
     def stop_if_late(self, limits: Limits) -> bool:
@@ -128,16 +134,22 @@ class _Worker(Generic[T, R]):
             self._process.kill()
         return bool(self._late)
 
-    def take(self) -> tuple[T, R | Lost]:
-        """The task that is done, or lost. Raises what it raised."""
+    def hear(self) -> tuple[T, R | Lost] | None:
+        """The task with its result, once it is done or lost; None after a notice, which is published.
+
+        Raises what the task raised.
+        """
+        said: Notice | tuple[R, Exception | None] | None = None
+        with suppress(EOFError, OSError):
+            said = None if self._late else self.pipe.recv()
+        if isinstance(said, Notice):
+            publish(said)
+            return None
         task, self.task = self.task, None
         assert task is not None
-        try:
-            if self._late:
-                raise EOFError
-            result, error = self.pipe.recv()
-        except (EOFError, OSError):
+        if said is None:
             return task, self._lost()
+        result, error = said
         if error is not None:
             raise error
         return task, result
@@ -154,15 +166,15 @@ class _Worker(Generic[T, R]):
         if self._late:
             return Lost(self._late)
         if -code in _KILLS:
-            return Lost("its process was killed, by a person or for want of memory", killed=True)
+            return Lost("its process was killed, by a person or for lack of memory", killed=True)
         if code == _NO_DEVICE:
-            return Lost(f"its device failed in {_ATTEMPTS} processes, one after the other", again=True)
+            return Lost(f"its device failed in {_ATTEMPTS} processes, one after another", again=True)
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
 
 
 def end_with_parent() -> None:
-    """From now on this process ends when the one that began it does, however that came to its end."""
+    """From now on this process ends when its parent ends, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         sentinel = parent.sentinel
@@ -170,10 +182,17 @@ def end_with_parent() -> None:
 
 
 def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environment: dict[str, str]) -> None:
-    """Does tasks until the pipe ends; leaves Ctrl-C to the parent, and dies with it: a killed one has no orphans."""
+    """Computes tasks until the pipe ends. Leaves Ctrl-C to the parent, and ends with it, so that no orphan remains."""
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    echo_notices()
+    talking = threading.Lock()  # notices also come from the threads of evaluations
+
+    def tell(said: object) -> None:
+        with talking:
+            pipe.send(said)
+
+    listen(tell)
+    drop_unwritable_errors()  # what a method prints goes there
     end_with_parent()
     watch(doing)
     while True:
@@ -182,9 +201,9 @@ def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environm
         except EOFError:
             return
         try:
-            pipe.send((function(task), None))
+            tell((function(task), None))
         except DeviceLost as error:
             _LOG.warning("%s; what was computed is repeated in a new process", error)
             os._exit(_NO_DEVICE)
         except Exception as error:
-            pipe.send((None, error))
+            tell((None, error))

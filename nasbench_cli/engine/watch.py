@@ -1,7 +1,8 @@
-"""What a computing process is doing, for the one that waits for it: so that what hangs can be stopped."""
+"""Records what a process is computing, in shared memory, so that its parent can stop it when it hangs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, MutableSequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -9,58 +10,60 @@ from time import monotonic
 
 from nasbench.benchmarks import UsageError
 
-_WORKERS = 256  # told apart; more share a place
+_WORKERS = 256  # workers with a slot of their own; more workers share them
 SLOTS = 2 * (1 + _WORKERS)
-"""Numbers that a watch needs: of the method and of each worker the ask (from 1; 0: nothing under way) and its start."""
+"""Length of a record: for the method and for each worker the number of the ask (0: idle) and its start in seconds."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The longest that a single call of a method, or an evaluation, may take; None for no limit."""
+    """The longest time in seconds that one call of a method, or one evaluation, may take; infinite for no limit."""
 
-    ask_seconds: float | None = None
-    evaluation_seconds: float | None = None
+    ask_seconds: float = math.inf
+    evaluation_seconds: float = math.inf
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"{name.replace('_', '-')} must be positive and finite, not {value:g}")
+            if not value > 0:
+                raise UsageError(f"{name} must be positive, not {value:g}")
 
-    def __bool__(self) -> bool:
-        return self.ask_seconds is not None or self.evaluation_seconds is not None
+    @property
+    def shortest(self) -> float:
+        """The shorter of the two limits."""
+        return min(self.ask_seconds, self.evaluation_seconds)
 
     def exceeded(self, facts: MutableSequence[float]) -> str:
-        """Which limit a process exceeds, in words; empty if none."""
+        """The limit that a process exceeds, in words; empty if it exceeds none."""
         now = monotonic()
         for place in range(0, len(facts), 2):
             what, option, limit = (
-                ("evaluation", "--evaluation-seconds", self.evaluation_seconds)
+                ("evaluation", "evaluation_seconds", self.evaluation_seconds)
                 if place
-                else ("ask", "--ask-seconds", self.ask_seconds)
+                else ("ask", "ask_seconds", self.ask_seconds)
             )
             ask, began = facts[place], facts[place + 1]
-            if limit is not None and ask and now - began > limit:
+            if ask and now - began > limit:
                 return f"timeout: {what} {ask:.0f} took longer than {limit:g} s ({option})"
         return ""
 
 
 NO_LIMITS = Limits()
 
-_watched: list[MutableSequence[float]] = []  # none, or one
+_watched: list[MutableSequence[float]] = []  # the record of this process, if its parent asked for one
 
 
 def watch(facts: MutableSequence[float]) -> None:
-    """From now on writes what this process does into `facts` (`SLOTS` numbers, in shared memory)."""
+    """From now on records in `facts` (`SLOTS` numbers in shared memory) what this process does."""
     _watched[:] = [facts]
 
 
 def asking(ask: int) -> AbstractContextManager[None]:
-    """The method is at its ask with this number, from 0: it is built, asked, or told."""
+    """Records, within a block, that the method is busy with this ask (from 0): it is built, asked, or told."""
     return _doing(0, ask) if _watched else _NOTHING
 
 
 def evaluating(ask: int, worker: int) -> AbstractContextManager[None]:
-    """A worker evaluates the configuration of this ask."""
+    """Records, within a block, that a worker evaluates the configuration of this ask (from 0)."""
     return _doing(2 * (1 + worker % _WORKERS), ask) if _watched else _NOTHING
 
 
@@ -70,7 +73,7 @@ _NOTHING = nullcontext()
 @contextmanager
 def _doing(place: int, ask: int) -> Iterator[None]:
     (facts,) = _watched
-    facts[place + 1] = monotonic()  # before the number, without which it is not read
+    facts[place + 1] = monotonic()  # written before the number, without which it is not read
     facts[place] = ask + 1
     try:
         yield

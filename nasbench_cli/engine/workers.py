@@ -9,6 +9,7 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, Protocol
@@ -16,13 +17,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation
-from nasbench.benchmarks.base import Status
-from nasbench.benchmarks.metrics import LARGEST
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
+from nasbench.benchmarks.contract import Status
+from nasbench.benchmarks.metrics import LARGEST, Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import described, is_users, plain, where
 from nasbench.benchmarks.training.faults import DeviceLost
-from nasbench.cli.engine.progress import notices_about_evaluation
+from nasbench.cli.engine.events import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
 from nasbench.cli.layout import one_line
 from nasbench.results.store.journal import Journal, Record
@@ -42,16 +43,12 @@ class Pending(NamedTuple):
     """Seconds the method needed to propose it."""
     trial: int
     """Number of the training: that of the ask which began it."""
-    level: int
+    level: Level
     """The level of the fidelity up to which it is trained."""
-    since: int = 0
-    """The level from which the training goes on; 0 for a new one."""
+    since: Level | None = None
+    """The level from which the training goes on; None for a new one."""
     paid: float = 0.0
     """Seconds that the training has cost up to there."""
-
-    def until(self, highest: int) -> int | None:
-        """The level at which this part of a training ends; None if it is a whole one, begun now."""
-        return self.level if self.since or self.level < highest else None
 
 
 class Finished(NamedTuple):
@@ -89,7 +86,7 @@ class SimulatedWorkers:
     """
 
     def __init__(self, benchmark: Benchmark, seeds: EvaluationSeeds) -> None:
-        self._benchmark, self._seeds, self._highest = benchmark, seeds, benchmark.highest
+        self._benchmark, self._seeds = benchmark, seeds
         self._events: list[tuple[float, int, Pending, Evaluation]] = []
         self._now = 0.0
 
@@ -99,8 +96,8 @@ class SimulatedWorkers:
     def start(self, pending: Pending) -> None:
         with evaluating(pending.ask, pending.worker):
             seed = self._seeds[pending.trial]
-            evaluation = attempt(self._benchmark, pending.configuration, seed, None, pending.until(self._highest))
-        if pending.since:  # recorded times may fall between two levels
+            evaluation = attempt(self._benchmark, pending.configuration, seed, pending.level)
+        if pending.since is not None:  # recorded times may fall between two levels
             evaluation = evaluation._replace(cost=max(evaluation.cost - pending.paid, 0.0))
         # The number of the ask breaks ties: it is unique, and earlier asks are told first.
         heapq.heappush(self._events, (pending.started + evaluation.cost, pending.ask, pending, evaluation))
@@ -172,11 +169,14 @@ class LiveWorkers:
         finished = self._told = max(finished + unpaid, self._told)
         pending = self._pending.pop(ask)
         configuration = self._benchmark.space.to_json(pending.configuration)
-        metrics, cost, status, reason, curve = evaluation
+        _, cost, status, reason, curve = evaluation
         feasible = is_feasible(evaluation, self._bounds)
-        times, part = (pending.started, finished), (pending.trial, pending.level)
-        self._journal.append(Record(ask, configuration, metrics, cost, status, reason, *times, *part, feasible, curve))
-        if evaluation.status != "ok" or pending.level >= self._benchmark.continuable_below:  # the training has ended
+        times, part = (pending.started, finished), (pending.trial, pending.level.work)
+        self._journal.append(
+            Record(ask, configuration, row_of(evaluation), cost, status, reason, *times, *part, feasible, curve)
+        )
+        fidelity = self._benchmark.fidelity
+        if evaluation.status != "ok" or fidelity is None or not fidelity.may_continue(pending.level):  # it has ended
             self._state(pending).unlink(missing_ok=True)
         return Finished(pending, evaluation, pending.started, finished)
 
@@ -194,14 +194,15 @@ class LiveWorkers:
         pending = self._pending.pop(record.ask, None)
         if (
             pending is None
-            or (pending.trial, pending.level) != (record.trial, record.level)
+            or (pending.trial, pending.level.work) != (record.trial, record.level)
             or self._benchmark.space.to_json(pending.configuration) != record.configuration
         ):
             raise Diverged(
                 f"its journal holds {record.configuration} as ask {record.ask}, but the method now asks otherwise"
             )
         self._told = record.finished
-        metrics, cost, status, reason = record.metrics, record.cost, record.status, record.reason
+        metrics = Values(self._benchmark.places, record.metrics)
+        cost, status, reason = record.cost, record.status, record.reason
         evaluation = Evaluation(metrics, cost, status, reason, record.curve)  # type: ignore[arg-type]
         return Finished(pending, evaluation, record.started, record.finished)
 
@@ -222,9 +223,8 @@ class LiveWorkers:
         with evaluating(pending.ask, pending.worker), notices_about_evaluation(pending.ask + 1):
             evaluation = refused(self._benchmark, pending.configuration, self._refused_by)
             if evaluation is None:
-                level = pending.until(self._benchmark.highest)
                 try:
-                    evaluation = attempt(self._benchmark, pending.configuration, seed, state, level)
+                    evaluation = attempt(self._benchmark, pending.configuration, seed, pending.level, state)
                 except DeviceLost as error:
                     self._answers.put(error)
                     return
@@ -259,7 +259,9 @@ class EvaluationSeeds:
 
 def is_feasible(evaluation: Evaluation, bounds: tuple[Bound, ...]) -> bool:
     """Whether an evaluation is done, and satisfies the constraints."""
-    return evaluation.status == "ok" and all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+    if not bounds:
+        return evaluation.status == "ok"
+    return evaluation.status == "ok" and all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
 
 
 def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bound, ...]) -> Evaluation | None:
@@ -269,19 +271,19 @@ def refused(benchmark: Benchmark, configuration: Configuration, bounds: tuple[Bo
         bounds: on cheap metrics (`Metric.cheap`).
     """
     begin = perf_counter()
-    values = {bound.column: _known(benchmark, bound.column, configuration) for bound in bounds}
-    broken = [b for b in bounds if math.isfinite(values[b.column]) and not b.holds(values[b.column])]
+    values = {bound.metric.name: _known(benchmark, bound.metric.name, configuration) for bound in bounds}
+    broken = [b for b in bounds if math.isfinite(values[b.metric.name]) and not b.holds(values[b.metric.name])]
     if not broken:
         return None
-    metrics = tuple(values.get(column, math.nan) for column in range(len(benchmark.metrics)))
-    limits = "; ".join(f"{b.metric.name} is {values[b.column]:g}, not {b.relation} {b.limit:g}" for b in broken)
+    metrics = Values(benchmark.places, tuple(values.get(name, math.nan) for name in benchmark.places))
+    limits = "; ".join(f"{b.metric.name} is {values[b.metric.name]:g}, not {b.relation} {b.limit:g}" for b in broken)
     return Evaluation(metrics, perf_counter() - begin, "infeasible", f"known before training: {limits}")
 
 
-def _known(benchmark: Benchmark, column: int, configuration: Configuration) -> float:
+def _known(benchmark: Benchmark, metric: str, configuration: Configuration) -> float:
     """A cheap metric; NaN where asking for it fails: then the evaluation itself will tell why."""
     try:
-        return float(benchmark.known(column, configuration))
+        return float(abilities.known(benchmark, metric, configuration))
     except BaseException as error:
         if is_users(error):
             raise
@@ -289,43 +291,60 @@ def _known(benchmark: Benchmark, column: int, configuration: Configuration) -> f
 
 
 def attempt(
-    benchmark: Benchmark, configuration: Configuration, seed: int, state: Path | None = None, level: int | None = None
+    benchmark: Benchmark, configuration: Configuration, seed: int, level: Level | None = None, state: Path | None = None
 ) -> Evaluation:
     """Evaluates; an exception, a NaN or another answer that cannot be used becomes a failed evaluation.
 
     Args:
+        level: the level of the fidelity at which it ends; None for the highest.
         state: where the evaluation may keep what it has done so far; None where it is not to.
-        level: the level of the fidelity at which it ends; None for a whole one that nothing was done of.
+
+    The evaluation has all metrics of the benchmark, in their order; NaN unless it is ok.
     """
     cost = 0.0
     status: Status = "failed"
     try:
-        if level is not None:
-            answer = benchmark.evaluate_at(configuration, seed, level, state)
-        elif state is None:
-            answer = benchmark.evaluate(configuration, seed)
-        else:
-            answer = benchmark.evaluate_resumably(configuration, seed, state)
-        metrics, cost = tuple(map(float, answer.metrics)), float(answer.cost)
-        if len(metrics) != len(benchmark.metrics) or not 0 <= cost < math.inf:
-            reason = f"{len(metrics)} metrics at a cost of {cost} s, not {len(benchmark.metrics)} at a finite cost"
+        answer = benchmark.evaluate(configuration, seed, level, state)
+        cost = float(answer.cost)
+        if not 0 <= cost < math.inf:
+            reason = f"a cost of {cost} s, which is no number of seconds"
             cost = 0.0
         elif answer.status != "ok":
             status = "infeasible" if answer.status == "infeasible" else "failed"
             reason = one_line(plain(answer.reason))
-        elif not math.isfinite(metrics[0]):
-            reason = f"{benchmark.objective.name} is {metrics[0]}"
-        elif large := [value for value in (cost, *metrics) if LARGEST < abs(value) < math.inf]:
+        elif not math.isfinite((metrics := _measured(benchmark, answer.metrics)).row[0]):
+            reason = f"{benchmark.objective.name} is {metrics.row[0]}"
+        elif large := [value for value in (cost, *metrics.row) if LARGEST < abs(value) < math.inf]:
             reason = f"a metric or the cost is {large[0]:g}: a value is at most {LARGEST:g} in size"
             cost = 0.0 if cost > LARGEST else cost
         else:
             curve = None if answer.curve is None else tuple(map(float, answer.curve))
-            return Evaluation(metrics, cost, reason=answer.reason and one_line(plain(answer.reason)), curve=curve)
+            remark = answer.reason and one_line(plain(answer.reason))
+            return Evaluation(metrics, cost, reason=remark, curve=curve)
     except DeviceLost:
         raise  # it says nothing of the configuration
     except BaseException as error:
         reason = explained(error)
-    return Evaluation((math.nan,) * len(benchmark.metrics), cost, status, reason)
+    return Evaluation(_nothing(benchmark), cost, status, reason)
+
+
+def row_of(evaluation: Evaluation) -> tuple[float, ...]:
+    """The values of an evaluation that `attempt` has made, in the order of the benchmark's metrics."""
+    metrics = evaluation.metrics
+    return metrics.row if type(metrics) is Values else tuple(metrics.values())
+
+
+def _measured(benchmark: Benchmark, values: Mapping[str, float]) -> Values:
+    """The values of a benchmark's metrics, in their order. Raises ValueError if there are others, or one lacks."""
+    if type(values) is Values and values.shares(benchmark.places):
+        return values
+    if strange := sorted(benchmark.places.keys() ^ values.keys()):
+        raise ValueError(f"it gives other metrics than the benchmark has: {', '.join(strange)}")
+    return Values(benchmark.places, tuple(float(values[name]) for name in benchmark.places))
+
+
+def _nothing(benchmark: Benchmark) -> Values:
+    return Values(benchmark.places, (math.nan,) * len(benchmark.metrics))
 
 
 def explained(error: BaseException) -> str:

@@ -9,13 +9,13 @@ from time import perf_counter
 import click
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
 from nasbench.cli.engine.runner import run
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
 from nasbench.methods import MethodSpec
-from nasbench.results import Cell, Setting
+from nasbench.results import Setting, Setup
 
 _EPOCHS = 27
 _WORKERS = (4, 100)
@@ -35,13 +35,11 @@ class Curves(Benchmark):
         seconds = rng.uniform(1, 4, (1000, 1)) * epochs
         self._values = np.stack([errors, seconds], axis=2)
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return self.evaluate_at(configuration, seed, _EPOCHS)
-
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        values = self._values[self.space.index(configuration), :level]
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        values = self._values[self.space.index(configuration), : upto.work]
         error, seconds = values[-1].tolist()
-        return Evaluation((error, seconds), seconds, curve=tuple(values[:, 0].tolist()))
+        metrics = {"error": error, "train_time": seconds}
+        return Evaluation(metrics, seconds, curve=tuple(values[:, 0].tolist()))
 
 
 def main(sizes: Sizes) -> None:
@@ -49,20 +47,20 @@ def main(sizes: Sizes) -> None:
     benchmark, spec = Curves(), MethodSpec("asha")
     rows = [("asha, 27 epochs", "evaluations of a run, most of them in part", "µs each")]
     for workers in _WORKERS:
-        cell = _cell(benchmark, spec, sizes.evaluations, workers)
+        setup = _setup(benchmark, spec, sizes.evaluations, workers)
         times, count = [], 0
         for seed in range(sizes.repeats + 1):
             begin = perf_counter()
-            count = len(run(cell, seed, spec, benchmark, ()))
+            count = len(run(setup, seed, spec, benchmark, ()))
             times.append((perf_counter() - begin) / count)
         rows.append((f"{workers} workers, runner alone", f"{count:,}", f"{1e6 * median(times[1:]):.1f}"))
     click.echo("\n" + table(rows))
 
 
-def _cell(benchmark: Benchmark, spec: MethodSpec, evals: int, workers: int) -> Cell:
-    """The cell of a benchmark that is not registered: it is for this measurement alone."""
+def _setup(benchmark: Benchmark, spec: MethodSpec, evals: int, workers: int) -> Setup:
+    """The setup of a benchmark that is not registered: it is for this measurement alone."""
     unknown = (None, None, None)
-    setting = Setting("curves", "error", "%", "", (), *unknown, highest=benchmark.highest)
+    setting = Setting("curves", "error", "%", "", (), *unknown, highest=benchmark.highest.work)
     names = tuple(metric.name for metric in benchmark.metrics)
     facts = (spec.label, spec.parameters(), 1, benchmark.name, benchmark.checksum, "none")
-    return Cell(*facts, evals, None, workers, False, names, setting)
+    return Setup(*facts, evals, None, workers, False, names, setting)

@@ -32,7 +32,7 @@ class Sizes:
     matrix: int = 200
     """Networks of 20 layers in one matrix of distances."""
     report_seeds: int = 209
-    """Seeds of each of the 24 cells of a report: with 200 evaluations each, a million rows."""
+    """Seeds of each of the 24 setups of a report: with 200 evaluations each, a million rows."""
     memory_seeds: int = 100
     """Runs of the process whose memory is measured."""
     architectures: int = 6

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from nasbench.benchmarks import Benchmark, UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces.errors import with_extra
 from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
@@ -28,8 +28,9 @@ from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.example import figure_4
 from nasbench.benchmarks.spaces.views import AsGraph
-from nasbench.cli.engine.executors import Serial
+from nasbench.cli.engine.executors.serial import Serial
 from nasbench.cli.engine.plan import Grid, Protocol, expand
+from nasbench.cli.engine.work import Work
 from nasbench.cli.layout import table
 from nasbench.cli.speed import levels
 from nasbench.cli.speed import training as training_speed
@@ -48,11 +49,11 @@ _TPES = ["c-tpe", "c-tpe-naive", "tpe"]
 
 def main(sizes: Sizes = USUAL) -> None:
     """Prints how fast we are, part by part; what cannot be measured here says why."""
-    _run_speed(sizes)
+    run_speed(sizes)
     levels.main(sizes)
-    _suggestion_speed(sizes)
-    _language_speed(sizes)
-    _distance_speed(sizes)
+    suggestion_speed(sizes)
+    language_speed(sizes)
+    distance_speed(sizes)
     if importlib.util.find_spec("torch"):
         try:
             training_speed.main(sizes)
@@ -60,15 +61,15 @@ def main(sizes: Sizes = USUAL) -> None:
             click.echo(f"No training: {error}")
     else:
         click.echo(f"No training: PyTorch is not installed ({with_extra('live')}).")
-    _report_speed(sizes)
+    report_speed(sizes)
     for arguments in (["--help"], ["list"]):
         command = [sys.executable, "-m", "nasbench", *arguments]
-        seconds = _seconds(partial(subprocess.run, command, check=True, capture_output=True), sizes)
+        seconds = timed(partial(subprocess.run, command, check=True, capture_output=True), sizes)
         click.echo(f"nasbench {arguments[0]}: {seconds:.2f} s")
-    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {_peak_memory(sizes)} MB")
+    click.echo(f"peak memory of a run on the largest table (hpolib-slice): {peak_memory(sizes)} MB")
 
 
-def _run_speed(sizes: Sizes) -> None:
+def run_speed(sizes: Sizes) -> None:
     """Evaluations per second of our runs, store included, and of the peer that is installed."""
     rows = [("what", "evaluations/s", "µs each", "beside Optuna")]
     peer = _peer(sizes)
@@ -100,10 +101,10 @@ def _ours(method: str, constraint: str, workers: int, sizes: Sizes) -> float:
     def once() -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = Store.create(Path(folder))
-            for _ in Serial().execute([(p, list(p.seeds)) for p in planned], store):
+            for _ in Serial().execute(Work(store, [(p, list(p.seeds)) for p in planned])):
                 pass
 
-    return sizes.runs * sizes.evaluations / _seconds(once, sizes)
+    return sizes.runs * sizes.evaluations / timed(once, sizes)
 
 
 def _peer(sizes: Sizes) -> float | None:
@@ -121,14 +122,15 @@ def _peer(sizes: Sizes) -> float | None:
 
         def objective(trial: optuna.Trial) -> float:
             values = {name: trial.suggest_categorical(name, options) for name, options in choices.items()}
-            return benchmark.evaluate(benchmark.space.from_values(values), trial.number).metrics[0]
+            evaluation = benchmark.evaluate(benchmark.space.from_values(values), trial.number)
+            return evaluation.metrics[benchmark.objective.name]
 
         study.optimize(objective, n_trials=sizes.evaluations)
 
-    return sizes.evaluations / _seconds(once, sizes)
+    return sizes.evaluations / timed(once, sizes)
 
 
-def _suggestion_speed(sizes: Sizes) -> None:
+def suggestion_speed(sizes: Sizes) -> None:
     """Milliseconds of one ask and its tell, by the number of observations: nine hyper-parameters, two constraints."""
     counts = sizes.observations
     common = max((n for n in counts if n <= _MOST_OPTUNA), default=min(counts))
@@ -150,21 +152,21 @@ def _suggestion_speed(sizes: Sizes) -> None:
     click.echo(table(rows) + "\n")
 
 
-def _language_speed(sizes: Sizes) -> None:
+def language_speed(sizes: Sizes) -> None:
     """Times sampling and counting of figure 4's space beside building the object graph anew for each sample."""
     rng = np.random.default_rng(0)
     program = Program(figure_4)
     many, few = sizes.samples, max(1, sizes.samples // 20)
-    kept = _seconds(lambda: [program.sample(rng) for _ in range(many)], sizes) / many
-    anew = _seconds(lambda: [Program(figure_4).sample(rng) for _ in range(few)], sizes) / few
-    counted = _seconds(lambda: count(Program(figure_4)), sizes)
+    kept = timed(lambda: [program.sample(rng) for _ in range(many)], sizes) / many
+    anew = timed(lambda: [Program(figure_4).sample(rng) for _ in range(few)], sizes) / few
+    counted = timed(lambda: count(Program(figure_4)), sizes)
     click.echo(
         f"search-space language, figure 4: {1e6 * kept:.1f} µs a sample, {anew / kept:.0f}x as fast as building the "
         f"graph for each ({1e6 * anew:.0f} µs); its {count(program):,} architectures counted in {1e3 * counted:.1f} ms"
     )
 
 
-def _distance_speed(sizes: Sizes) -> None:
+def distance_speed(sizes: Sizes) -> None:
     """Times OTMANN on cells and on convolutional networks of nearly each number of layers, and NASBOT's suggestions."""
     from nasbench.methods.nasbot.otmann import compile_ahead, distances, packed, to_all
 
@@ -173,14 +175,14 @@ def _distance_speed(sizes: Sizes) -> None:
     space, rng = open_benchmark(_BENCH).space, np.random.default_rng(0)
     assert isinstance(space, AsGraph)
     groups = [("a cell's", [space.as_graph(space.sample(rng)) for _ in range(sizes.networks)])]
-    groups += [(str(layers), _networks(layers, sizes.networks)) for layers in sizes.layers]
+    groups += [(str(layers), networks(layers, sizes.networks)) for layers in sizes.layers]
     for label, graphs in groups:
-        made = _seconds(lambda graphs=graphs: [_encoded(graph) for graph in graphs], sizes) / len(graphs)  # type: ignore[misc]
-        nets = [_encoded(graph) for graph in graphs]
+        made = timed(lambda graphs=graphs: [encoded(graph) for graph in graphs], sizes) / len(graphs)  # type: ignore[misc]
+        nets = [encoded(graph) for graph in graphs]
         everyone = packed(nets)
-        all_rows = _seconds(lambda nets=nets, all_=everyone: [to_all(one, all_) for one in nets], sizes)  # type: ignore[misc]
+        all_rows = timed(lambda nets=nets, all_=everyone: [to_all(one, all_) for one in nets], sizes)  # type: ignore[misc]
         rows.append((label, f"{1e3 * made:.3f}", f"{1e6 * all_rows / len(nets) ** 2:.1f}"))
-    many = [_encoded(graph) for graph in _networks(20, sizes.matrix)]
+    many = [encoded(graph) for graph in networks(20, sizes.matrix)]
     begin = perf_counter()
     distances(many)
     click.echo(table(rows))
@@ -193,7 +195,7 @@ def _distance_speed(sizes: Sizes) -> None:
     click.echo(table(asked) + "\n")
 
 
-def _networks(layers: int, count: int) -> list[LayerGraph]:
+def networks(layers: int, count: int) -> list[LayerGraph]:
     """Random networks whose number of layers is within two of `layers`."""
     rng = np.random.default_rng(layers)
     space = NetworkSpace("cnn", Bounds(layers=(5, layers + 2)), convolutional(16, 2)[:1])
@@ -206,7 +208,7 @@ def _networks(layers: int, count: int) -> list[LayerGraph]:
     return found
 
 
-def _encoded(graph: LayerGraph) -> Encoded:
+def encoded(graph: LayerGraph) -> Encoded:
     """A network with everything that distances need, all of it computed anew: nothing that either object has kept."""
     from nasbench.methods.nasbot.families import family_of
     from nasbench.methods.nasbot.otmann import Encoded
@@ -223,7 +225,7 @@ def _suggestion_times(
     """Seconds of one ask and its tell after each number of observations: mean over a few, median of searches."""
     window = sizes.suggestions
     benchmark = open_benchmark(bench)
-    bounds = benchmark.bounds(parse_constraints(constraints))
+    bounds = abilities.bounds(benchmark, parse_constraints(constraints))
     most = min(max(counts), _MOST_OPTUNA) if name.startswith("optuna") else max(counts)
     found: dict[int, list[float]] = {n: [] for n in counts if n <= most}
     for seed in range(sizes.searches):
@@ -237,7 +239,7 @@ def _suggestion_times(
             configuration = method.ask() if asks else benchmark.space.sample(rng)
             asked = perf_counter() - begin
             evaluation = benchmark.evaluate(configuration, told)
-            feasible = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+            feasible = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
             begin = perf_counter()
             method.tell(Observation(configuration, evaluation, feasible))
             if measured is not None:
@@ -245,7 +247,7 @@ def _suggestion_times(
     return {n: median(mean(times[i : i + window]) for i in range(0, len(times), window)) for n, times in found.items()}
 
 
-def _report_speed(sizes: Sizes) -> None:
+def report_speed(sizes: Sizes) -> None:
     """Times the statistics and tables of a report on runs of 24 cells: 5,000 of them, a million rows, as documented."""
     from nasbench.results.report import report
     from nasbench.results.report.request import Request
@@ -258,7 +260,7 @@ def _report_speed(sizes: Sizes) -> None:
         planned = expand(
             [Grid(methods, benches, constraints, tuple(range(sizes.report_seeds)), Protocol(evals=sizes.evaluations))]
         )
-        stored = Serial().execute([(p, list(p.seeds)) for p in planned], store)
+        stored = Serial().execute(Work(store, [(p, list(p.seeds)) for p in planned]))
         records = [record for part in stored for record in part]
         begin = perf_counter()
         report.write([store], Request(Path(folder) / "report"))
@@ -266,7 +268,7 @@ def _report_speed(sizes: Sizes) -> None:
         click.echo(f"report: {sum(record.rows for record in records):,} rows in {seconds:.1f} s")
 
 
-def _peak_memory(sizes: Sizes) -> str:
+def peak_memory(sizes: Sizes) -> str:
     """What a process of its own needs for runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
     program = (
         "import contextlib, sys; from nasbench.cli.main import main\n"
@@ -283,7 +285,7 @@ def _peak_memory(sizes: Sizes) -> str:
     return f"{int(found[1]) / 1024:.0f}" if found else "unknown"
 
 
-def _seconds(call: Callable[[], object], sizes: Sizes) -> float:
+def timed(call: Callable[[], object], sizes: Sizes) -> float:
     """Median over some calls, after one that is not counted."""
     call()
     times = []

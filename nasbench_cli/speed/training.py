@@ -24,9 +24,9 @@ def main(sizes: Sizes) -> None:
     Raises UsageError if there are no images to train on.
     """
     try:
-        benchmark, rest = _opened("medmnist-breast", sizes.epochs), ""
+        benchmark, rest = opened("medmnist-breast", sizes.epochs), ""
     except UsageError:
-        benchmark, rest = _opened("digits", sizes.epochs), " (medmnist-breast is not here)"
+        benchmark, rest = opened("digits", sizes.epochs), " (medmnist-breast is not here)"
     from nasbench.benchmarks.training import training
 
     training.use_one_thread()
@@ -79,8 +79,7 @@ def _epochs(benchmark: ImageBenchmark, configuration: Configuration, sizes: Size
     """Seconds of an epoch of our training (augmentation, clipping), and of the barest loop over ready tensors."""
     evaluation = benchmark.evaluate(configuration, 0)
     assert evaluation.status == "ok", evaluation.reason
-    column = next(i for i, metric in enumerate(benchmark.metrics) if metric.name == "train_time")
-    return evaluation.metrics[column] / sizes.epochs, _bare(benchmark, configuration, 1, passes=False)
+    return evaluation.metrics["train_time"] / sizes.epochs, _bare(benchmark, configuration, 1, passes=False)
 
 
 def _evaluations(benchmark: ImageBenchmark, configuration: Configuration, sizes: Sizes) -> Pair:
@@ -154,7 +153,7 @@ def trainable(benchmark: ImageBenchmark, rng: np.random.Generator) -> Configurat
     return configuration
 
 
-def _opened(name: str, epochs: int) -> ImageBenchmark:
+def opened(name: str, epochs: int) -> ImageBenchmark:
     """A data set's cells, trained for some epochs: its own number of them, too, which a name could not say."""
     benchmark = ImageBenchmark(DATASETS.get(name), epochs=epochs)
     benchmark.make_ready()

@@ -19,7 +19,7 @@ _BETTER, _WORSE = np.array([33, 102, 172]), np.array([178, 24, 43])  # ends of C
 
 @dataclass(frozen=True)
 class Bar:
-    """A line that joins methods which are not told apart."""
+    """A line that joins methods without a significant difference."""
 
     methods: tuple[int, ...]
     is_thick: bool = True
@@ -81,7 +81,7 @@ class Cell:
     """One pair in a matrix: how the method of the row does against that of the column."""
 
     value: float
-    """In [0, 1], one half where they are alike: the colour; NaN where nothing is known."""
+    """In [0, 1], one half where neither is better: the colour; NaN where nothing is known."""
     text: str
     is_bold: bool = False
 

@@ -28,6 +28,7 @@ _TEXT = frozenset(
         "objective",
         "metric",
         "other",
+        "space",
         "family",
         "claim",
         "here",
@@ -37,6 +38,7 @@ _TEXT = frozenset(
         "first",
         "tied with",
         "margin",
+        "ahead in",
     }
 )
 

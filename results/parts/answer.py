@@ -11,11 +11,11 @@ from nasbench.results.display.table import Table
 from nasbench.results.parts import sentences, standing
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.verdicts import Rank
+from nasbench.results.statistics.ranks import Rank
 
 _LINES = (
-    "Line: a method's expected rank on these benchmarks (1, at the top, is best). Band: its 95 % interval, over seeds. "
-    "Markers and dashes tell methods apart and mean nothing else."
+    "Line: a method's expected rank on these benchmarks (1, at the top, is best). Band: its 95 % confidence interval, "
+    "over seeds. Markers and dashes distinguish methods and mean nothing else."
 )
 
 
@@ -36,8 +36,8 @@ def table(comparison: Comparison) -> Table:
     data = pd.DataFrame({"method": methods} | {name: values[:, i] for i, name in enumerate(points)})
     count = len(comparison.overall.kinds)
     unknown = np.nan, np.nan
-    data[["low", "high"]] = [unknown if r is None else r.here.interval(1.0, count) for r in ranks]
-    data[["low_alike", "high_alike"]] = [unknown if r is None else r.alike.interval(1.0, count) for r in ranks]
+    data[["low", "high"]] = [unknown if r is None else r.these.interval(1.0, count) for r in ranks]
+    data[["low_new", "high_new"]] = [unknown if r is None else r.new.interval(1.0, count) for r in ranks]
     data["first"] = [np.nan if r is None else r.first for r in ranks]
     data["last"] = [np.nan if r is None else r.last for r in ranks]
     data["same_as"] = [methods[kind[0]] if m != kind[0] else "" for m, kind in _kinds(comparison)]
@@ -47,13 +47,13 @@ def table(comparison: Comparison) -> Table:
     shown = pd.DataFrame({"method": [" = ".join(methods[m] for m in kind) for kind in rows]})
     for i, name in enumerate(points):
         shown[name] = [fixed(values[m, i]) for m in firsts]
-    shown["95 % here"] = [interval((data["low"][m], data["high"][m])) for m in firsts]
-    shown["95 % alike"] = [interval((data["low_alike"][m], data["high_alike"][m])) for m in firsts]
+    shown["CI (these)"] = [interval((data["low"][m], data["high"][m])) for m in firsts]
+    shown["CI (new)"] = [interval((data["low_new"][m], data["high_new"][m])) for m in firsts]
     shown["place"] = [_place(ranks[m]) for m in firsts]
     bold = np.zeros(shown.shape, bool)
     if firsts and np.isfinite(values).any():
         bold[:, len(points)] = np.isclose(values[firsts, -1], np.nanmin(values[:, -1]), rtol=0, atol=1e-9)
-    title = f"Expected rank after so many {curves.unit} (1 is best)"
+    title = f"Expected rank after a number of {curves.unit} (1 is best)"
     return Table("ranks", title, _note(comparison), data, shown, bold, _marks(comparison), "terminal")
 
 
@@ -77,29 +77,25 @@ def _kinds(comparison: Comparison) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def _place(rank: Rank | None) -> str:
-    if rank is None or not rank.here.known:
+    if rank is None or not rank.these.known:
         return "-"
     return f"{rank.first}" if rank.first == rank.last else f"{rank.first}-{rank.last}"
 
 
 def _note(comparison: Comparison) -> str:
     overall, curves = comparison.overall, comparison.curves
-    what = {
-        "mean": "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the "
-        "mean of its configuration over the table's repetitions; one that violates a constraint in the mean counts as "
-        "nothing found",
-        "observed": "What is compared is what the method observed of its incumbent, its luckiest repetition",
-    }[comparison.score]
-    if not curves.has_means:
+    what = comparison.score.note
+    if curves.compared is not comparison.score:
         what = "What is compared is the incumbent's observed objective, for no means over repetitions are known"
     return (
         f"{what}. A method's expected rank is 1 + the sum of the probabilities that a run of each other method is "
         f"better than one of its own, over {count(len(overall.complete), 'setting')} (benchmark × constraint) where no "
-        "method is missing; families, their benchmarks, and the constraints of a benchmark weigh alike. A run that has "
-        "found nothing feasible loses to any that has. The rank depends on which methods take part; the probability "
-        "of a pair does not. 95 % here: for the listed benchmarks, only seeds are chance (t over seeds). 95 % alike: "
-        f"for tasks like these, {overall.unit or 'families'} are a sample (t over their means, never narrower). "
-        "place: the places left open by the pairs that are told apart on these benchmarks; a pair's verdict does not "
+        "method is missing; search spaces, the families of a space, the benchmarks of a family, and the constraints "
+        "of a benchmark have equal weights. A run that has found nothing feasible loses to any that has. The rank "
+        "depends on which methods take part; the probability of a pair does not. CI (these): 95 % confidence interval "
+        "for these benchmarks, only seeds are chance (t, stratified by setting). CI (new): 95 % confidence interval "
+        f"for new tasks, {overall.unit or 'search spaces'} are a sample (t over their means, never narrower). place: "
+        "the places left open by the pairs that differ significantly on these benchmarks; a pair's verdict does not "
         "depend on the others, so places may cross where ranks are close."
     )
 
@@ -108,8 +104,9 @@ def _marks(comparison: Comparison) -> str:
     names = [[comparison.methods[m] for m in kind] for kind in comparison.overall.kinds if len(kind) > 1]
     told = [f"{listed(kind)} are one method here: all their runs are the same." for kind in names]
     overall = comparison.overall
-    if overall.complete.size and not overall.ranks[0].here.known:
+    if overall.complete.size and not overall.ranks[0].these.known:
         told.append("Fewer than five seeds are common to all: no intervals.")
-    if not overall.unit and overall.complete.size and overall.ranks[0].here.known:
-        told.append("One benchmark says nothing about other tasks.")
+    if not overall.unit and overall.complete.size and overall.ranks[0].these.known:
+        told.append("One benchmark says nothing about new tasks.")
+    told.append("CI: 95 % confidence interval, (these) on these benchmarks, (new) on new tasks.")
     return " ".join(told)

@@ -43,9 +43,9 @@ def table(comparison: Comparison) -> Table:
     bold = np.zeros(shown.shape, bool)
     bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
     note = (
-        f"{rows.BETTER} Above 0.5 the baseline is better. {rows.HERE} {rows.ALIKE} p: both after Holm's correction "
-        "over all pairs of methods, not of these alone, so that a report shows one p for a pair. w/l/e: benchmarks on "
-        "which the probability is above, below or at one half. The CSV and the chart have the probability at earlier "
+        f"{rows.BETTER} Above 0.5 the baseline is better. {rows.THESE} {rows.NEW} Both p are after Holm's correction "
+        "over all pairs of methods, not of these alone, so that a report shows one p for a pair. w/t/l: benchmarks on "
+        "which the probability is above, at or below one half. The CSV and the chart have the probability at earlier "
         "points of the budget, without a verdict: the end decides."
     )
     title = f"Probability that {name} is better, at the end of the budget"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,48 +12,47 @@ import pandas as pd
 
 from nasbench.results.display.numbers import fixed, interval, intervals, p_value
 from nasbench.results.display.table import Table
+from nasbench.results.parts.literature import Claim
 from nasbench.results.parts.part import Part, Subject
-from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.estimates import holm
-from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, held
-
-_CLAIMS = Path(__file__).parent / "claims.json"
+from nasbench.results.statistics.comparison import CLAIMS, Comparison
+from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, held, tested
 
 
 def part(subject: Subject) -> Part | None:
     """None where no paper claims anything of two methods that are here."""
     _, one = subject.fragments[0]
-    found = claims(subject.comparison, one.cell.workers)
+    found = claims(subject.comparison, subject.literature.claims, one.setup.workers)
     if found.empty:
         return None
     return Part("claims", "Claims of papers", [_table(found)], sentences=_sentences(found))
 
 
-def claims(comparison: Comparison, workers: int) -> pd.DataFrame:
-    """A row for each claim and each pair of methods here that it is about; the runs were made on so many workers.
+def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd.DataFrame:
+    """A row for each claim and each pair of methods here that it is about.
 
     Columns: paper, claim, better, worse (methods here), settings, seeds, probability (that a run of the better is
-    better), low, high, p, p_holm (over all rows), verdict: supported, reversed, not supported (an advantage of 0.05
-    over one half is excluded), or cannot be told.
+    better), low, high (simultaneous), p, p_holm (over all rows, by the budget of claims), verdict: supported, reversed,
+    not supported (an advantage of 0.05 over one half is excluded), or cannot be told.
+
+    Args:
+        workers: the number on which the runs were made.
     """
-    rows: list[dict[str, Any]] = []
-    for claim in json.loads(_CLAIMS.read_text(encoding="utf-8")):
-        if workers < claim.get("workers", 1):
+    meant: list[tuple[Claim, Pair]] = []
+    constrained = (comparison.curves.settings["constraint"] != "none").to_numpy()
+    for claim in claims_:
+        if workers < claim.workers:
             continue
-        constrained = (comparison.curves.settings["constraint"] != "none").to_numpy()
-        meant = np.flatnonzero(
-            np.ones_like(constrained) if claim["constrained"] is None else (constrained == claim["constrained"])
+        settings = np.flatnonzero(
+            np.ones_like(constrained) if claim.constrained is None else (constrained == claim.constrained)
         )
-        for ours in _called(comparison, claim["better"], claim.get("foils", ())):
-            for theirs in (m for name in claim["worse"] for m in _called(comparison, name)):
-                pair = held(comparison.field, meant, ours, theirs)
+        for ours in _called(comparison, claim.better, claim.foils):
+            for theirs in (m for name in claim.worse for m in _called(comparison, name)):
+                pair = held(comparison.field, settings, ours, theirs)
                 if pair is not None:
-                    rows.append({"paper": claim["paper"], "claim": claim["claim"]} | _facts(comparison, pair))
-    found = pd.DataFrame(rows)
-    if rows:
-        found["p_holm"] = holm(found["p"].to_numpy(float))
-        found["verdict"] = [_verdict(row) for row in rows_of(found)]
-    return found
+                    meant.append((claim, pair))
+    pairs = tested([pair for _, pair in meant], CLAIMS)
+    rows = [_facts(comparison, claim, pair) for (claim, _), pair in zip(meant, pairs, strict=True)]
+    return pd.DataFrame(rows)
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -64,24 +61,28 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def _facts(comparison: Comparison, pair: Pair) -> dict[str, Any]:
-    low, high = pair.here.interval()
+def _facts(comparison: Comparison, claim: Claim, pair: Pair) -> dict[str, Any]:
+    low, high = pair.interval
     return {
+        "paper": claim.paper,
+        "claim": claim.claim,
         "better": comparison.methods[pair.a],
         "worse": comparison.methods[pair.b],
         "settings": len(pair.settings),
         "seeds": pair.seeds,
-        "probability": pair.here.value,
+        "probability": pair.these.value,
         "low": low,
         "high": high,
-        "p": np.nan if pair.is_identical else pair.here.p(),
+        "p": np.nan if pair.is_identical else pair.these.p(),
+        "p_holm": pair.p_these,
+        "verdict": _verdict(pair),
     }
 
 
-def _verdict(row: dict[str, Any]) -> str:
-    if row["p_holm"] < LEVEL:
-        return "supported" if row["probability"] > 0.5 else "reversed"
-    return "not supported" if row["high"] <= EQUIVALENT[1] else "cannot be told"
+def _verdict(pair: Pair) -> str:
+    if pair.verdict:
+        return "supported" if pair.verdict > 0 else "reversed"
+    return "not supported" if pair.interval[1] <= EQUIVALENT[1] else "cannot be told"
 
 
 def _called(comparison: Comparison, name: str, foils: Sequence[str] = ()) -> list[int]:
@@ -97,7 +98,7 @@ def _table(found: pd.DataFrame) -> Table:
             "method": found["better"],
             "against": found["worse"],
             "better": found["probability"].map(fixed),
-            "95 % here": intervals(found["low"], found["high"]),
+            "CI (these)": intervals(found["low"], found["high"]),
             "p": found["p_holm"].map(p_value),
             "verdict": found["verdict"],
         }
@@ -105,10 +106,11 @@ def _table(found: pd.DataFrame) -> Table:
     note = (
         "better: the probability that a run of the method is better than one of the other, over the settings here "
         "that the claim is about (with constraints, or all; one about several workers is not held against runs on "
-        "one), weighed as everywhere; p after Holm's correction over all rows (t over seeds). supported: p < 0.05 and "
-        "above 0.5; reversed: p < 0.05 and below; not supported: no difference, and the interval excludes an advantage "
-        "worth the name (above 0.55); cannot be told: everything else. A claim was made on the paper's own benchmarks "
-        "and budget."
+        "one), weighted as everywhere. p: after Holm's correction over all rows and times "
+        f"{1 / CLAIMS:g}, for claims have {5 * CLAIMS:g} of the 5 % in which a report may err; the intervals hold "
+        "together with all others of the report. supported: p < 0.05 and above 0.5; reversed: p < 0.05 and below; not "
+        "supported: no significant difference, and the interval excludes an advantage above 0.55; cannot be told: "
+        "everything else. A claim was made on the paper's own benchmarks and budget."
     )
     return Table("claims", "Claims of papers on these runs", note, found, shown)
 

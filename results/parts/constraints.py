@@ -11,7 +11,7 @@ from nasbench.results.display.numbers import count
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.part import Part, Subject
-from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.comparison import CONSTRAINTS, Comparison
 from nasbench.results.statistics.verdicts import Pair
 
 
@@ -45,10 +45,10 @@ def _table(name: str, title: str, comparison: Comparison, found: Sequence[tuple[
     bold[:, list(shown).index("better")] = [pair.verdict != 0 for pair in pairs]
     tested = [pair for verdicts in comparison.by_constraint.values() for pair in verdicts.tested]
     note = (
-        f"{rows.BETTER} {rows.HERE} {rows.ALIKE} p under a constraint: after Holm's correction over all "
-        f"{count(len(tested), 'pair')} under all constraints, and times 5, since of the 5 % that a report may err the "
-        "averages have 4 and all single constraints together 1. Methods that ignore constraints are the same as "
-        "those that heed them where there is none."
+        f"{rows.BETTER} {rows.THESE} {rows.NEW} p under a constraint: after Holm's correction over all "
+        f"{count(len(tested), 'pair')} under all constraints, and times {1 / CONSTRAINTS:g}, for all single "
+        f"constraints together have {5 * CONSTRAINTS:g} of the 5 % in which a report may err. Methods that ignore "
+        "constraints are the same as those that heed them where there is none."
     )
     marks = rows.marks(pairs, tested, " under all constraints")
     return Table(name, title, note, data, shown, bold, marks, "files" if every_pair else "page")

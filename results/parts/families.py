@@ -1,10 +1,13 @@
-"""The baseline against every other method, family by family: wins and sizes of effects."""
+"""The baseline against every other method, space by space and family by family: wins and sizes of effects."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
+from nasbench.results.curves import Array
 from nasbench.results.display.numbers import fixed, intervals, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
@@ -12,6 +15,12 @@ from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.summaries import medians
+from nasbench.results.statistics.verdicts import Verdicts
+
+_OF_NO_VERDICT = [
+    *("method", "p", "p_holm", "p_new", "p_new_holm", "floor", "low_simultaneous", "high_simultaneous"),
+    *("p_equivalent", "equivalent", "equal_on_average"),
+]
 
 
 def part(subject: Subject) -> Part | None:
@@ -19,45 +28,60 @@ def part(subject: Subject) -> Part | None:
     comparison = subject.comparison
     if comparison.curves.families < 2 or not comparison.against_baseline(comparison.overall):
         return None
-    return Part("families", "Family by family", [table(comparison)])
+    scopes = {"space": comparison.by_space, "family": comparison.by_family}
+    tables = [_table(comparison, level, scope) for level, scope in scopes.items() if len(scope) > 1]
+    return Part("families", "Space by space, family by family", tables)
 
 
-def table(comparison: Comparison) -> Table:
-    """Wins, losses, and effects of the baseline in each family."""
+def _table(comparison: Comparison, level: str, scopes: Mapping[str, Verdicts]) -> Table:
+    """Wins, losses, and effects of the baseline in each space, or in each family."""
     curves = comparison.curves
     middle = medians(curves, curves.at((comparison.end,)))[:, :, 0]
-    records = []
-    for family, verdicts in comparison.by_family.items():
-        pairs = comparison.against_baseline(verdicts)
-        for pair, ratio in zip(pairs, log_ratios(comparison, pairs), strict=True):
-            differences = rows.differences(curves, middle, pair)
-            records.append(
-                {"family": family}
-                | rows.facts(pair, comparison.methods)
-                | {"relative_difference": float(differences.median()), "log10_ratio": ratio}
-                | {"won": int((differences > 0).sum()), "lost": int((differences < 0).sum())}
-            )
-    data = pd.DataFrame(records).drop(columns=["method", "p", "p_holm", "p_alike", "p_alike_holm", "floor"])
+    data = pd.DataFrame(
+        [row for name, verdicts in scopes.items() for row in _rows(comparison, {level: name}, verdicts, middle)]
+    ).drop(columns=_OF_NO_VERDICT)
     data = data.rename(columns={"other": "against"})
-    even = data["settings"] - data["won"] - data["lost"]
-    wins = data["won"].astype(str) + "/" + data["lost"].astype(str) + "/" + even.astype(str)
+    ties = data["settings"] - data["won"] - data["lost"]
+    wins = data["won"].astype(str) + "/" + ties.astype(str) + "/" + data["lost"].astype(str)
     shown = pd.DataFrame(
         {
-            "family": data["family"],
+            level: data[level],
             "against": data["against"],
             "better": data["better"].map(fixed).mask(data["identical"], "="),
-            "95 % here": intervals(data["low"], data["high"]),
-            "settings w/l/e": wins,
+            "95 % CI": intervals(data["low"], data["high"]),
+            "settings w/t/l": wins,
             "difference %": (100 * data["relative_difference"]).map(lambda v: number(v, 2)),
             "log ratio": data["log10_ratio"].map(fixed),
         }
     )
     note = (
-        f"{rows.BETTER} Above 0.5 the baseline is better. {rows.HERE} No verdict is given family by family. settings: "
-        "those on which the baseline's median is lower, higher or equal. difference: median over the family's settings "
-        "of (other - baseline) / max(|other|, |baseline|) of the medians; objectives of some families span decades, of "
-        "others a few percent, so no average over families is made of it. log ratio: median of log10 of the ratio of "
-        "normalised regrets of the medians (below 0.001 as 0.001)."
+        f"{rows.BETTER} Above 0.5 the baseline is better. 95 % CI: for these benchmarks and this row alone; no verdict "
+        f"is given for a single {level}. settings: those on which the baseline's median is lower, equal or higher. "
+        f"difference: median over the settings of the {level} of (other - baseline) / max(|other|, |baseline|) of the "
+        "medians; objectives of some families span decades, of others a few percent, so no average over families is "
+        "made of it. log ratio: median of log10 of the ratio of normalised regrets of the medians (below 0.001 as "
+        "0.001)."
     )
-    title = f"Family by family: {comparison.methods[comparison.baseline]} against the others"
-    return Table("families", title, note, data, shown, np.zeros(shown.shape, bool))
+    plural = {"space": "spaces", "family": "families"}[level]
+    title = f"{level.capitalize()} by {level}: {comparison.methods[comparison.baseline]} against the others"
+    return Table(plural, title, note, data, shown, np.zeros(shown.shape, bool))
+
+
+def _rows(comparison: Comparison, place: dict[str, str], verdicts: Verdicts, middle: Array) -> list[dict[str, object]]:
+    """A row for each other method.
+
+    Args:
+        place: the level and the name of the scope, which its rows begin with.
+        middle: medians, shape (settings, methods).
+    """
+    pairs = comparison.against_baseline(verdicts)
+    found = []
+    for pair, ratio in zip(pairs, log_ratios(comparison, pairs), strict=True):
+        differences = rows.differences(comparison.curves, middle, pair)
+        found.append(
+            place
+            | rows.facts(pair, comparison.methods)
+            | {"relative_difference": float(differences.median()), "log10_ratio": ratio}
+            | {"won": int((differences > 0).sum()), "lost": int((differences < 0).sum())}
+        )
+    return found

@@ -50,17 +50,17 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
     searched: dict[str, bool | None] = {}
     """Benchmark → whether its configurations are networks; None until a run has proposed one."""
     for store, f in chosen:
-        setting = number.get((f.cell.bench, f.cell.constraint))
-        if setting is None or f.cell.method not in curves.methods:
+        setting = number.get((f.setup.bench, f.setup.constraint))
+        if setting is None or f.setup.method not in curves.methods:
             continue
-        method = curves.methods.index(f.cell.method)
-        if searched.get(f.cell.bench) is None:
-            searched[f.cell.bench] = _are_networks(f)
-        found = _best(f) if searched[f.cell.bench] else None
+        method = curves.methods.index(f.setup.method)
+        if searched.get(f.setup.bench) is None:
+            searched[f.setup.bench] = _are_networks(f)
+        found = _best(f) if searched[f.setup.bench] else None
         if found is not None and found[0] < best.get(setting, (np.inf,))[0]:
             best[setting] = (found[0], method, found[1])
         for run in f.runs:
-            if not run.log and f.cell.schema > 1:
+            if not run.log and f.setup.schema > 1:
                 continue
             known = planes.get((setting, method))
             if known is None or run.seed < known.seed:

@@ -26,7 +26,10 @@ Evaluated: TypeAlias = tuple[dict[str, Any], float]
 
 
 def part(subject: Subject, options: Sequence[str]) -> Part:
-    """Raises StoreError where options are given, no configuration has named choices, or without Optuna."""
+    """Importance of each hyper-parameter among all evaluations (PED-ANOVA; needs Optuna).
+
+    Raises StoreError where options are given, no configuration has named choices, or without Optuna.
+    """
     if options:
         raise StoreError("the part importance takes no options: --part importance")
     rows = [
@@ -45,11 +48,11 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     shown = mean.assign(importance=mean["importance"].map(fixed))
     note = (
         "PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023; Optuna's): how far the distribution of a parameter among "
-        "the best tenth of the evaluations differs from that among all of them; the shares of a setting sum to 1; mean "
-        "over constraints, of which the CSV has each. Of all methods' feasible evaluations together, evenly chosen, "
-        f"{_MOST} at most of a setting; of a number with more than {_PARTS} values {_PARTS} parts of about as many "
-        "evaluations each are told apart. Methods sample where they like, so this says what told good from bad among "
-        "what was tried, not in the whole space."
+        "the best tenth of the evaluations differs from that among all of them; the shares of a setting sum to 1; "
+        "mean over constraints, of which the CSV has each. Of all methods' feasible evaluations together, evenly "
+        f"chosen, {_MOST} at most of a setting; of a number with more than {_PARTS} values {_PARTS} parts of about as "
+        "many evaluations each are distinguished. Methods sample where they like, so this says what separated good "
+        "from bad among what was tried, not in the whole space."
     )
     title = "Importance of hyper-parameters"
     return Part("importance", title, [Table("importance", title, note, data, shown, place="terminal")])
@@ -87,14 +90,14 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
 
 
 def _varied(evaluations: Sequence[Evaluated]) -> dict[str, list[str | None]]:
-    """What is told apart of each parameter that varied, in each evaluation."""
+    """The distinguished values of each parameter that varied, in each evaluation."""
     names = sorted({name for values, _ in evaluations for name in values})
     labels = {name: _labels([values.get(name) for values, _ in evaluations]) for name in names}
     return {name: own for name, own in labels.items() if len(set(own) - {None}) > 1}
 
 
 def _labels(values: Sequence[Any]) -> list[str | None]:
-    """What is told apart of a parameter; None where it is not there.
+    """The distinguished values of a parameter; None where it is not there.
 
     A number of many values in parts of about as many evaluations each, whatever its scale: of a real number hardly any
     value occurs twice, so that among its values themselves the best would always be others than all.
@@ -115,7 +118,7 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
             table = f.whole(["configuration", "objective", "feasible"])
         except Torn:  # the store has said so when the curves were read
             continue
-        tables.setdefault((f.cell.bench, f.cell.constraint), []).append(table.filter(table["feasible"]))
+        tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))
     for place, own in tables.items():
         joined = pa.concat_tables(own)
         if not len(joined):

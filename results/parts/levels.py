@@ -1,8 +1,7 @@
-"""Searches that grow networks level by level (POPNAS): their fronts, as predicted and measured, and published rows."""
+"""Searches that grow networks level by level: their fronts, as predicted and measured, and published rows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import pandas as pd
 from nasbench.results.curves import Array
 from nasbench.results.display.numbers import number
 from nasbench.results.display.table import Table
-from nasbench.results.parts import published
+from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.parts.searches.logs import parts
 from nasbench.results.store.trajectory import LOG
@@ -31,7 +30,8 @@ def part(subject: Subject) -> Part | None:
     log = load(subject)
     if log.empty:
         return None
-    tables = [levels(subject, log), *beside_published(subject, log)]
+    papers = [paper for paper in subject.literature.papers if "progressive" in paper]
+    tables = [levels(subject, log), *(own for paper in papers for own in beside_published(subject, log, paper))]
     title = "Searches that grow level by level"
     return Part("levels", title, tables, figures=partial(drawn, subject, log))
 
@@ -41,12 +41,12 @@ def load(subject: Subject) -> pd.DataFrame:
     places = subject.curves.settings[["bench", "constraint"]].to_numpy().tolist()
     found, seen = [], set()
     for store, f in subject.fragments:
-        place = [f.cell.bench, f.cell.constraint]
-        if place not in places or f.cell.method not in subject.curves.methods:
+        place = [f.setup.bench, f.setup.constraint]
+        if place not in places or f.setup.method not in subject.curves.methods:
             continue  # none of its fragments is readable
-        ids = {"setting": places.index(place), "method": subject.curves.methods.index(f.cell.method)}
-        for seed in [run.seed for run in f.runs if run.log and (f.cell.id, run.seed) not in seen]:
-            seen.add((f.cell.id, seed))
+        ids = {"setting": places.index(place), "method": subject.curves.methods.index(f.setup.method)}
+        for seed in [run.seed for run in f.runs if run.log and (f.setup.id, run.seed) not in seen]:
+            seen.add((f.setup.id, seed))
             log = store.search_log(f, seed)
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
                 found.append(log.select(LOG.names).to_pandas().assign(**ids, seed=seed))
@@ -152,9 +152,8 @@ def _figure(own: pd.DataFrame, facts: pd.Series, method: str) -> Figure:
         return figure
 
 
-def beside_published(subject: Subject, log: pd.DataFrame) -> list[Table]:
-    """What ZO-DARTS++'s tables II to IV print of these methods, beside the network that each run ended with."""
-    paper = json.loads((published.FOLDER / "zo_darts.json").read_text(encoding="utf-8"))
+def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[Table]:
+    """What a paper prints of these methods, beside the network that each run ended with; none of other methods."""
     curves, rows = subject.curves, []
     for (setting, method), runs in curves.groups.items():
         facts, name = curves.settings.iloc[setting], curves.methods[method].partition(":")[0]
@@ -196,10 +195,9 @@ def beside_published(subject: Subject, log: pd.DataFrame) -> list[Table]:
         }
     )
     note = (
-        f"{paper['source']}, which say of this method neither blocks, children, epochs, hardware nor how accuracy "
-        "was read: nothing here repeats them. Paper: test accuracy, millions of parameters, seconds of a search. "
-        f"Ours: mean over runs of the test accuracy, after {curves.evaluations} evaluations, of the network that "
-        "validation chose, as the search trained it, without a training of its own afterwards."
+        f"{paper['source']}{paper['progressive_note']} Paper: test accuracy, millions of parameters, seconds of a "
+        f"search. Ours: mean over runs of the test accuracy, after {curves.evaluations} evaluations, of the network "
+        "that validation chose, as the search trained it, without a training of its own afterwards."
     )
     return [
         Table("published-levels", "Published progressive searches beside ours", note, data, shown, place="terminal")

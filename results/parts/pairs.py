@@ -16,10 +16,10 @@ from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.part import Drawn, Part, Subject
-from nasbench.results.statistics.classical import cliques
-from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison
 from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Pair
+from nasbench.results.statistics.wilcoxon import cliques
 
 _LOWEST = 1e-3  # normalised regret below which a ratio says no more
 
@@ -34,8 +34,8 @@ def part(subject: Subject) -> Part | None:
 
 def table(comparison: Comparison) -> Table:
     """Every pair, the better method first."""
-    pairs = [p if p.here.value >= 0.5 else p.turned() for p in comparison.overall.pairs.values()]
-    pairs.sort(key=lambda pair: (pair.is_identical, -pair.here.value))
+    pairs = [p if p.these.value >= 0.5 else p.turned() for p in comparison.overall.pairs.values()]
+    pairs.sort(key=lambda pair: (pair.is_identical, -pair.these.value))
     data = pd.DataFrame([rows.facts(pair, comparison.methods) for pair in pairs])
     data["log10_ratio"] = log_ratios(comparison, pairs)
     shown = data[["method", "other"]].assign(**rows.shown(pairs))
@@ -44,17 +44,14 @@ def table(comparison: Comparison) -> Table:
     bold = np.zeros(shown.shape, bool)
     bold[:, 2] = [pair.verdict != 0 for pair in pairs]
     note = (
-        f"{rows.BETTER} It does not depend on which other methods take part. {rows.HERE} {rows.ALIKE} p: after Holm's "
-        "correction over all pairs that are not identical"
-        + (
-            "; of the 5 % that a report may err, 4 are for these averages, and 1 is for the single constraints"
-            if len(comparison.by_constraint) > 1
-            else ""
-        )
-        + ". w/l/e: benchmarks on which the probability is above, below or at one half. ties: pairs of runs that tie. "
-        "log ratio: median over settings of log10 of the ratio of normalised regrets of the medians (those below 0.001 "
-        "count as 0.001), above 0 where the first is better: an effect size, and no test rests on it. Not told apart "
-        "is not equal."
+        f"{rows.BETTER} It does not depend on which other methods take part. {rows.THESE} {rows.NEW} p: after Holm's "
+        f"correction over all pairs that are not identical, and times {1 / comparison.share:.3g}: of the 5 % of "
+        f"reports on identical methods that may err, these pairs have {5 * comparison.share:.3g}, verdicts under "
+        f"single constraints {5 * CONSTRAINTS:g}, claims of papers {5 * CLAIMS:g}, single settings {5 * SETTINGS:g}. "
+        "w/t/l: benchmarks on which the probability is above, at or below one half. ties: pairs of runs that tie. log "
+        "ratio: median over settings of log10 of the ratio of normalised regrets of the medians (those below 0.001 "
+        "count as 0.001), above 0 where the first is better: an effect size, and no test rests on it. Not significant "
+        "is not equivalent."
     )
     return Table(
         "pairs", "Every pair of methods", note, data, shown, bold, rows.marks(pairs, comparison.overall.tested)
@@ -87,47 +84,48 @@ def _matrix(comparison: Comparison) -> Scene:
     kinds = {kind[0]: kind for kind in overall.kinds}
     names = [" = ".join(comparison.methods[m] for m in kinds[first]) for first in ranked]
     cells = [[_cell(overall.pair(a, b) if a != b else None) for b in ranked] for a in ranked]
-    title = "probability that the row is better than the column; benchmarks won/lost/even"
+    title = "probability that the row is better than the column; benchmarks won/tied/lost"
     return matrix(cells, names, names, title)
 
 
 def _cell(pair: Pair | None) -> Cell:
     if pair is None:
         return Cell(np.nan, "")
-    stars = "*" * (abs(pair.verdict) + abs(pair.verdict_alike))
-    text = f"{fixed(pair.here.value)}{stars}\n{pair.wins}/{pair.losses}/{pair.even}"
-    return Cell(pair.here.value, text, is_bold=pair.verdict != 0)
+    stars = "*" * (abs(pair.verdict) + abs(pair.verdict_new))
+    text = f"{fixed(pair.these.value)}{stars}\n{pair.wins}/{pair.ties}/{pair.losses}"
+    return Cell(pair.these.value, text, is_bold=pair.verdict != 0)
 
 
 def critical_difference(comparison: Comparison, width: float | None = None) -> Scene:
-    """Axis: expected ranks. Thick: not told apart on these benchmarks; thin: on tasks like these.
+    """Axis: expected ranks. Thick bars join methods without a significant difference on these benchmarks, thin ones on
+    new tasks.
 
     Args:
         width: as of `critical_differences`.
     """
     overall = comparison.overall
     methods = [rank.method for rank in overall.ranks]
-    values = np.array([rank.here.value for rank in overall.ranks])
+    values = np.array([rank.these.value for rank in overall.ranks])
     size = len(methods)
     told = [[overall.pair(a, b) if a != b else None for b in methods] for a in methods]
     bars = []
-    if overall.ranks[0].here.known:
+    if overall.ranks[0].these.known:
         for is_thick in (True, False):
             if is_thick or overall.unit:
-                apart = np.array([[p is not None and _is_apart(p, is_thick) for p in row] for row in told])
+                apart = np.array([[p is not None and _differ(p, is_thick) for p in row] for row in told])
                 bars += [Bar(found, is_thick) for found in cliques(values, apart)]
     whiskers = [
         np.array([estimate.interval(1.0, size) for estimate in own])
-        for own in ([r.here for r in overall.ranks], [r.alike for r in overall.ranks])
+        for own in ([r.these for r in overall.ranks], [r.new for r in overall.ranks])
     ]
     title = (
-        f"expected rank, {count(len(overall.complete), 'setting')}; thick: not told apart on these benchmarks, "
-        "thin: on tasks like these"
+        f"expected rank, {count(len(overall.complete), 'setting')}; bars: no significant difference, thick on these "
+        "benchmarks, thin on new tasks"
     )
     names = tuple(comparison.methods[m] for m in methods)
     own = looks(comparison.curves.methods)
     return critical_differences(values, bars, names, title, [own[m] for m in methods], whiskers, width=width)
 
 
-def _is_apart(pair: Pair, is_here: bool) -> bool:
-    return (pair.verdict if is_here else pair.verdict_alike) != 0
+def _differ(pair: Pair, on_these: bool) -> bool:
+    return (pair.verdict if on_these else pair.verdict_new) != 0

@@ -43,7 +43,10 @@ class Fronts:
 
 
 def part(subject: Subject, metrics: Sequence[str]) -> Part:
-    """Raises StoreError unless there are two metrics that some benchmark has, or without moocore."""
+    """Two metrics at once, and the front of each method: pareto:METRIC,METRIC.
+
+    Raises StoreError unless there are two metrics that some benchmark has, or without moocore.
+    """
     found = fronts(subject, metrics)
     first, second = found.metrics
     curves = subject.curves
@@ -64,13 +67,13 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     moocore = _moocore()
     if len(metrics) != 2:
         raise StoreError("the part pareto needs two metrics, for example --part pareto:x-valid-error,latency")
-    known = sorted({name for _, f in subject.fragments for name in f.cell.metrics})
+    known = sorted({name for _, f in subject.fragments for name in f.setup.metrics})
     for name in metrics:
         if not any(_is_called(metric, name) for metric in known):
             allowed = f"{nearest(name, known)}; allowed: {', '.join(known)}"
             raise StoreError(f"no benchmark here has the metric {name!r}{allowed}")
     curves = subject.curves
-    for metrics_here in {f.cell.metrics for _, f in subject.fragments}:
+    for metrics_here in {f.setup.metrics for _, f in subject.fragments}:
         for name in metrics:
             called = [metric for metric in metrics_here if _is_called(metric, name)]
             if len(called) > 1:
@@ -78,12 +81,12 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     numbers = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     points: dict[tuple[int, int, int], Array] = {}
     for _, f in subject.fragments:
-        columns = [next((m for m in f.cell.metrics if _is_called(m, name)), None) for name in metrics]
-        setting = numbers.get((f.cell.bench, f.cell.constraint))
-        if None in columns or setting is None or f.cell.method not in curves.methods:
+        columns = [next((m for m in f.setup.metrics if _is_called(m, name)), None) for name in metrics]
+        setting = numbers.get((f.setup.bench, f.setup.constraint))
+        if None in columns or setting is None or f.setup.method not in curves.methods:
             continue
         for column in columns:
-            if column in f.cell.setting.maximised:
+            if column in f.setup.setting.maximised:
                 raise StoreError(f"of {column} more is better: the part pareto takes metrics that are minimised")
         try:
             table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
@@ -95,7 +98,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
         for seed in f.seeds:
             own = values[kept & (seeds == seed)]
             front: Array = np.asarray(moocore.filter_dominated(own)) if len(own) else own
-            points[setting, curves.methods.index(f.cell.method), seed] = front
+            points[setting, curves.methods.index(f.setup.method), seed] = front
     ends: dict[int, list[Array]] = {}
     for (setting, _, _), own in points.items():
         ends.setdefault(setting, []).append(own)
@@ -126,7 +129,7 @@ def hypervolumes(found: Fronts, comparison: Comparison) -> Table:
         {
             "method": data["method"],
             "hypervolume": data["hypervolume"].map(lambda v: fixed(v, 3)),
-            "95 % here": intervals(data["low"], data["high"], 3),
+            "CI (these)": intervals(data["low"], data["high"], 3),
             "settings": data["settings"].astype(str),
         }
     )
@@ -134,8 +137,9 @@ def hypervolumes(found: Fronts, comparison: Comparison) -> Table:
     note = (
         f"Share of the rectangle between the best and the worst of {first} and {second} on the fronts of all runs of a "
         "setting that a run's feasible evaluations dominate, as observed (moocore); mean over runs, with families, "
-        "benchmarks and constraints weighed alike. 95 % here: delete-one-seed jackknife, t over seeds. The rectangle "
-        "depends on which methods take part, and no verdict rests on it."
+        "benchmarks and constraints with equal weights. CI (these): 95 % confidence interval on these benchmarks, "
+        "delete-one-seed jackknife, t over seeds. The rectangle depends on which methods take part, and no verdict "
+        "rests on it."
     )
     return Table("pareto", f"Hypervolume of {first} and {second}", note, data, shown, place="terminal")
 

@@ -10,6 +10,7 @@ from nasbench.results.curves import Curves
 from nasbench.results.display.panels import Chart
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
+from nasbench.results.parts.literature import NOTHING, Literature
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
@@ -30,6 +31,8 @@ class Subject:
     """Of the runs that are compared, each with its store."""
     references: Sequence[Curves] = ()
     """Single networks, for orientation."""
+    literature: Literature = NOTHING
+    """What papers say of the methods."""
 
     @property
     def curves(self) -> Curves:

@@ -1,9 +1,8 @@
-"""Numbers printed in papers, as data (`published/*.json`), beside ours for the same comparison."""
+"""Numbers printed in papers beside ours for the same comparison."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,29 +11,27 @@ import pandas as pd
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.numbers import count, number
 from nasbench.results.display.table import Table
+from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.part import Part, Subject
-from nasbench.results.statistics.classical import relative_differences
 from nasbench.results.statistics.summaries import medians as medians_of
-
-FOLDER = Path(__file__).parents[1] / "published"
-"""One JSON file per paper."""
+from nasbench.results.statistics.wilcoxon import relative_differences
 
 
 def part(subject: Subject) -> Part | None:
     """None where no paper prints numbers of methods and settings that are here."""
-    tables = _wins(subject.curves, subject.comparison.baseline) + _scores(subject.curves)
+    papers = subject.literature.papers
+    tables = _wins(subject.curves, subject.comparison.baseline, papers) + _scores(subject.curves, papers)
     return Part("published", "Published beside reproduced", tables) if tables else None
 
 
-def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+def beside(curves: Curves, baseline: int, papers: Sequence[Paper]) -> list[tuple[Paper, pd.DataFrame]]:
     """Every paper whose baseline is ours and whose settings we have some of: its facts, and a row for each of its rows.
 
     Columns: method, published_as, table, settings, evaluations, published_pairs, published (wins/losses/ties), pairs,
     wins, losses, ties (ours; none of them where we have no run of the method on such settings).
     """
     found = []
-    for path in sorted(FOLDER.glob("*.json")):
-        paper = json.loads(path.read_text(encoding="utf-8"))
+    for paper in papers:
         if paper.get("baseline") == curves.methods[baseline]:
             at = {n: curves.incumbent[:, n - 1] for n in paper["evaluations"] if n <= curves.evaluations}
             medians = {n: medians_of(curves, values[:, None])[:, :, 0] for n, values in at.items()}
@@ -44,7 +41,7 @@ def beside(curves: Curves, baseline: int) -> list[tuple[dict[str, Any], pd.DataF
     return found
 
 
-def scores(curves: Curves) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+def scores(curves: Curves, papers: Sequence[Paper]) -> list[tuple[Paper, pd.DataFrame]]:
     """Every paper that prints scores of methods and data sets that we have runs of: its facts, and a row for each.
 
     Columns: benchmark, published_as, method, published_method, published, published_std, ours (the median over seeds of
@@ -53,8 +50,7 @@ def scores(curves: Curves) -> list[tuple[dict[str, Any], pd.DataFrame]]:
     found = []
     medians = medians_of(curves, curves.incumbent[:, -1:])
     places = curves.settings[["bench", "constraint"]].to_numpy().tolist()
-    for path in sorted(FOLDER.glob("*.json")):
-        paper = json.loads(path.read_text(encoding="utf-8"))
+    for paper in papers:
         rows = [
             {
                 "benchmark": bench,
@@ -74,13 +70,13 @@ def scores(curves: Curves) -> list[tuple[dict[str, Any], pd.DataFrame]]:
     return found
 
 
-def _score(paper: dict[str, Any], bench: str, method: str) -> tuple[float, float]:
+def _score(paper: Paper, bench: str, method: str) -> tuple[float, float]:
     mean, deviation = paper["scores"][paper["methods"][method]][paper["benchmarks"][bench]]
     return mean, deviation
 
 
 def _rows(
-    curves: Curves, medians: dict[int, Array], baseline: int, published: dict[str, Any], paper: dict[str, Any]
+    curves: Curves, medians: dict[int, Array], baseline: int, published: dict[str, Any], paper: Paper
 ) -> list[dict[str, Any]]:
     names = curves.settings[["bench", "constraint"]].to_numpy().tolist()
     settings = [i for i, (bench, c) in enumerate(names) if bench in paper["ours"] and _is_meant(c, published)]
@@ -111,7 +107,7 @@ def _is_meant(label: str, published: dict[str, Any]) -> bool:
     return sorted(metric for metric, _, _ in parts) == wanted
 
 
-def differences(curves: Curves, paper: dict[str, Any]) -> str:
+def differences(curves: Curves, paper: Paper) -> str:
     """How our protocol differs from the paper's, from what the runs themselves say."""
     benches = curves.settings["bench"].nunique()
     splits = ", ".join(sorted({f"{f}: {s or 'unnamed'}" for f, s in curves.settings[["family", "split"]].to_numpy()}))
@@ -124,10 +120,10 @@ def differences(curves: Curves, paper: dict[str, Any]) -> str:
     return "; ".join(parts) + "."
 
 
-def _wins(curves: Curves, baseline: int) -> list[Table]:
+def _wins(curves: Curves, baseline: int, papers: Sequence[Paper]) -> list[Table]:
     """Wins, losses and ties that a paper prints, and ours for the same method and settings: one table per paper."""
     tables = []
-    for paper, data in beside(curves, baseline):
+    for paper, data in beside(curves, baseline, papers):
         ours = [f"{r['wins']}/{r['losses']}/{r['ties']}" if r["pairs"] else "no runs" for r in data.to_dict("records")]
         shown = pd.DataFrame(
             {
@@ -147,10 +143,10 @@ def _wins(curves: Curves, baseline: int) -> list[Table]:
     return tables
 
 
-def _scores(curves: Curves) -> list[Table]:
+def _scores(curves: Curves, papers: Sequence[Paper]) -> list[Table]:
     """Scores that a paper prints, and ours of the same method on data of the same name: one table per paper."""
     made = []
-    for paper, data in scores(curves):
+    for paper, data in scores(curves, papers):
         shown = pd.DataFrame(
             {
                 "benchmark": data["benchmark"],

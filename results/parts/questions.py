@@ -15,7 +15,8 @@ from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
 from nasbench.results.parts.standing import beaten_by, called, leading, sharing
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.verdicts import Pair, expected_ranks
+from nasbench.results.statistics.ranks import expected_ranks
+from nasbench.results.statistics.verdicts import Pair
 
 _MOST = 4  # names that an answer lists
 
@@ -38,7 +39,7 @@ def answers(subject: Subject) -> list[Answer]:
         ("Who wins?", "ranks", _who),
         ("By how much?", "pairs", _how_much),
         ("How sure is that?", "pairs", _how_sure),
-        ("On which families?", "families", _families),
+        ("In which search spaces?", "families", _spaces),
         ("At which budget?", "ranks", _budget),
         ("Is it the seeds?", "ranks", _seeds),
         ("Is it one benchmark?", "settings", _benchmarks),
@@ -59,15 +60,16 @@ def _who(comparison: Comparison) -> str:
     overall = comparison.overall
     leader, better, level, worse = leading(overall)
     name = called(comparison, overall, leader.method)
-    rank = f"expected rank {fixed(leader.here.value)} of {len(overall.ranks)}"
+    rank = f"expected rank {fixed(leader.these.value)} of {len(overall.ranks)}"
     shared = sharing(overall)
     if len(shared) > 1:
-        return f"Nobody: {listed([called(comparison, overall, m) for m in shared])} share the lowest {rank}."
+        return f"No clear winner: {listed([called(comparison, overall, m) for m in shared])} share the lowest {rank}."
     if worse:
-        return f"Nobody: {name} has the lowest {rank}, but {beaten_by(comparison, overall, worse)}, one against one."
+        beaten = beaten_by(comparison, overall, worse)
+        return f"No clear winner: {name} has the lowest {rank}, but {beaten}, one against one."
     if level:
         others = _some([called(comparison, overall, p.b) for p in level])
-        return f"Nobody for certain: {name} has the lowest {rank}, but is not told apart from {others}."
+        return f"No clear winner: {name} has the lowest {rank}, but does not differ significantly from {others}."
     return f"{name} ({rank}): it is better than each of the {len(better)} others."
 
 
@@ -87,37 +89,43 @@ def _how_much(comparison: Comparison) -> str:
         f"; its regret is {10**-ratio:.2g} times that of the other (median over settings)" if np.isfinite(ratio) else ""
     )
     return (
-        f"A run of {ours} beats one of {theirs}, the next by rank, with probability {fixed(pair.here.value)} "
-        f"(95 % {interval(pair.here.interval())}; 0.50 would be a tie){effect}."
+        f"A run of {ours} beats one of {theirs}, the next by rank, with probability {fixed(pair.these.value)} "
+        f"(95 % CI {interval(pair.interval)}; 0.50 would be a tie){effect}."
     )
 
 
 def _how_sure(comparison: Comparison) -> str:
     overall, pair = comparison.overall, _next(comparison)
     ours, theirs = (called(comparison, overall, m) for m in (pair.a, pair.b))
-    told = sum(p.verdict != 0 for p in overall.tested)
-    alike = (
-        f" On tasks like these the probability lies within {interval(pair.alike.interval())} (t over "
-        f"{overall.unit}, {pair.alike.freedom} df)."
+    told, also = (sum(getattr(p, name) != 0 for p in overall.tested) for name in ("verdict", "verdict_new"))
+    new = (
+        f" On new tasks {also or 'none'} of them {'does' if also == 1 else 'do'}; there the probability of {ours} "
+        f"against {theirs} has the 95 % CI {interval(pair.new.interval())} (t over {overall.unit}, "
+        f"{pair.new.freedom:.0f} df)."
         if pair.unit
-        else " One benchmark says nothing of others."
+        else " One benchmark says nothing about new tasks."
     )
     return (
-        f"{told} of {count(len(overall.tested), 'pair')} are told apart on these benchmarks (p < 0.05 after Holm; at "
-        f"most 5 % of reports on identical methods err). {ours} against {theirs}: p = {p_value(pair.p_here)}.{alike}"
+        f"{told} of {count(len(overall.tested), 'pair')} differ significantly on these benchmarks (5 %, Holm). {ours} "
+        f"against {theirs}: p = {p_value(pair.p_these)}.{new} Of reports on identical methods at most 5 % call any "
+        "difference significant or any claim supported, over all tables with p together, or under one constraint."
     )
 
 
-def _families(comparison: Comparison) -> str:
+def _spaces(comparison: Comparison) -> str:
     pair = _next(comparison)
     ours, theirs = (called(comparison, comparison.overall, m) for m in (pair.a, pair.b))
-    own = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in comparison.by_family.items()}
-    parts = [f"{name} {fixed(p.here.value)}" for name, p in own.items() if p is not None]
+    scopes = comparison.by_space if len(comparison.by_space) > 1 else comparison.by_family
+    word = "search space" if len(comparison.by_space) > 1 else "family"
+    own = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in scopes.items()}
+    parts = {name: p.these.value for name, p in own.items() if p is not None}
     if len(parts) == 1:
-        return f"There is one family, {parts[0].split()[0]}: this says nothing of others."
+        return f"There is one {word}, {next(iter(parts))}: this says nothing about others."
+    ahead = sum(value > 0.5 for value in parts.values())
+    values = [f"{name} {fixed(value)}" for name, value in parts.items()]
     return (
-        f"{ours} is ahead of {theirs} on {pair.ahead} of {pair.families}: {_some(parts, 8)} (probability that it is "
-        "better; no verdict is given by family)."
+        f"{ours} is ahead of {theirs} in {ahead} of {len(parts)}: {_some(values, 8)} (probability that it is better; "
+        f"no verdict is given for a single {word})."
     )
 
 
@@ -152,7 +160,8 @@ def _seeds(comparison: Comparison) -> str:
     else:
         names = [called(comparison, overall, m) for m in halves]
         said = f"Perhaps: the two halves of the seeds alone give the lowest expected rank to {names[0]} and {names[1]}."
-    return f"{said} {count(curves.seeds, 'seed')}; the intervals for these benchmarks are over seeds (t)."
+    basis = "the intervals for these benchmarks are over seeds (t, stratified by setting)"
+    return f"{said} {count(curves.seeds, 'seed')}; {basis}."
 
 
 def _benchmarks(comparison: Comparison) -> str:
@@ -161,7 +170,7 @@ def _benchmarks(comparison: Comparison) -> str:
     names = list(dict.fromkeys(benches))
     leader = called(comparison, overall, overall.ranks[0].method)
     if len(names) == 1:
-        return f"Yes: {names[0]} is all there is, and this says nothing about other tasks."
+        return f"Yes: {names[0]} is all there is, and this says nothing about new tasks."
     others = {}
     for bench in names:
         first = _lowest(comparison, overall.complete[benches != bench])
@@ -190,7 +199,11 @@ def _tied(comparison: Comparison) -> str:
     names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
     more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
-    found = f"Not told apart: {'; '.join(names[:_MOST])}{more}." if names else "Every pair is told apart."
+    found = (
+        f"No significant difference: {'; '.join(names[:_MOST])}{more}."
+        if names
+        else "Every pair differs significantly."
+    )
     return found + (f" Identical: {_some(same)}." if same else "")
 
 
@@ -227,7 +240,7 @@ def _where(subject: Subject) -> str:
     methods: dict[str, set[str]] = {}
     for _, fragment in subject.fragments:
         methods.setdefault(str(fragment.provenance.get("repeatable", "the same machine")), set()).add(
-            fragment.cell.method
+            fragment.setup.method
         )
     if len(methods) == 1:
         return f"on {next(iter(methods))}"

@@ -9,75 +9,84 @@ import pandas as pd
 
 from nasbench.results.curves import Array, Curves
 from nasbench.results.display.numbers import count, fixed, interval, p_value
-from nasbench.results.statistics.classical import relative_differences
 from nasbench.results.statistics.verdicts import Pair
+from nasbench.results.statistics.wilcoxon import relative_differences
 
 BETTER = (
-    "better: the probability that a run of the one is better than a run of the other, ties one half; families, their "
-    "benchmarks, and the constraints of a benchmark weigh alike."
+    "better: the probability that a run of the one is better than a run of the other, ties one half; search spaces, "
+    "the families of a space, the benchmarks of a family, and the constraints of a benchmark have equal weights."
 )
-HERE = (
-    "95 % here: interval for the listed benchmarks, in which only seeds are chance (t over seeds, each averaged over "
-    "settings)."
+THESE = (
+    "CI (these): 95 % confidence interval for these benchmarks, in which only seeds are chance (t, stratified by "
+    "setting); in 95 % of reports all such intervals hold together (Bonferroni). They end at 0.50 where Holm's "
+    "sharper test excludes that."
 )
-ALIKE = (
-    "95 % alike: interval for tasks like these, in which families are a sample of families (t over family means, never "
-    "narrower than the other)."
+NEW = (
+    "CI (new): 95 % confidence interval for new tasks, of which the search spaces here are a sample (t over the means "
+    "of spaces; over families, or benchmarks, where there is one space), for each pair alone. p (new): the same with "
+    "variances that all pairs estimate together (moderated t, Smyth, 2004), which may be significant where the "
+    "interval of one pair is wide."
 )
 
 
 def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:
-    """A pair in full precision, for a file."""
-    low, high = pair.here.interval()
-    low_alike, high_alike = pair.alike.interval()
+    """A pair in full precision, for a file; `low` and `high` are of this pair alone."""
+    low, high = pair.these.interval()
+    low_all, high_all = pair.interval
+    low_new, high_new = pair.new.interval()
     return {
         "method": methods[pair.a],
         "other": methods[pair.b],
         "identical": pair.is_identical,
         "settings": len(pair.settings),
         "seeds": pair.seeds,
-        "better": pair.here.value,
+        "better": pair.these.value,
         "low": low,
         "high": high,
-        "p": pair.here.p(),
-        "p_holm": pair.p_here,
-        "low_alike": low_alike,
-        "high_alike": high_alike,
-        "p_alike": pair.alike.p(),
-        "p_alike_holm": pair.p_alike,
-        "alike_over": pair.unit,
+        "low_simultaneous": low_all,
+        "high_simultaneous": high_all,
+        "p": pair.these.p(),
+        "p_holm": pair.p_these,
+        "low_new": low_new,
+        "high_new": high_new,
+        "p_new": pair.shared.p(),
+        "p_new_holm": pair.p_new,
+        "new_over": pair.unit,
         "wins": pair.wins,
+        "ties": pair.ties,
         "losses": pair.losses,
-        "even": pair.even,
-        "families": pair.families,
-        "families_ahead": pair.ahead,
-        "families_behind": pair.behind,
-        "ties": pair.tied,
+        "units": pair.units,
+        "units_ahead": pair.ahead,
+        "units_behind": pair.behind,
+        "runs_tied": pair.tied,
         "floor": pair.floor,
+        "p_equivalent": pair.p_equivalent,
         "equivalent": pair.is_equivalent,
+        "equal_on_average": pair.is_even,
     }
 
 
 def shown(pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    """The columns that people read: probability, both intervals, both p, and benchmarks won, lost and even."""
+    """The columns that people read: probability, both intervals, both p, and benchmarks won, tied and lost."""
     return {
-        "better": [_marked(pair) for pair in pairs],
-        "95 % here": ["=" if pair.is_identical else interval(pair.here.interval()) for pair in pairs],
-        "p": ["=" if pair.is_identical else p_value(pair.p_here) for pair in pairs],
-        "95 % alike": ["=" if pair.is_identical else interval(pair.alike.interval()) for pair in pairs],
-        "p alike": ["=" if pair.is_identical else p_value(pair.p_alike) for pair in pairs],
-        "w/l/e": [f"{pair.wins}/{pair.losses}/{pair.even}" for pair in pairs],
+        "better": [marked(pair) for pair in pairs],
+        "CI (these)": ["=" if pair.is_identical else interval(pair.interval) for pair in pairs],
+        "p": ["=" if pair.is_identical else p_value(pair.p_these) for pair in pairs],
+        "CI (new)": ["=" if pair.is_identical else interval(pair.new.interval()) for pair in pairs],
+        "p (new)": ["=" if pair.is_identical else p_value(pair.p_new) for pair in pairs],
+        "w/t/l": [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs],
     }
 
 
-def _marked(pair: Pair) -> str:
+def marked(pair: Pair) -> str:
+    """The probability that the first is better, with its marks."""
     if pair.is_identical:
         return "="
-    return fixed(pair.here.value) + "*" * (abs(pair.verdict) + abs(pair.verdict_alike))
+    return fixed(pair.these.value) + "*" * (abs(pair.verdict) + abs(pair.verdict_new))
 
 
 def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str:
-    """What the marks mean, and whether the seeds can ever earn one.
+    """What the marks and the heads mean, and whether the seeds can ever earn a mark.
 
     Args:
         pairs: those that the table shows.
@@ -86,16 +95,17 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
     """
     text = ["=: every run of the one is that of the other."] * any(pair.is_identical for pair in pairs)
     if not tested:
-        text.append("There are too few seeds for intervals and p: five that all settings of a pair share at least.")
+        text.append("Too few seeds for intervals and p: at least five in every setting of a pair.")
         return " ".join(text)
     number = count(len(tested), "pair")
     text.insert(
         0,
-        "* told apart on these benchmarks, ** on tasks like these too (p < 0.05 after Holm's correction over "
-        f"{number}{scope}).",
+        f"* significant at 5 % (Holm over {number}{scope}) on these benchmarks, ** on new tasks too. CI: 95 % "
+        "confidence "
+        "interval, (these) on these benchmarks, (new) on new tasks. w/t/l: benchmarks won, tied, lost.",
     )
     if min(pair.floor for pair in tested) * len(tested) > 0.05:
-        text.append(f"So few seeds cannot give p < 0.05 among {number}, however clear the difference.")
+        text.append(f"As few seeds as these cannot give p < 0.05 among {number}, however clear the difference.")
     return " ".join(text)
 
 

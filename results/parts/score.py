@@ -1,77 +1,98 @@
-"""What changes where observed values are compared in place of scores."""
+"""The scores side by side: ranks by each, the verdicts that change, and where unseen repetitions are left."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.numbers import count, fixed, listed
+from nasbench.results.display.numbers import count, fixed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.rows import marked
+from nasbench.results.scores import OBSERVED, UNSEEN
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.summaries import luck
 
-_MOST_NAMED = 8
-
 
 def part(subject: Subject) -> Part | None:
-    """None where no means over repetitions are known."""
+    """None where runs tell nothing but what was observed, as on live benchmarks."""
     comparison = subject.comparison
-    if not comparison.curves.has_means:
+    if comparison.curves.compared is OBSERVED and len(comparison.by_score) < 2:
         return None
-    mean, observed = comparison, comparison.otherwise
-    if comparison.score == "observed":
-        mean, observed = observed, mean
-    return Part("score", "Score and observed value", [table(mean, observed)])
+    tables = [ranks(comparison), verdicts(comparison), left(comparison)]
+    return Part("score", "What incumbents are scored by", [table for table in tables if table is not None])
 
 
-def table(mean: Comparison, observed: Comparison) -> Table:
-    """Ranks by both, how lucky incumbents were, and the verdicts that differ."""
-    methods = mean.methods
-    data = luck(mean.curves, mean.end)
-    data["method"] = methods
-    for name, comparison in (("score", mean), ("observed", observed)):
-        ranks = [comparison.rank_of(m) for m in range(len(methods))]
-        data[f"rank_{name}"] = [np.nan if r is None else r.here.value for r in ranks]
-    shown = pd.DataFrame(
-        {
-            "method": data["method"],
-            "rank": data["rank_score"].map(fixed),
-            "observed": data["rank_observed"].map(fixed),
-            "change": (data["rank_observed"] - data["rank_score"]).map(_signed),
-            "luck %": (100 * data["optimism"]).map(lambda v: fixed(v, 1)),
-            "violates %": (100 * data["violates"]).map(lambda v: fixed(v, 1)),
+def ranks(comparison: Comparison) -> Table:
+    """Expected ranks by each score, and how lucky incumbents were."""
+    data = luck(comparison.curves, next(iter(comparison.by_score.values())).score, comparison.end)
+    data["method"] = comparison.methods
+    for name, other in comparison.by_score.items():
+        found = [other.rank_of(m) for m in range(len(comparison.methods))]
+        data[f"rank_{name}"] = [np.nan if rank is None else rank.these.value for rank in found]
+    shown = pd.DataFrame({"method": data["method"]})
+    for name in comparison.by_score:
+        shown[name] = data[f"rank_{name}"].map(fixed)
+    shown["luck %"] = (100 * data["optimism"]).map(lambda v: fixed(v, 1))
+    shown["violates %"] = (100 * data["violates"]).map(lambda v: fixed(v, 1))
+    what = "; ".join(f"{name}: {other.score.phrase}" for name, other in comparison.by_score.items())
+    note = (
+        f"Expected rank by each score of the incumbent, which the method chose by what it observed. {what}. luck: how "
+        "far the observed value lies below the first of these scores, in % of the score, median over runs; violates: "
+        "incumbents that were observed to be feasible, and violate a constraint by it."
+    )
+    changed = _changed(comparison)
+    total = count(len(comparison.overall.pairs), "pair")
+    told = f"verdicts on {len(changed)} of {total} change" if changed else "no verdict on a pair changes"
+    marks = f"This report compares the {comparison.curves.compared.phrase}; with the score, {told}."
+    return Table("score", "Expected rank by each score (1 is best)", note, data, shown, None, marks)
+
+
+def verdicts(comparison: Comparison) -> Table | None:
+    """The pairs whose verdict depends on the score; None where there is none."""
+    changed = _changed(comparison)
+    if not changed:
+        return None
+    rows, shown = [], []
+    for a, b in changed:
+        pairs = {name: other.overall.pairs[a, b] for name, other in comparison.by_score.items()}
+        names = {"method": comparison.methods[a], "other": comparison.methods[b]}
+        shown.append(names | {name: marked(pair) for name, pair in pairs.items()})
+        facts = {
+            f"{fact}_{name}": value
+            for name, pair in pairs.items()
+            for fact, value in (("better", pair.these.value), ("p_holm", pair.p_these), ("verdict", pair.verdict))
         }
+        rows.append(names | facts)
+    note = (
+        "The probability that a run of the method is better than one of the other, by each score, with the marks that "
+        "it has in a report by that score: * significant at 5 % (Holm) on these benchmarks, ** on new tasks too."
+    )
+    title = "Verdicts that change with the score"
+    return Table("score-verdicts", title, note, pd.DataFrame(rows), pd.DataFrame(shown))
+
+
+def left(comparison: Comparison) -> Table | None:
+    """Share of the runs that have not observed all repetitions of their last incumbent; None where no run tells."""
+    curves = comparison.curves
+    if UNSEEN.name not in curves.worth:
+        return None
+    known = curves.runs.dropna(subset=["unseen"])
+    benches = curves.settings["bench"].to_numpy()[known["setting"]]
+    data = known.groupby(benches)["unseen"].agg(["mean", "size"]).reset_index()
+    data.columns = pd.Index(["benchmark", "unseen", "runs"])
+    shown = pd.DataFrame({"benchmark": data["benchmark"]}).assign(
+        **{"unseen %": (100 * data["unseen"]).map(lambda v: fixed(v, 1)), "runs": data["runs"].astype(str)}
     )
     note = (
-        "rank: expected rank by the score, the incumbent's mean over the table's repetitions; observed: by the value "
-        "that the method saw, and chose the incumbent for. luck: how far the observed value lies below the score, in % "
-        "of the score, median over runs; violates: incumbents that were observed to be feasible, and violate a "
-        "constraint in the mean."
+        "Share of the runs with an incumbent in which a repetition of it is left that the run has not observed. The "
+        "others count with the mean over all repetitions, which holds what they were chosen by: they asked until none "
+        "was left, or the benchmark has one repetition, or a model answers without noise."
     )
-    marks = (
-        f"This report compares the {'score' if mean.score == 'mean' else 'observed value'}. {_verdicts(mean, observed)}"
-    )
-    return Table("score", "Expected ranks by score and by observed value", note, data, shown, None, marks)
+    return Table("score-left", "Runs whose incumbent has unseen repetitions", note, data, shown)
 
 
-def _verdicts(mean: Comparison, observed: Comparison) -> str:
-    """How many verdicts change between the two."""
-    changed = []
-    for (a, b), pair in mean.overall.pairs.items():
-        other = observed.overall.pairs[a, b]
-        if pair.verdict != other.verdict:
-            changed.append(f"{mean.methods[a]} and {mean.methods[b]} ({_word(pair.verdict)}, {_word(other.verdict)})")
-    if not changed:
-        return "No verdict on a pair changes with it."
-    more = f", and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
-    total = count(len(mean.overall.pairs), "verdict")
-    return f"{len(changed)} of {total} differ (score, observed): {listed(changed[:_MOST_NAMED])}{more}."
-
-
-def _word(verdict: int) -> str:
-    return {1: "better", -1: "worse", 0: "not told apart"}[verdict]
-
-
-def _signed(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:+.2f}"
+def _changed(comparison: Comparison) -> list[tuple[int, int]]:
+    """The pairs whose verdict is not the same by all scores."""
+    every = [other.overall.pairs for other in comparison.by_score.values()]
+    return [key for key in every[0] if len({pairs[key].verdict for pairs in every}) > 1]

@@ -8,29 +8,59 @@ from nasbench.results.display.numbers import count, fixed, interval, listed, p_v
 from nasbench.results.parts.standing import beaten_by, called, leading, sharing
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
-from nasbench.results.statistics.verdicts import Pair, Verdicts
+from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, Verdicts
 
 _MOST_NAMED = 8  # others of whom a sentence gives numbers
 _MOST_CONSTRAINTS = 8
 
 
 def answer(comparison: Comparison) -> list[str]:
-    """Sentences on the average over constraints, on tasks like these, and on every constraint."""
+    """Sentences on the average over constraints, on new tasks, and on every constraint."""
     why = hindrance(comparison)
     if why is not None:
         return [why] if why else []
-    found = [_here(comparison), _alike(comparison)]
-    equivalent = [p for p in comparison.overall.tested if p.is_equivalent and not p.is_identical and not p.verdict]
-    if equivalent:
-        names = [f"{comparison.methods[p.a]} and {comparison.methods[p.b]}" for p in equivalent[:_MOST_NAMED]]
-        pairs = "; ".join(names)
-        found.append(
-            f"Alike for practical purposes, for the whole interval lies between 0.45 and 0.55: {pairs}"
-            + (f"; and {count(len(equivalent) - _MOST_NAMED, 'pair')} more." if len(equivalent) > _MOST_NAMED else ".")
-        )
+    found = [_these(comparison), _new(comparison), *_equivalent(comparison)]
     if 1 < len(comparison.by_constraint) <= _MOST_CONSTRAINTS:
         found += [_under(comparison, name, own) for name, own in comparison.by_constraint.items()]
     return found
+
+
+def _equivalent(comparison: Comparison) -> list[str]:
+    """The pairs that are equivalent on every space, and those that are so on average alone."""
+    tested = [pair for pair in comparison.overall.tested if not pair.is_identical and not pair.verdict]
+    within = f"between {fixed(EQUIVALENT[0])} and {fixed(EQUIVALENT[1])} (5 %, Holm over pairs)"
+    found = []
+    for pairs, what in (
+        (
+            [f"{_named(comparison, p)}" for p in tested if p.is_equivalent],
+            f"Equivalent, for the probability that one is better lies {within} on every search space",
+        ),
+        (
+            [f"{_named(comparison, p)}{_spaces(comparison, p)}" for p in tested if p.is_even],
+            f"Equal on average, for the average over search spaces lies {within}, but not shown to be equivalent",
+        ),
+    ):
+        if pairs:
+            more = f"; and {count(len(pairs) - _MOST_NAMED, 'pair')} more" if len(pairs) > _MOST_NAMED else ""
+            found.append(f"{what}: {'; '.join(pairs[:_MOST_NAMED])}{more}.")
+    return found
+
+
+def _named(comparison: Comparison, pair: Pair) -> str:
+    return f"{comparison.methods[pair.a]} and {comparison.methods[pair.b]}"
+
+
+def _spaces(comparison: Comparison, pair: Pair) -> str:
+    """Where the first method of a pair is ahead, and where behind, by intervals that exclude one half."""
+    parts = []
+    for word, sign in (("ahead in", 1), ("behind in", -1)):
+        names = [
+            f"{comparison.spaces[space]} ({fixed(own.value)})"
+            for space, own in pair.by_space.items()
+            if own.p() < LEVEL and sign * (own.value - 0.5) > 0
+        ]
+        parts += [f"{word} {listed(names)}"] if names else []
+    return f" ({comparison.methods[pair.a]} is {', '.join(parts)})" if parts else ""
 
 
 def hindrance(comparison: Comparison) -> str | None:
@@ -46,7 +76,7 @@ def hindrance(comparison: Comparison) -> str | None:
         return f"{listed(curves.names)} are identical here: every run of one is that of the others."
     if not overall.ranks:
         return "No setting has runs of every method, so there are no ranks; pairs are compared where both have runs."
-    if not overall.ranks[0].here.known:
+    if not overall.ranks[0].these.known:
         advice = f"{FEWEST} at least, 10 are advised, 20 where there is one benchmark"
         seeds = (
             "no seed is" if not overall.seeds else "one seed is" if overall.seeds == 1 else f"{overall.seeds} seeds are"
@@ -58,27 +88,30 @@ def hindrance(comparison: Comparison) -> str | None:
     return None
 
 
-def _here(comparison: Comparison) -> str:
-    """Who is better than whom on the listed benchmarks, and by how much."""
+def _these(comparison: Comparison) -> str:
+    """Who is better than whom on these benchmarks, and by how much."""
     overall = comparison.overall
     leader, better, level, worse = leading(overall)
     count_ = len(overall.ranks)
     where, name = _where(comparison, overall), called(comparison, overall, leader.method)
-    rank = f"expected rank {fixed(leader.here.value)} of {count_}, 95 % {interval(leader.here.interval(1.0, count_))}"
+    ends = interval(leader.these.interval(1.0, count_))
+    rank = f"expected rank {fixed(leader.these.value)} of {count_}, 95 % CI {ends}"
     basis = f"({count(overall.seeds, 'seed')}; Holm over {count(len(overall.tested), 'pair')})"
     shared = sharing(overall)
     if len(shared) > 1:
         names = listed([called(comparison, overall, m) for m in shared])
-        return f"{where}, no first can be named: {names} share the lowest {rank} {basis}."
+        return f"{where}, there is no clear winner: {names} share the lowest {rank} {basis}."
     if not better and not worse:
+        others = "none of the others" if count_ > 2 else "the other"
+        verb = "does not differ" if count_ == 2 else "differs"
         return (
-            f"{where}, no first can be named: {name} has the lowest {rank}, but is told apart from "
-            f"{'none of the others' if count_ > 2 else 'the other no more than by chance'}{_too_weak(overall)} {basis}."
+            f"{where}, there is no clear winner: {name} has the lowest {rank}, but {verb} significantly from "
+            f"{others}{_too_weak(overall)} {basis}."
         )
     if level or worse:
         rest = [f"{beaten_by(comparison, overall, worse)}, one against one"] if worse else []
         level_names = [called(comparison, overall, p.b) for p in level]
-        rest += [f"it is not told apart from {listed(level_names, 'or')}"] if level else []
+        rest += [f"it does not differ significantly from {listed(level_names, 'or')}"] if level else []
         start = f"no method is better than all others. {name} has the lowest {rank}; {'; '.join(rest)}"
         if not better:
             return f"{where}, {start} {basis}."
@@ -89,56 +122,60 @@ def _here(comparison: Comparison) -> str:
 
 
 def _beaten(comparison: Comparison, better: list[Pair]) -> str:
-    """Against whom with which probability, how surely, and in how many families."""
+    """Against whom with which probability, how surely, and in how many spaces."""
     named = better[:_MOST_NAMED]
     words = [
-        f"{fixed(p.here.value)} ({interval(p.here.interval())}) against {called(comparison, comparison.overall, p.b)}"
-        + (f", ahead in {p.ahead} of {p.families} families" if p.ahead < p.families else "")
+        f"{fixed(p.these.value)} ({interval(p.interval)}) against {called(comparison, comparison.overall, p.b)}"
+        + (f", ahead in {p.ahead} of {p.units} {p.unit}" if p.ahead < p.units else "")
         for p in named
     ]
     more = f"; and {len(better) - len(named)} more" if len(better) > len(named) else ""
-    worst = max(p.p_here for p in better)
+    worst = max(p.p_these for p in better)
     sure = "p < 0.001" if worst < 0.001 else f"p at most {p_value(worst)}"
-    everywhere = [p for p in better if p.ahead == p.families > 1]
+    everywhere = [p for p in better if p.ahead == p.units > 1]
     if len(everywhere) == len(better):
-        sure += f", ahead in all {better[0].families} families" + (" each time" if len(better) > 1 else "")
+        sure += f", ahead in all {better[0].units} {better[0].unit}" + (" each time" if len(better) > 1 else "")
     return f"{'; '.join(words)}{more}; {sure}"
 
 
-def _alike(comparison: Comparison) -> str:
-    """The same question for tasks like these."""
+def _new(comparison: Comparison) -> str:
+    """The same question for new tasks."""
     overall, methods = comparison.overall, comparison.methods
     if not overall.unit:
-        return "This says nothing about other tasks: one benchmark."
-    families, benches = _sizes(comparison, overall)
+        return "This says nothing about new tasks: one benchmark."
+    settings = comparison.curves.settings.iloc[overall.complete]
+    name_of = {"spaces": "space", "families": "family", "benchmarks": "bench"}[overall.unit]
+    units = f"{settings[name_of].nunique()} {overall.unit}"
+    where = "On new tasks"
     if overall.unit == "families":
-        where, units = f"On tasks like these {families} families", f"{families} families"
-    else:
-        family = comparison.curves.settings["family"].iloc[overall.complete[0]]
-        where, units = f"On other tasks of the family {family}", f"{benches} benchmarks"
+        where = f"On new families of tasks in the search space {settings['space'].iloc[0]}"
+    elif overall.unit == "benchmarks":
+        where = f"On new tasks of the family {settings['family'].iloc[0]}"
     leader, *_ = leading(overall)
     pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
-    name, freedom = methods[leader.method], leader.alike.freedom
-    told = [pair for pair in pairs if pair.verdict_alike == 1]
-    caution = f" Two {overall.unit} hardly say anything about others." if freedom == 1 else ""
+    name = methods[leader.method]
+    told = [pair for pair in pairs if pair.verdict_new == 1]
+    caution = f" Two {overall.unit} hardly say anything about others." if leader.new.freedom == 1 else ""
     if told:
-        words = [f"{methods[p.b]} ({fixed(p.here.value)}, 95 % {interval(p.alike.interval())})" for p in told]
+        words = [f"{methods[p.b]} ({fixed(p.these.value)}, 95 % CI {interval(p.new.interval())})" for p in told]
         shown = listed(words[:_MOST_NAMED]) + (
             f", and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
         )
-        return f"{where}, {name} is better than {shown} too (t over {units}, {freedom} df).{caution}"
-    nearest = min(pairs, key=lambda pair: pair.alike.p())
-    ends = interval(nearest.alike.interval())
-    among = (
-        f"among {count(len(overall.tested), 'pair')} that is no sure sign"
-        if len(overall.tested) > 1
-        else ("that is no sure sign")
-    )
+        return f"{where}, {name} is better than {shown} too ({_basis(told[0], units)}).{caution}"
+    nearest = min(pairs, key=lambda pair: pair.shared.p())
+    among = f" after Holm over {count(len(overall.tested), 'pair')}" if len(overall.tested) > 1 else ""
     return (
-        f"{where} nothing is sure of {name}: the probability that it is better than {methods[nearest.b]}, its clearest "
-        f"case, is within {ends} (95 %, t over {units}, {freedom} df), and {among} (p = {p_value(nearest.p_alike)} "
-        f"after Holm).{caution}"
+        f"{where} nothing is significant for {name}: the probability that it is better than {methods[nearest.b]}, its "
+        f"clearest case, has the 95 % CI {interval(nearest.new.interval())} (p = {p_value(nearest.p_new)}{among}; "
+        f"{_basis(nearest, units)}).{caution}"
     )
+
+
+def _basis(pair: Pair, units: str) -> str:
+    """What a verdict on new tasks rests on."""
+    lent = pair.shared.freedom - pair.new.freedom
+    moderated = f", moderated t with {pair.shared.freedom:.3g} df" if lent > 0 else ""
+    return f"{units}; t with {pair.new.freedom:.0f} df{moderated}"
 
 
 def _under(comparison: Comparison, name: str, own: Verdicts) -> str:
@@ -152,10 +189,10 @@ def _under(comparison: Comparison, name: str, own: Verdicts) -> str:
         return f"{where}: all methods are identical."
     if not own.ranks:
         return f"{where}: no setting has runs of every method."
-    if not own.ranks[0].here.known:
+    if not own.ranks[0].these.known:
         return f"{where}: too few seeds for a verdict."
     leader, better, level, worse = leading(own)
-    rank, name = f"{fixed(leader.here.value)} of {len(own.ranks)}", called(comparison, own, leader.method)
+    rank, name = f"{fixed(leader.these.value)} of {len(own.ranks)}", called(comparison, own, leader.method)
     if len(shared := sharing(own)) > 1:
         names = listed([called(comparison, own, m) for m in shared])
         return f"{where}: {names} share the lowest expected rank, {rank}."
@@ -166,33 +203,29 @@ def _under(comparison: Comparison, name: str, own: Verdicts) -> str:
         if better
         else "better than no other"
         if worse
-        else "told apart from no other"
+        else "significantly different from no other"
     )
     is_said = level and (better or worse)
-    rest = f", not told apart from {listed([called(comparison, own, p.b) for p in level], 'or')}" if is_said else ""
+    names = listed([called(comparison, own, p.b) for p in level], "or")
+    rest = f", not significantly different from {names}" if is_said else ""
     rest += f"; {beaten_by(comparison, own, worse)}, one against one" if worse else ""
-    return f"{where}: no first; the lowest expected rank, {rank}, has {name}, {told}{rest}."
+    return f"{where}: no clear winner; the lowest expected rank, {rank}, has {name}, {told}{rest}."
 
 
 def _too_weak(verdicts: Verdicts) -> str:
     floor = min(pair.floor for pair in verdicts.tested)
     if floor * len(verdicts.tested) < 0.05:
         return ""
-    return f"; {count(verdicts.seeds, 'seed')} cannot tell {len(verdicts.ranks)} methods apart, however different"
-
-
-def _sizes(comparison: Comparison, verdicts: Verdicts) -> tuple[int, int]:
-    """Families and benchmarks behind the ranks."""
-    settings = comparison.curves.settings.iloc[verdicts.complete]
-    return int(settings["family"].nunique()), int(settings["bench"].nunique())
+    seeds = count(verdicts.seeds, "seed")
+    return f"; {seeds} cannot make a difference among {len(verdicts.ranks)} methods significant, however large"
 
 
 def _where(comparison: Comparison, verdicts: Verdicts) -> str:
     settings = comparison.curves.settings.iloc[verdicts.complete]
     constraints = settings["constraint"].unique()
-    families, benches = _sizes(comparison, verdicts)
+    spaces, benches = settings["space"].nunique(), settings["bench"].nunique()
     where = f"On {settings['bench'].iloc[0]}" if benches == 1 else f"On these {benches} benchmarks"
-    where += f" of {count(families, 'family', 'families')}" if benches > 1 else ""
+    where += f" of {count(spaces, 'search space')}" if benches > 1 else ""
     if len(constraints) > 1:
         where += ", averaged over their constraints"
     elif constraints[0] != "none":

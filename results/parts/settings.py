@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import fixed, intervals, number, p_value, point
+from nasbench.results.display.numbers import intervals, number, p_value, point
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
+from nasbench.results.parts import rows as rows_
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics import summaries, targets
-from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.estimates import holm
-from nasbench.results.statistics.verdicts import held
+from nasbench.results.statistics.comparison import SETTINGS, Comparison
+from nasbench.results.statistics.verdicts import held, tested
 
 _LINES = (
     "Line: the median over seeds of what the incumbent is worth (lower is better), from where most runs have something "
@@ -61,10 +61,10 @@ def medians(comparison: Comparison) -> Table:
     for name in ("constraint", "objective", "bench"):
         data.insert(0, name, settings[name])
     note = (
-        f"Median over seeds of what the incumbent is worth ({_worth(curves)}) at the end of the budget; a run without "
-        "a feasible incumbent counts with the worst feasible value of the setting. The objective's name says on which "
-        "split and at which epoch it was measured. oracle: the best that an incumbent can be worth. Whether a "
-        "difference is more than chance stands in within.csv."
+        f"Median over seeds of what the incumbent is worth ({curves.compared.phrase}) at the end of the budget; a run "
+        "without a feasible incumbent counts with the worst feasible value of the setting. The objective's name says "
+        "on which split and at which epoch it was measured. oracle: the best that an incumbent can be worth. Whether "
+        "a difference is more than chance stands in within.csv."
     )
     return Table("medians", "Medians at the end of the budget", note, data, shown, bold, "Bold: the lowest.")
 
@@ -98,11 +98,11 @@ def performance(comparison: Comparison) -> Table:
         }
     )
     note = (
-        f"What the incumbent is worth ({_worth(curves)}), over seeds: median with its 95 % interval between order "
-        "statistics (of five runs: lowest to highest, 94 %; of fewer: the values themselves, and no interval). A run "
-        "without a feasible incumbent counts with the worst feasible value of the setting (of the table, or where "
-        "there is none, of all runs; a method that found nothing there has no median); found says how many runs have "
-        "one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle, 1 at the "
+        f"What the incumbent is worth ({curves.compared.phrase}), over seeds: median with its 95 % interval between "
+        "order statistics (of five runs: lowest to highest, 94 %; of fewer: the values themselves, and no interval). "
+        "A run without a feasible incumbent counts with the worst feasible value of the setting (of the table, or "
+        "where there is none, of all runs; a method that found nothing there has no median); found says how many runs "
+        "have one. A run that ended earlier keeps its last value. n. regret: of the median, 0 at the oracle, 1 at the "
         "median of everything feasible; area: mean over the whole budget of the share of targets from 1 to 0.001 of "
         "normalised regret that are reached, 1 at best; - where the oracle is unknown. The CSV has quartiles and the "
         "mean, and the regret in the objective's unit and in % of the oracle."
@@ -111,19 +111,18 @@ def performance(comparison: Comparison) -> Table:
 
 
 def within(comparison: Comparison) -> Table | None:
-    """The baseline against every other method inside each setting; None where they never meet."""
-    rows = []
-    for setting in range(len(comparison.curves.settings)):
-        for method in range(len(comparison.methods)):
-            pair = held(comparison.field, np.array([setting]), comparison.baseline, method)
-            if method != comparison.baseline and pair is not None:
-                p = np.nan if pair.is_identical else pair.here.p()
-                rows.append((setting, method, pair.seeds, pair.here.value, *pair.here.interval(), p, pair.floor))
-    if not rows:
+    """The baseline against every other method inside each setting; None for one setting, or where they never meet."""
+    settings, base = range(len(comparison.curves.settings)), comparison.baseline
+    others = [method for method in range(len(comparison.methods)) if method != base]
+    pairs = [held(comparison.field, np.array([setting]), base, method) for setting in settings for method in others]
+    kept = tested([pair for pair in pairs if pair is not None], SETTINGS)
+    if len(settings) < 2 or not kept:
         return None
-    names = ["setting", "method", "seeds", "better", "low", "high", "p", "floor"]
-    frame = pd.DataFrame(rows, columns=names)
-    frame["p_holm"] = holm(frame["p"].to_numpy(float))
+    rows = [
+        (int(p.settings[0]), p.b, p.seeds, p.these.value, *p.interval, p.these.p(), p.p_these, p.floor) for p in kept
+    ]
+    frame = pd.DataFrame(rows, columns=["setting", "method", "seeds", "better", "low", "high", "p", "p_holm", "floor"])
+    frame.loc[[p.is_identical for p in kept], ["p", "p_holm"]] = np.nan
     data = named(comparison.curves, frame).rename(columns={"method": "against"})
     shown = pd.DataFrame(
         {
@@ -131,18 +130,19 @@ def within(comparison: Comparison) -> Table | None:
             "constraint": data["constraint"],
             "against": data["against"],
             "seeds": data["seeds"].astype(str),
-            "better": data["better"].map(fixed),
-            "95 %": intervals(data["low"], data["high"]),
-            "p": data["p"].map(p_value),
-            "p (Holm)": data["p_holm"].map(p_value),
+            "better": [rows_.marked(p) for p in kept],
+            "95 % CI": intervals(data["low"], data["high"]),
+            "p": data["p_holm"].map(p_value),
         }
     )
     note = (
         "Inside each setting: the probability that a run of the baseline is better than one of the other, over the "
-        "seeds that both have, with its t interval over seeds. p (Holm): after correction over every row of this table."
+        "seeds that both have. p: Mann and Whitney's test, exact where that makes a difference, after Holm's "
+        f"correction over all rows and times {1 / SETTINGS:g}, for single settings together have {5 * SETTINGS:g} of "
+        "the 5 % in which a report may err. The intervals hold together with all others of the report."
     )
     title = f"Setting by setting: probability that {comparison.methods[comparison.baseline]} is better"
-    return Table("within", title, note, data, shown, place="files")
+    return Table("within", title, note, data, shown, None, "* significant at 5 % (Holm).", place="files")
 
 
 def lowest(values: Array) -> np.ndarray:
@@ -163,10 +163,6 @@ def named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("constraint", "bench"):
         found.insert(0, name, settings[name])
     return found
-
-
-def _worth(curves: Curves) -> str:
-    return "its mean over the table's repetitions" if curves.score == "mean" and curves.has_means else "as observed"
 
 
 def _column(method: str) -> str:
@@ -235,8 +231,8 @@ def _explained(curves: Curves) -> Table:
         }
     )
     note = (
-        f"oracle: the best that an incumbent can be worth ({_worth(curves)}) among all that is feasible; median, "
-        "worst: of the objective over every feasible (configuration, repetition) of the table; noise: standard "
+        f"oracle: the best that an incumbent can be worth ({curves.compared.phrase}) among all that is feasible; "
+        "median, worst: of the objective over every feasible (configuration, repetition) of the table; noise: standard "
         "deviation between the repetitions of one good configuration; feasible: share of the table's rows; - where "
         "there is no table."
     )

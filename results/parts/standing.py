@@ -11,7 +11,8 @@ from nasbench.results.display.numbers import fixed, interval, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts.rows import facts
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.verdicts import Pair, Rank, Verdicts
+from nasbench.results.statistics.ranks import Rank
+from nasbench.results.statistics.verdicts import Pair, Verdicts
 
 
 class Lead(NamedTuple):
@@ -19,19 +20,19 @@ class Lead(NamedTuple):
 
     leader: Rank
     better: list[Pair]
-    """With those that it is told to be better than, the clearest first."""
+    """With those that it is significantly better than, the clearest first."""
     level: list[Pair]
-    """With those that it is not told apart from."""
+    """With those from which it does not differ significantly."""
     worse: list[Pair]
-    """With those that are told to be better than it: a rank is over all others, and a single one may contradict it."""
+    """With those that are significantly better: a rank is over all others, and a single one may contradict it."""
 
 
 def leading(verdicts: Verdicts) -> Lead:
-    """Who leads, and against whom that is told."""
+    """Who leads, and against whom that is significant."""
     leader = verdicts.ranks[0]
     pairs = [pair for r in verdicts.ranks[1:] if (pair := verdicts.pair(leader.method, r.method)) is not None]
     better, level, worse = ([p for p in pairs if p.verdict == verdict] for verdict in (1, 0, -1))
-    return Lead(leader, sorted(better, key=lambda pair: -pair.here.value), level, worse)
+    return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse)
 
 
 def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> str:
@@ -42,8 +43,8 @@ def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> 
 
 def sharing(verdicts: Verdicts) -> list[int]:
     """The methods with the lowest expected rank."""
-    lowest = verdicts.ranks[0].here.value
-    return [rank.method for rank in verdicts.ranks if rank.here.value - lowest < 1e-9]
+    lowest = verdicts.ranks[0].these.value
+    return [rank.method for rank in verdicts.ranks if rank.these.value - lowest < 1e-9]
 
 
 def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
@@ -58,20 +59,21 @@ def table(comparison: Comparison) -> Table:
     if len(comparison.by_constraint) > 1:
         scopes += [(name.replace("none", "no constraint"), own) for name, own in comparison.by_constraint.items()]
     rows = [_row(comparison, own) for _, own in scopes]
-    shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tied with", "margin", "families"])
+    shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tied with", "margin", "ahead in"])
     shown.insert(0, "where", [name for name, _ in scopes])
     data = pd.DataFrame([facts_ for _, facts_ in rows])
     data.insert(0, "where", [name for name, _ in scopes])
     bold = np.zeros(shown.shape, bool)
     bold[:, 1] = list(data["is_first"])
     note = (
-        "first: the method that is told to be better than each other one, in bold; `none` where there is no such "
-        "method, with the lowest expected rank, and whoever is told to be better than that one. tied with: those that "
-        "are not told apart from it, which is not the same as equal. margin: the probability that its run is better "
-        "than one of the method that is next by expected "
-        "rank, with the 95 % interval for the listed benchmarks (seeds are chance). families: benchmark families in "
-        "which this probability is above one half. Verdicts are those of every pair (Holm), at the end of the budget; "
-        "under single constraints they are stricter than for all together, for there are more of them."
+        "first: the method that is significantly better than each other one (5 %, Holm), in bold; otherwise `no clear "
+        "winner`, with the lowest expected rank, and whoever is significantly better than that method. tied with: "
+        "those from which it does not differ significantly, which is not the same as equivalent. margin: the "
+        "probability that its run is better than one of the method that is next by expected rank, with its 95 % "
+        "confidence interval for these benchmarks, simultaneous for all pairs (seeds are chance). ahead in: search "
+        "spaces (families, or benchmarks, where there is one space) in which this probability is above one half. "
+        "Verdicts are given at the end of the budget; under single constraints they are stricter than for all "
+        "together, for there are more of them."
     )
     return Table("answer", "Who is first", note, data, shown, bold)
 
@@ -85,17 +87,17 @@ def _row(comparison: Comparison, own: Verdicts) -> tuple[list[str], dict[str, ob
     name = called(comparison, own, leader.method)
     is_first = bool(better) and not level and not worse and len(shared) == 1
     leaders = name if len(shared) == 1 else listed([called(comparison, own, m) for m in shared])
-    first = name if is_first else f"none: {leaders} lead{'s' if len(shared) == 1 else ''}"
+    first = name if is_first else f"no clear winner; lowest rank: {leaders}"
     first += f", but {beaten_by(comparison, own, worse)}" if worse and len(shared) == 1 else ""
     ties = [called(comparison, own, p.b) for p in level if p.b not in shared]
     next_ = own.pair(leader.method, own.ranks[1].method)
     assert next_ is not None  # ranks are of methods that share settings
-    known = next_.here.known
-    margin = f"{fixed(next_.here.value)}" + (f" ({interval(next_.here.interval())})" if known else "")
+    known = next_.these.known
+    margin = f"{fixed(next_.these.value)}" + (f" ({interval(next_.interval)})" if known else "")
     margin += f" over {called(comparison, own, next_.b)}"
-    families = f"{next_.ahead} of {next_.families}"
+    ahead = f"{next_.ahead} of {next_.units} {next_.unit}" if next_.unit else "-"
     tied = "?" if not known else ", ".join(ties) or "-"
-    data = {"is_first": is_first, "first": leaders, "rank": leader.here.value, "tied": "; ".join(ties)}
-    return [first, tied, margin, families], data | {
+    data = {"is_first": is_first, "first": leaders, "rank": leader.these.value, "tied": "; ".join(ties)}
+    return [first, tied, margin, ahead], data | {
         name: value for name, value in facts(next_, comparison.methods).items() if name != "method"
     }

@@ -42,9 +42,9 @@ def reached(comparison: Comparison) -> Table:
     bold[:, 1:] = np.isclose(shares, shares.max(axis=0), rtol=0, atol=1e-9)
     note = (
         "The share of the targets from 1 (the median of everything feasible) to 0.001 of normalised regret, even in "
-        "the logarithm, that a run has reached (0 is the oracle); mean over runs, with families, benchmarks and "
-        "constraints weighed alike, over the settings that all methods have and whose oracle is known. Before its "
-        "first feasible evaluation a run has reached none."
+        "the logarithm, that a run has reached (0 is the oracle); mean over runs, with spaces, families, benchmarks "
+        "and constraints with equal weights, over the settings that all methods have and whose oracle is known. "
+        "Before its first feasible evaluation a run has reached none."
     )
     return Table("targets", "Share of targets reached", note, data, shown, bold)
 

@@ -16,11 +16,14 @@ from nasbench.results.store.fragment import Torn
 
 
 def part(subject: Subject, options: Sequence[str]) -> Part:
-    """Raises StoreError where options are given, or no run has both a rank and a measured time."""
+    """Expected ranks beside the methods' own time per suggestion.
+
+    Raises StoreError where options are given, or no run has both a rank and a measured time.
+    """
     if options:
         raise StoreError("the part thinking takes no options: --part thinking")
     comparison, times = subject.comparison, seconds(subject)
-    ranks = {subject.curves.methods[rank.method]: rank.here.value for rank in comparison.overall.ranks}
+    ranks = {subject.curves.methods[rank.method]: rank.these.value for rank in comparison.overall.ranks}
     called = dict(zip(subject.curves.methods, comparison.methods, strict=True))
     names = sorted((name for name in ranks if name in times), key=lambda name: (times[name], ranks[name]))
     if not names:
@@ -61,7 +64,7 @@ def seconds(subject: Subject) -> dict[str, float]:
             continue
         table = table.filter(pc.is_valid(table["configuration"]))  # the row that closes a failed run is no ask
         own = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()
-        means.setdefault(fragment.cell.method, []).extend(own.dropna())
+        means.setdefault(fragment.setup.method, []).extend(own.dropna())
     return {method: median(values) for method, values in means.items() if values}
 
 

@@ -50,19 +50,19 @@ def protocol(subject: Subject) -> str:
     """What every caption must say of the experiment, in sentences."""
     comparison, curves = subject.comparison, subject.curves
     benches = curves.settings["bench"].nunique()
-    families = list(dict.fromkeys(curves.settings["family"]))
+    spaces = list(dict.fromkeys(curves.settings["space"]))
     constraints = curves.settings["constraint"].nunique()
-    compared = "score (mean over the table's repetitions)" if curves.score == "mean" else "observed objective"
     tested = len(comparison.overall.tested)
     commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
     versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
     return (
         f"{curves.protocol}; {count(curves.seeds, 'seed')}; {count(len(curves.settings), 'setting')} = "
         f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
-        f"{count(len(families), 'family', 'families')} ({listed(families)}), which weigh alike. Compared is the "
-        f"incumbent's {compared if curves.has_means else 'observed objective'}, by the probability that a run of one "
-        f"method is better than one of the other. Tests are t over seeds, for these benchmarks, with Holm's correction "
-        f"over {count(tested, 'pair')}, level 0.05. nasbench {listed(versions)}, commit {listed(commits)}."
+        f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
+        f"incumbent's {curves.compared.phrase}, by the probability that a run of one method is better than one of the "
+        "other. Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
+        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
+        f"methods a difference is significant. nasbench {listed(versions)}, commit {listed(commits)}."
     )
 
 
@@ -73,7 +73,7 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
         (
             "fig-ranks",
             answer.over_budget(comparison, _POINTS),
-            "Expected rank (1 is best) against the budget; bands are 95 % intervals over seeds.",
+            "Expected rank (1 is best) against the budget; bands are 95 % confidence intervals over seeds.",
             "Who wins? At which budget?",
         ),
         (
@@ -90,8 +90,9 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
         found.append(_Item(name, caption, answers, plots.render(drawn, "pdf")))
     if len(comparison.overall.ranks) > 1:
         caption = (
-            "Expected ranks with 95 % intervals: thick for these benchmarks (over seeds), thin for tasks like these. "
-            "Bars join methods that are not told apart, thick on these benchmarks, thin on tasks like these."
+            "Expected ranks with 95 % confidence intervals: thick for these benchmarks (over seeds), thin for new "
+            "tasks. Bars join methods without a significant difference (5 %, Holm), thick on these benchmarks, thin "
+            "on new tasks."
         )
         scene = pairs.critical_difference(comparison, width * _PIXELS)
         found.append(_Item("fig-cd", caption, "How sure is that? What is tied?", plots.render(scene, "pdf")))
@@ -101,7 +102,7 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
 def _tables(comparison: Comparison, facts: str) -> list[_Item]:
     found = []
     for name, table, answers in (
-        ("tab-answer", standing.table(comparison), "Who wins? On which families?"),
+        ("tab-answer", standing.table(comparison), "Who wins? In which search spaces?"),
         ("tab-pairs", pairs.table(comparison) if comparison.overall.pairs else None, "By how much? How sure is that?"),
     ):
         if table is not None:

@@ -11,75 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nasbench.results.curves import Curves, load, references, select
+from nasbench.results.curves import Curves
 from nasbench.results.display import svg
 from nasbench.results.display.look import Look, looks
 from nasbench.results.display.panels import POINTS, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.errors import StoreError, nearest
-from nasbench.results.parts import (
-    answer,
-    baseline,
-    claims,
-    clock,
-    constraints,
-    families,
-    feasibility,
-    graphs,
-    held_out,
-    importance,
-    levels,
-    pairs,
-    papers,
-    pareto,
-    published,
-    score,
-    searches,
-    settings,
-    targets,
-    thinking,
-)
-from nasbench.results.parts.part import MakeOptional, MakePart, Part, Subject
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.registry import PARTS, requested
+from nasbench.results.reading import load, references, select
 from nasbench.results.report import export, page, text
 from nasbench.results.report.files import refuse_other, refuse_strange, slug, write_all, write_single
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
+from nasbench.results.scores import DEFAULT, MEAN, UNSEEN, score_of
 from nasbench.results.selection import EVERYTHING, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
-from nasbench.results.store.trajectory import SCORES, Cell, Score
+from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.trajectory import Setup
 from nasbench.results.store.under_way import beginning
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-_PARTS: tuple[MakePart, ...] = (
-    answer.part,
-    baseline.part,
-    pairs.part,
-    constraints.part,
-    families.part,
-    claims.part,
-    score.part,
-    targets.part,
-    clock.part,
-    published.part,
-    searches.part,
-    levels.part,
-    graphs.part,
-    held_out.part,
-    held_out.references,
-    settings.part,
-    feasibility.part,
-    papers.part,
-    settings.explained,
-)
-"""Every part, in the order of the page; the first is the answer."""
-
-_OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part, "thinking": thinking.part}
-"""Parts that are made where they are asked for, by name; they stand before the settings."""
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of a budget in seconds
@@ -108,49 +64,26 @@ class Report:
 
 
 def write(
-    stores: Sequence[Store], request: Request, is_current: Callable[[Cell], bool | None] = lambda _: True
+    stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None] = lambda _: True
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `request.out`.
 
     Args:
         request: what it is about, and which files are written.
-        is_current: whether a cell's data and method are those of this installation; the others are warned of.
+        is_current: whether a setup's data and method are those of this installation; the others are warned of.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
     """
-    for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
-        if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
-            raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
-    for folder in filter(None, (request.out, request.paper, request.ioh)):
-        refuse_strange(folder)
-    if request.optuna is not None:
-        refuse_other(request.optuna, lambda content: content.startswith(BEGINNING))
-    every = select(stores, request.protocol, request.selection, request.partial)
-    cut = beginning(every)
-    chosen = every if cut is None else cut.fragments
-    wishes = next((w for w in (store.wishes() for store in reversed(stores)) if w), {})
-    worth = _score(request.score or wishes.get("score") or "mean")
-    curves = load(chosen, worth)
-    if cut is not None:
-        curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
-    of_suites = [plan["wishes"].get("labels", {}) for store in stores for plan in store.plans()]
-    curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
-    points = _checkpoints(curves, request.checkpoints, wishes)
-    comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
-    subject = Subject(comparison, chosen, references(stores, worth))
-    asked = [_asked(text) for text in request.optional]
-    parts = [part for make in _PARTS if (part := make(subject)) is not None]
+    _refuse_what_is_there(stores, request)
+    optional = [requested(text) for text in request.optional]
+    subject, warnings = _subject(stores, request, is_current)
+    parts = [part for make in PARTS if (part := make(subject)) is not None]
+    if request.wilcoxon:
+        parts = [_on_a_terminal(part) if part.name == "wilcoxon" else part for part in parts]
     place = next(i for i, part in enumerate(parts) if part.name == "settings")
-    parts[place:place] = [make(subject, words) for make, words in asked]
-    asked_for = every[0][1].cell.protocol
-    warnings = warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
-    if request.selection != EVERYTHING:
-        told = request.selection.told(select(stores, asked_for, partial=request.partial))
-        warnings = [told, *warnings] if told else warnings
-    if cut is not None:
-        warnings = [cut.told, *warnings]
-    title = wishes.get("title") or "nasbench report"
+    parts[place:place] = [make(subject, words) for make, words in optional]
+    title = _wishes(stores).get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     contents = _contents(request.formats, subject, parts, title, warnings)
     folders = [(request.out, contents)]
@@ -159,16 +92,76 @@ def write(
 
         folders.append((request.paper, for_a_paper(subject, request.figure_width)))
     if request.ioh is not None:
-        folders.append((request.ioh, export.ioh(curves)))
-    lines = b"" if request.optuna is None else studies(curves, chosen)
+        folders.append((request.ioh, export.ioh(subject.curves)))
+    lines = b"" if request.optuna is None else studies(subject.curves, subject.fragments)
     if request.optuna is not None:
         refuse_other(request.optuna, lambda content: content == lines)
     tables = {table.name: table.data for part in parts for table in part.tables}
-    shown = text.terminal(curves, warnings, parts, contents)
+    shown = text.terminal(subject.curves, warnings, parts, contents)
     files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
     if request.optuna is not None:
         write_single(request.optuna, lines)
     return Report(request.out, files, tables, shown)
+
+
+def _on_a_terminal(part: Part) -> Part:
+    """The part with all its tables shown there too."""
+    return replace(part, tables=[replace(table, place="terminal") for table in part.tables])
+
+
+def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
+    """Raises StoreError where files of a report would lie in a store, or among others' files."""
+    for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
+        if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
+            raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
+    for folder in filter(None, (request.out, request.paper, request.ioh)):
+        refuse_strange(folder)
+    if request.optuna is not None:
+        refuse_other(request.optuna, lambda content: content.startswith(BEGINNING))
+
+
+def _subject(
+    stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None]
+) -> tuple[Subject, list[str]]:
+    """What the report is about, and its warnings."""
+    every = select(stores, request.protocol, request.selection, request.partial)
+    cut = beginning(every)
+    chosen = every if cut is None else cut.fragments
+    wishes = _wishes(stores)
+    curves, told = _scored(chosen, request.score, wishes)
+    if cut is not None:
+        told = [cut.told, *told]
+        curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
+    of_suites = [plan["wishes"].get("labels", {}) for store in stores for plan in store.plans()]
+    curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
+    points = _checkpoints(curves, request.checkpoints, wishes)
+    comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
+    asked_for = every[0][1].setup.protocol
+    if request.selection != EVERYTHING:
+        selected = request.selection.told(select(stores, asked_for, partial=request.partial))
+        told += [selected] if selected else []
+    told += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
+    return Subject(comparison, chosen, references(stores, curves.score), request.literature), told
+
+
+def _wishes(stores: Sequence[Store]) -> dict[str, Any]:
+    """What the suite that was last asked for wishes its report to show."""
+    return next((wishes for wishes in (store.wishes() for store in reversed(stores)) if wishes), {})
+
+
+def _scored(
+    chosen: Sequence[tuple[Store, Fragment]], asked: str | None, wishes: dict[str, Any]
+) -> tuple[Curves, list[str]]:
+    """The runs by the score that was asked for, or else the suite's, or the default; and a warning if they lack it."""
+    score = score_of(asked or wishes.get("score") or DEFAULT.name)
+    curves = load(chosen, score)
+    if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
+        return curves, []
+    why = "there are runs of an earlier nasbench, which did not store what incumbents are worth unseen"
+    if asked:
+        raise StoreError(f"{why}: --score mean compares them, and `nasbench run` makes them again")
+    told = f"compared by the mean over all repetitions, which holds the one that the incumbent was chosen by: {why}"
+    return curves.scored(MEAN), [told]
 
 
 def _contents(
@@ -222,21 +215,6 @@ def _rendered(figure: Figure | Scene, form: str) -> bytes:
     from nasbench.results.display import plots  # matplotlib is heavy
 
     return plots.render(figure, form)
-
-
-def _asked(text: str) -> tuple[MakeOptional, list[str]]:
-    """What makes an optional part, and the words that it is given."""
-    name, _, rest = text.partition(":")
-    if name not in _OPTIONAL:
-        raise StoreError(f"there is no part {name!r}{nearest(name, list(_OPTIONAL))}; allowed: {', '.join(_OPTIONAL)}")
-    return _OPTIONAL[name], [word.strip() for word in rest.split(",") if word.strip()]
-
-
-def _score(asked: str) -> Score:
-    for known in SCORES:
-        if known == asked:
-            return known
-    raise StoreError(f"there is no score {asked!r}{nearest(asked, SCORES)}; allowed: {', '.join(SCORES)}")
 
 
 def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str, Any]) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from nasbench.results.parts.literature import NOTHING, Literature
 from nasbench.results.selection import EVERYTHING, Selection
 
 Format: TypeAlias = Literal["html", "md", "csv", "tidy", "latex", "longtable", "png", "svg", "pdf"]
@@ -28,7 +29,7 @@ class Request:
     """Which runs, where the stores mix budgets or numbers of workers."""
     formats: tuple[Format, ...] = ("html", "csv", "latex", "svg")
     score: str | None = None
-    """What an incumbent counts with, `mean` or `observed`; by default the last suite's, or else `mean`."""
+    """Name of the score that incumbents are compared by; by default the last suite's, or else `unseen`."""
     selection: Selection = EVERYTHING
     """Which methods, benchmarks, families and constraints."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -45,3 +46,7 @@ class Request:
     """A new file for the runs as Optuna's studies."""
     partial: bool = False
     """Whether to take runs that are under way too, and compare all where the shortest of them is."""
+    wilcoxon: bool = False
+    """Whether a terminal shows the Wilcoxon signed-rank tables, which are on the page and in files anyway."""
+    literature: Literature = NOTHING
+    """What papers say of the methods."""

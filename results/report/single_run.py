@@ -57,13 +57,13 @@ def _found(
     if not fragments:
         raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
     for name, value in (("method", method), ("bench", bench), ("constraint", constraint)):
-        allowed = sorted({getattr(f.cell, name) for f in fragments})
+        allowed = sorted({getattr(f.setup, name) for f in fragments})
         if value is None and len(allowed) > 1:
             raise StoreError(
                 f"{store.folder} has runs of {method} on {bench} under several constraints: add one of "
                 + "; ".join(f"--constrain '{label}'" for label in allowed)
             )
-        fragments = [f for f in fragments if value is None or getattr(f.cell, name) == value]
+        fragments = [f for f in fragments if value is None or getattr(f.setup, name) == value]
         if not fragments:
             raise _unknown(store, name, str(value), allowed)
     found = [(f, record) for f in fragments for record in f.runs if record.seed == seed]
@@ -79,15 +79,15 @@ def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreEr
 
 
 def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
-    cell, setting = fragment.cell, fragment.cell.setting
+    setup, setting = fragment.setup, fragment.setup.setting
     rows = _rows(fragment, record)
-    parameters = ", ".join(f"{name}={value}" for name, value in cell.parameters)
+    parameters = ", ".join(f"{name}={value}" for name, value in setup.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
     is_partial = isinstance(fragment, Part)
     head = [
-        f"{cell.method} on {cell.bench}, {cell.constraint}, seed {record.seed} (run {cell.run_id(record.seed)})"
+        f"{setup.method} on {setup.bench}, {setup.constraint}, seed {record.seed} (run {setup.run_id(record.seed)})"
         + " (partial)" * is_partial,
-        f"Budget: {cell.protocol}. Method: version {cell.method_version}{f', {parameters}' if parameters else ''}.",
+        f"Budget: {setup.protocol}. Method: version {setup.method_version}{f', {parameters}' if parameters else ''}.",
         f"Under way: {count(record.rows, 'evaluation')} so far."
         if is_partial
         else f"Computed {record.began} to {record.ended} with {versions}; "
@@ -101,7 +101,7 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         last = json.loads(steps["configuration"].iloc[-1])
         if networks.is_network(last):
             parts.append("The network\n" + "\n".join(networks.lines(last)))
-    times = [*_time(rows, record, cell.workers), *_search(log)]
+    times = [*_time(rows, record, setup.workers), *_search(log)]
     parts += ["Where the time went\n" + "\n".join(times)] if times else []
     if record.failed_evaluations:
         parts.append(f"{record.failed_evaluations} failed evaluations, the first: {record.first_reason}")
@@ -133,7 +133,7 @@ def _best(rows: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
-    setting = fragment.cell.setting
+    setting = fragment.setup.setting
     if setting.bounds:
         yield "Constraints: " + ", ".join(setting.bounds)
     feasible = rows[rows["feasible"]]

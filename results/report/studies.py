@@ -57,7 +57,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
     names = dict(zip(curves.methods, curves.names, strict=True))
     known = set()
     for store, f in fragments:
-        cell = f.cell
+        setup = f.setup
         try:
             table = f.table()
         except Torn as error:
@@ -67,14 +67,14 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         for run in f.runs:
             rows = table.slice(start, run.rows - bool(run.failure)).to_pylist()
             start += run.rows
-            if cell.run_id(run.seed) in known:
+            if setup.run_id(run.seed) in known:
                 continue  # it lies in two stores
-            known.add(cell.run_id(run.seed))
-            name = f"{names[cell.method]} on {cell.bench}, {cell.constraint}, seed {run.seed}"
+            known.add(setup.run_id(run.seed))
+            name = f"{names[setup.method]} on {setup.bench}, {setup.constraint}, seed {run.seed}"
             study = create_study(storage=storage, study_name=name, direction="minimize")
-            study.set_user_attr("objective", f"{cell.setting.objective} {cell.setting.unit}".rstrip())
-            study.set_user_attr("protocol", cell.protocol)
-            study.add_trials(_trials(run, [row for row in rows if row.get("level", 1) >= cell.setting.highest]))
+            study.set_user_attr("objective", f"{setup.setting.objective} {setup.setting.unit}".rstrip())
+            study.set_user_attr("protocol", setup.protocol)
+            study.add_trials(_trials(run, [row for row in rows if row.get("level", 1) >= setup.setting.highest]))
     named = (line | {"worker_id": _WORKER} for line in lines.logs)  # Optuna's is drawn at random
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in named).encode()
 

@@ -12,7 +12,7 @@ from nasbench.results.display.table import Table, shortened
 from nasbench.results.parts.part import Part
 
 _MOST_ROWS = 40
-_LONGEST_NAME = 26
+_LONGEST_NAME = 20
 """Letters of a method's name in the tables of a terminal of 80 columns: what the widest table has room for."""
 
 
@@ -24,7 +24,7 @@ def terminal(curves: Curves, warnings: Sequence[str], parts: Sequence[Part], fil
         found += [_brief(table, files, short) for table in part.tables if table.place == "terminal"]
         found += part.sentences
     runs = f"{count(len(curves.runs), 'run')} of {curves.protocol}; {count(len(curves.settings), 'setting')}"
-    found.append(f"{runs} of {count(curves.families, 'benchmark family', 'benchmark families')}.")
+    found.append(f"{runs} of {count(curves.spaces, 'search space')}.")
     explained = [name for name in ("index.html", "report.md") if name in files]
     if explained:
         found.append(f"How each number is computed stands below its table in {' and '.join(explained)}.")

@@ -12,7 +12,7 @@ from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment
 from nasbench.results.store.status import status
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.trajectory import Setup
 
 MISSING = "runs asked for are missing"
 
@@ -22,7 +22,7 @@ def warnings_of(
     protocol: str,
     comparison: Comparison,
     fragments: Sequence[Fragment],
-    is_current: Callable[[Cell], bool | None],
+    is_current: Callable[[Setup], bool | None],
 ) -> list[str]:
     """One sentence each, without its full stop.
 
@@ -32,6 +32,7 @@ def warnings_of(
     phases = _initial_phases(comparison, fragments)
     return [
         *_of_stores(stores, protocol, is_current),
+        *_of_spaces(comparison, fragments),
         *_of_splits(comparison),
         *_of_seeds(comparison),
         *_of_methods(comparison),
@@ -40,20 +41,26 @@ def warnings_of(
     ]
 
 
-def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Cell], bool | None]) -> Iterator[str]:
+def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None]) -> Iterator[str]:
     for store in stores:
-        cells = [c for c in status(store, is_current) if c.cell.protocol == protocol]
-        missing, asked = sum(len(c.missing) for c in cells), sum(len(c.asked) for c in cells)
+        setups = [c for c in status(store, is_current) if c.setup.protocol == protocol]
+        missing, asked = sum(len(c.missing) for c in setups), sum(len(c.asked) for c in setups)
         if missing:
-            begun = sum(c.begun for c in cells)
+            begun = sum(c.begun for c in setups)
             under_way = f"; {begun} of them under way (--partial)" if begun else ""
             yield f"{missing} of the {asked} {MISSING}: `nasbench status {store.folder}` says which{under_way}"
-        stale = sorted({c.cell.bench for c in cells if c.stale})
+        stale = sorted({c.setup.bench for c in setups if c.stale})
         if stale:
             yield (
                 f"{store.folder} has stale runs on {', '.join(stale)}: made with other data, or another version of a "
                 f"method, than this installation has; `nasbench status {store.folder}` says which"
             )
+
+
+def _of_spaces(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
+    """Families of which earlier versions did not store whose search space they are."""
+    if comparison.curves.spaces > 1 and not all(f.setup.setting.space for f in fragments):
+        yield "there are runs of an earlier nasbench, which did not store search spaces: their families count as such"
 
 
 def _of_splits(comparison: Comparison) -> Iterator[str]:
@@ -155,6 +162,6 @@ def _of_initial_phases(comparison: Comparison, phases: dict[int, int]) -> Iterat
 def _initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) -> dict[int, int]:
     """Methods none of whose runs is longer than its initial phase, with the length of that in configurations."""
     longest = comparison.curves.runs.groupby("method")["evaluations"].max()
-    initial = {f.cell.method: f.cell.initial for f in fragments}
+    initial = {f.setup.method: f.setup.initial for f in fragments}
     sizes = {method: initial.get(spec, 0) for method, spec in enumerate(comparison.curves.methods)}
     return {method: size for method, size in sizes.items() if size > 0 and size >= longest.get(method, size + 1)}

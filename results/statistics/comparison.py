@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,13 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.statistics.estimates import FEWEST, Tasks
-from nasbench.results.statistics.improvement import MISSING, improvement, places
-from nasbench.results.statistics.verdicts import Field, Pair, Rank, Verdicts, corrected, expected_ranks, judge, ranked
-from nasbench.results.store.trajectory import Score
+from nasbench.results.scores import SCORES, Score
+from nasbench.results.statistics.estimates import FEWEST
+from nasbench.results.statistics.improvement import MISSING, Places, improvement, places
+from nasbench.results.statistics.nesting import Tasks
+from nasbench.results.statistics.ranks import Field, Rank, expected_ranks, ranked
+from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, judge
 
-CONSTRAINTS_SHARE = 0.2
-"""Where there are several constraints: the part of the 5 % that verdicts under single ones may err, all together."""
+CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
+"""The parts of the 5 % in which a report on identical methods may err that are for verdicts under single constraints,
+on claims of papers, and on single settings; the rest is for the averages over all settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,9 @@ class Comparison:
     """The method that stands against each other one where there is no room for all pairs."""
     checkpoints: tuple[float, ...]
     """Points of comparison, ascending, in the unit of the curves; the last is the end of the budget."""
+
+    _of_all_scores: dict[str, NDArray[np.int64]] = dataclasses.field(default_factory=dict, repr=False)
+    """What is the same by every score, once it has been computed."""
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -57,10 +64,15 @@ class Comparison:
 
     @cached_property
     def overall(self) -> Verdicts:
-        """Averaged over constraints, benchmarks and families."""
+        """Averaged over constraints, benchmarks, families and spaces."""
         every = np.arange(len(self.curves.settings))
-        share = 1 - CONSTRAINTS_SHARE if len(self._scopes("constraint")) > 1 else 1.0
-        return corrected([judge(self.field, every, self.baseline)], share)[0]
+        return corrected([judge(self.field, every, self.baseline)], self.share)[0]
+
+    @property
+    def share(self) -> float:
+        """The part of the 5 % that is for `overall`."""
+        of_constraints = CONSTRAINTS * (len(self._scopes("constraint")) > 1)
+        return 1 - CLAIMS - of_constraints - SETTINGS * (len(self.curves.settings) > 1)
 
     @cached_property
     def by_constraint(self) -> dict[str, Verdicts]:
@@ -69,12 +81,22 @@ class Comparison:
         if len(scopes) == 1:
             return dict.fromkeys(scopes, self.overall)
         judged = [judge(self.field, scope, self.baseline) for scope in scopes.values()]
-        return dict(zip(scopes, corrected(judged, CONSTRAINTS_SHARE), strict=True))
+        return dict(zip(scopes, corrected(judged, CONSTRAINTS), strict=True))
 
     @cached_property
     def by_family(self) -> dict[str, Verdicts]:
         """In each family of benchmarks: estimates without p."""
         return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("family").items()}
+
+    @cached_property
+    def by_space(self) -> dict[str, Verdicts]:
+        """In each search space: estimates without p."""
+        return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("space").items()}
+
+    @cached_property
+    def spaces(self) -> list[str]:
+        """Names of the search spaces, in the order of their numbers."""
+        return list(dict.fromkeys(self.curves.settings["space"]))
 
     def against_baseline(self, verdicts: Verdicts) -> list[Pair]:
         """The baseline held against every other method that shares a setting with it."""
@@ -95,10 +117,9 @@ class Comparison:
             return found
         weights = self.field.tasks.of(settings).weights
         firsts = [kind[0] for kind in self.overall.kinds]
-        common = np.flatnonzero(np.all(self.field.places[settings][:, firsts] >= 0, axis=(0, 1)))
-        kept = common if len(common) >= FEWEST else np.arange(self.field.places.shape[2])
+        judged = _common(self.field.places[settings][:, firsts])[:, None]
         for point, own in enumerate(self._fields(values)):
-            ranks = expected_ranks(own.places[settings][:, firsts][:, :, kept], weights)
+            ranks = expected_ranks(np.where(judged, own.places[settings][:, firsts], MISSING), weights)
             for kind, rank in zip(self.overall.kinds, ranks, strict=True):
                 found[list(kind), point] = rank
         return found
@@ -110,7 +131,7 @@ class Comparison:
         for point, own in enumerate(self._fields(values)):
             for rank in ranked(own, self.overall.complete, [kind[0] for kind in kinds])[0]:
                 kind = next(kind for kind in kinds if rank.method in kind)
-                found[list(kind), point] = rank.here.interval(1.0, len(kinds))
+                found[list(kind), point] = rank.these.interval(1.0, len(kinds))
         return found
 
     def improvements(self, values: Array) -> Array:
@@ -122,19 +143,22 @@ class Comparison:
         pairs = self.against_baseline(self.overall)
         for point, own in enumerate(self._fields(values)):
             for pair in pairs:
-                ours, theirs = (own.places[pair.settings, m] for m in (pair.a, pair.b))
-                if pair.here.known:
-                    common = (ours >= 0).all(axis=0) & (theirs >= 0).all(axis=0)
-                    ours, theirs = ours[:, common], theirs[:, common]
+                both = own.places[pair.settings][:, [pair.a, pair.b]]
+                both = np.where(_common(both)[:, None], both, MISSING)
                 weights = self.field.tasks.of(pair.settings).weights
-                found[pair.b, point] = weights @ improvement(ours, theirs)
+                found[pair.b, point] = weights @ improvement(both[:, 0], both[:, 1])
         return found
 
     @cached_property
-    def otherwise(self) -> Comparison:
-        """The same by the other score."""
-        other: Score = "observed" if self.score == "mean" else "mean"
-        return Comparison(self.curves.scored(other), self.baseline, self.checkpoints)
+    def by_score(self) -> dict[str, Comparison]:
+        """The same by each score that the runs tell, by its name."""
+        return {
+            score.name: self
+            if score.name == self.score.name
+            else Comparison(self.curves.scored(score), self.baseline, self.checkpoints, self._of_all_scores)
+            for score in dict.fromkeys((*SCORES, self.score))
+            if score.name in self.curves.worth
+        }
 
     def rank_of(self, method: int) -> Rank | None:
         """The rank of a method, or of the one that represents it; None where there are no ranks."""
@@ -156,19 +180,26 @@ class Comparison:
     @cached_property
     def _tasks(self) -> Tasks:
         settings = self.curves.settings
-        return Tasks(*(pd.factorize(settings[name])[0].astype(np.intp) for name in ("family", "bench")))
+        family = settings["space"] + " " + settings["family"]  # a data set may be searched in several spaces
+        levels = (settings["space"], family, settings["bench"])
+        return Tasks(*(pd.factorize(level)[0].astype(np.intp) for level in levels))
 
-    @cached_property
+    @property
     def _identity(self) -> NDArray[np.int64]:
         """As in `Field`: runs are the same where all that they saw was, and what it is worth.
 
         Of runs without a feasible evaluation nothing says that they are.
         """
+        if "identity" not in self._of_all_scores:
+            self._of_all_scores["identity"] = self._identified()
+        return self._of_all_scores["identity"]
+
+    def _identified(self) -> NDArray[np.int64]:
         curves = self.curves
-        seen = zip(curves.observed, curves.mean, curves.feasible, curves.runs["evaluations"], strict=True)
+        seen = zip(*curves.worth.values(), curves.feasible, curves.runs["evaluations"], strict=True)
         prints = np.array([hash(tuple(of[:n].tobytes() for of in own)) for *own, n in seen])
         numbers = np.unique(prints, return_inverse=True)[1] + 1
-        found_some = ~(np.isnan(curves.observed) & np.isnan(curves.mean)).all(axis=1)
+        found_some = np.any([~np.isnan(values).all(axis=1) for values in curves.worth.values()], axis=0)
         found: NDArray[np.int64] = self._spread(np.where(found_some, numbers, 0)[:, None])[0]
         return found
 
@@ -188,3 +219,13 @@ class Comparison:
         found = np.full(shape, MISSING, values.dtype)
         found[:, setting, method, seed] = values.T
         return found
+
+
+def _common(places_: Places) -> NDArray[np.bool_]:
+    """The runs on which a setting is judged: the seeds that all have there; all of them where a setting has too few.
+
+    Args:
+        places_: shape (settings, methods, seeds), `MISSING` where there is no run.
+    """
+    common = np.all(places_ >= 0, axis=1)
+    return common if common.sum(axis=1).min() >= FEWEST else np.ones_like(common)

@@ -1,15 +1,15 @@
-"""An estimate with its t interval: over seeds, for the listed benchmarks, or over tasks, for others like them."""
+"""An estimate with its t interval: over seeds, stratified by setting, or over tasks; and Holm's correction."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from nasbench.results.curves import Array
+from nasbench.results.statistics.nesting import Tasks
 
 FEWEST = 5
 """Seeds below which there is no interval and no p, only the values: a t interval of so few covers too rarely."""
@@ -22,126 +22,105 @@ class Estimate:
     value: float
     error: float = np.nan
     """Standard error; NaN where there is none, and then no interval and no p."""
-    freedom: int = 0
+    freedom: float = 0
     """Degrees of freedom."""
+    exact: float = np.nan
+    """Two-sided p of a permutation test that the quantity is one half, which stands in place of the t test's."""
 
     @property
     def known(self) -> bool:
         """Whether there is an interval."""
         return bool(np.isfinite(self.error)) and self.freedom > 0
 
-    def interval(self, lowest: float = 0.0, highest: float = 1.0) -> tuple[float, float]:
-        """95 % interval, cut to what the quantity can be; NaN where there is none."""
+    def interval(self, lowest: float = 0.0, highest: float = 1.0, level: float = 0.05) -> tuple[float, float]:
+        """Confidence interval (95 % by default), cut to what the quantity can be; NaN where there is none."""
         if not self.known:
             return np.nan, np.nan
-        half = float(special.stdtrit(self.freedom, 0.975)) * self.error
+        half = float(special.stdtrit(self.freedom, 1 - level / 2)) * self.error
         return max(lowest, self.value - half), min(highest, self.value + half)
 
     def p(self, null: float = 0.5) -> float:
         """Two-sided p that the quantity is `null`; NaN where there is none."""
         if not self.known:
             return np.nan
+        if null == 0.5 and not np.isnan(self.exact):
+            return self.exact
         distance = abs(self.value - null)
         if distance <= 1e-12:
             return 1.0
         return float(2 * special.stdtr(self.freedom, -distance / self.error)) if self.error else 0.0
 
+    def p_outside(self, low: float, high: float) -> float:
+        """p that the quantity lies outside [low, high]: below a level just where that interval lies inside.
 
-def over_seeds(seeds: Array, least: float = 0.0, extra: float = 0.0) -> Estimate:
-    """t interval in which the seed is the unit, whatever correlation there is across settings.
-
-    se² = SS / (S (S - 1)) with SS = max(sum of squares of the seeds' values, `least`) + `extra`, S - 1 degrees of
-    freedom. `least` and `extra` keep the interval from being a point where every seed gives the same.
-
-    Args:
-        seeds: value of each seed, averaged over settings, shape (S,).
-    """
-    count = len(seeds)
-    mean = float(np.mean(seeds))
-    if count < FEWEST:
-        return Estimate(mean)
-    squares = max(float(np.sum((seeds - mean) ** 2)), least) + extra
-    return Estimate(mean, float(np.sqrt(squares / (count * (count - 1)))), count - 1)
-
-
-def smallest_p(seeds: int, weights: Array) -> float:
-    """The smallest p that so many seeds can give a probability of improvement, however clear the difference."""
-    if seeds < FEWEST:
-        return 1.0
-    return Estimate(1.0, float(np.sqrt(0.5 * np.sum(weights**2) / (seeds * (seeds - 1)))), seeds - 1).p()
+        Two one-sided t tests (Schuirmann, 1987), each at half the level; NaN where there is no interval.
+        """
+        if not self.known:
+            return np.nan
+        nearest = min(self.value - low, high - self.value)
+        if not self.error:
+            return 0.0 if nearest >= 0 else 1.0
+        return float(min(1.0, 2 * special.stdtr(self.freedom, -nearest / self.error)))
 
 
 @dataclass(frozen=True, eq=False)
-class Tasks:
-    """Settings nested in benchmarks, nested in families; all of a level weigh alike."""
+class Strata:
+    """What the seeds of each setting say of a quantity: their mean, sample variance and number, shape (settings,)."""
 
-    family: NDArray[np.intp]
-    """Number of the family of each setting, shape (settings,)."""
-    bench: NDArray[np.intp]
-    """Number of the benchmark of each setting, same shape."""
+    means: Array
+    variances: Array
+    seeds: NDArray[np.intp]
 
-    _known: dict[bytes, Tasks] = field(default_factory=dict, init=False, repr=False)
+    @classmethod
+    def of(cls, values: Array) -> Strata:
+        """From the value of each seed in each setting, shape (settings, seeds), at least two seeds."""
+        counts = np.full(len(values), values.shape[1], np.intp)
+        return cls(values.mean(axis=1), values.var(axis=1, ddof=1), counts)
 
-    @cached_property
-    def weights(self) -> Array:
-        """1 / families / benchmarks of the family / constraints of the benchmark: shape (settings,), sum 1."""
-        benches, constraints = self._benches
-        families, sizes = self._families
-        found: Array = 1.0 / (len(sizes) * sizes[families][benches] * constraints[benches])
-        return found
+    def kept(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Strata:
+        """Some of the settings."""
+        return Strata(self.means[rows], self.variances[rows], self.seeds[rows])
 
-    def by_bench(self, values: Array) -> Array:
-        """Mean over the constraints of each benchmark, shape (benchmarks,)."""
-        number, counts = self._benches
-        found: Array = np.bincount(number, weights=values) / counts
-        return found
+    def estimate(self, weights: Array, least: float = 0.0, extra: float = 0.0) -> Estimate:
+        """The weighted mean over settings with its stratified standard error.
 
-    def by_family(self, values: Array) -> Array:
-        """Mean over the benchmarks of each family, shape (families,)."""
-        number, counts = self._families
-        found: Array = np.bincount(number, weights=self.by_bench(values)) / counts
-        return found
-
-    def of(self, kept: NDArray[np.intp]) -> Tasks:
-        """Some of the settings; the same object for the same ones, which are asked for once a pair."""
-        key = kept.tobytes()
-        if key not in self._known:
-            self._known[key] = Tasks(self.family[kept], self.bench[kept])
-        return self._known[key]
-
-    @cached_property
-    def _benches(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Number of the benchmark of each setting, and the settings of each benchmark."""
-        _, number, counts = np.unique(self.bench, return_inverse=True, return_counts=True)
-        return number, counts
-
-    @cached_property
-    def _families(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Number of the family of each benchmark, and the benchmarks of each family."""
-        _, first = np.unique(self.bench, return_index=True)
-        _, number, counts = np.unique(self.family[first], return_inverse=True, return_counts=True)
-        return number, counts
+        se² = max(Σ w² s²/S, Σ w² least/(S(S - 1))) + Σ w² extra/(S(S - 1)), with the degrees of freedom of
+        Satterthwaite (1946), at least those of one setting. `least` and `extra` keep the interval from being a point
+        where every seed gives the same. No error where a setting has too few seeds.
+        """
+        value = float(weights @ self.means)
+        if not len(self.seeds) or self.seeds.min() < FEWEST:
+            return Estimate(value)
+        parts = weights**2 * self.variances / self.seeds
+        squares = np.sum(weights**2 / (self.seeds * (self.seeds - 1)))
+        total, freedom = float(parts.sum()), float(self.seeds.min() - 1)
+        if total:
+            freedom = max(freedom, total**2 / float(np.sum(parts**2 / (self.seeds - 1))))
+        return Estimate(value, float(np.sqrt(max(total, least * squares) + extra * squares)), freedom)
 
 
-def over_tasks(values: Array, tasks: Tasks, here: Estimate) -> tuple[Estimate, str]:
-    """t interval over the families, or over the benchmarks where there is one family: for tasks like these.
+def over_tasks(values: Array, tasks: Tasks, these: Estimate) -> tuple[Estimate, str, Array]:
+    """t interval over the highest level that has several members: spaces, families, or benchmarks.
 
-    se² = max(variance of the means / their number, se² of `here`), never narrower than for the listed tasks alone.
+    se² = max(variance of the means / their number, se² of `these`), never narrower than for the listed tasks alone.
 
     Args:
         values: of each setting, averaged over seeds, shape (settings,).
-        here: the same quantity with the listed tasks fixed.
+        these: the same quantity with the listed tasks fixed.
 
     Returns:
-        The estimate, and what it is over: `families`, `benchmarks`, or nothing where there is a single benchmark.
+        The estimate; what it is over (`spaces`, `families`, `benchmarks`, or nothing where there is a single
+        benchmark); and the means that it is over.
     """
-    means, unit = tasks.by_family(values), "families"
-    if len(means) == 1:
-        means, unit = tasks.by_bench(values), "benchmarks"
-    if len(means) == 1:
-        return Estimate(here.value), ""
-    error = max(float(np.std(means, ddof=1) / np.sqrt(len(means))), here.error)
-    return Estimate(here.value, error if here.known else np.nan, len(means) - 1), unit
+    for unit, means in (
+        ("spaces", tasks.by_space(values)),
+        ("families", tasks.by_family(values)),
+        ("benchmarks", tasks.by_bench(values)),
+    ):
+        if len(means) > 1:
+            error = max(float(np.std(means, ddof=1) / np.sqrt(len(means))), these.error)
+            return Estimate(these.value, error if these.known else np.nan, len(means) - 1), unit, means
+    return Estimate(these.value), "", tasks.by_bench(values)
 
 
 def holm(p_values: Array) -> Array:

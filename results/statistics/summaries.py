@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from nasbench.results.curves import Array, Curves
+from nasbench.results.scores import OBSERVED, Score
 from nasbench.results.statistics.estimates import FEWEST
 
 
@@ -131,18 +132,18 @@ def medians(curves: Curves, values: Array) -> Array:
     padded = curves.padded(values)
     found = np.full((len(curves.settings), len(curves.methods), values.shape[1]), np.nan)
     for size in set(map(len, curves.groups.values())):  # together, for a call per group takes long where there are many
-        alike = {place: runs for place, runs in curves.groups.items() if len(runs) == size}
-        found[tuple(np.array(list(alike)).T)] = np.median(padded[np.array(list(alike.values()))], axis=1)
+        same = {place: runs for place, runs in curves.groups.items() if len(runs) == size}
+        found[tuple(np.array(list(same)).T)] = np.median(padded[np.array(list(same.values()))], axis=1)
     return found
 
 
-def luck(curves: Curves, point: float) -> pd.DataFrame:
-    """How far what was observed of each method's incumbents lies from what they are worth.
+def luck(curves: Curves, score: Score, point: float) -> pd.DataFrame:
+    """How far what was observed of each method's incumbents lies from what they are worth by a score.
 
     Columns: method, runs (with an incumbent where the two differ in kind), optimism (median of (score - observed) /
-    |score|; NaN where there is none), violates (share of them that violate the constraints in the mean).
+    |score|; NaN where there is none), violates (share of them that violate the constraints by the score).
     """
-    observed, mean = (curves.scored(score).at((point,))[:, 0] for score in ("observed", "mean"))
+    observed, mean = (curves.scored(own).at((point,))[:, 0] for own in (OBSERVED, score))
     rows = []
     for method in range(len(curves.methods)):
         own = (curves.runs["method"] == method).to_numpy() & np.isfinite(observed)

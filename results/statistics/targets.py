@@ -58,7 +58,7 @@ def scores(comparison: Comparison, points: Sequence[float] | Array) -> Array:
 
 
 def reached(comparison: Comparison, points: Sequence[float] | Array) -> Array:
-    """Mean target score of each method, shape (methods, points), settings weighed nested; NaN where none is known."""
+    """Mean target score of each method, shape (methods, points), weights nested; NaN where none is known."""
     settings = known(comparison)
     found = np.full((len(comparison.methods), len(points)), np.nan)
     if settings:
@@ -73,7 +73,7 @@ def reached(comparison: Comparison, points: Sequence[float] | Array) -> Array:
 def profiles(comparison: Comparison, taus: Array) -> Array:
     """Share of runs whose normalised regret at the end is at most tau, shape (methods, taus): performance profiles.
 
-    After Agarwal et al. (NeurIPS 2021); settings weigh nested. NaN where no oracle is known.
+    After Agarwal et al. (NeurIPS 2021); settings have nested weights. NaN where no oracle is known.
     """
     settings, curves = known(comparison), comparison.curves
     found = np.full((len(comparison.methods), len(taus)), np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -10,12 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-from nasbench.results.statistics.estimates import FEWEST, Estimate, Tasks, holm, over_seeds, over_tasks, smallest_p
-from nasbench.results.statistics.improvement import Places, improvement, seed_scores, ties
+from nasbench.results.statistics.estimates import FEWEST, Estimate, Strata, holm, over_tasks
+from nasbench.results.statistics.improvement import linear_parts, permutation_p, ties
+from nasbench.results.statistics.moderation import moderated
+from nasbench.results.statistics.nesting import Tasks
+from nasbench.results.statistics.ranks import Field, Rank, ranked
 
 LEVEL = 0.05
 EQUIVALENT = (0.45, 0.55)
-"""Probabilities of improvement between which two methods are alike for practical purposes."""
+"""Probabilities of improvement between which two methods are equivalent."""
+UNKNOWN = Estimate(np.nan)
+_FLOOR = 0.5
+"""Least sum of squares of the seeds of a setting: so that ten wins of ten are no certainty."""
+_ALONE = 0.25
+"""What is added to the sum of squares of a single setting: its variance alone is estimated too low too often."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,43 +36,59 @@ class Pair:
     settings: NDArray[np.intp]
     """Where both have runs."""
     seeds: int
-    """Those that both have in every such setting."""
-    here: Estimate
-    """Probability that a run of `a` is better than one of `b`, on the listed benchmarks: seeds are the sample."""
-    alike: Estimate
-    """The same on tasks like these: families, or benchmarks of the one family, are the sample."""
+    """The fewest that both have in such a setting."""
+    these: Estimate
+    """Probability that a run of `a` is better than one of `b`, on these benchmarks: seeds are the sample."""
+    new: Estimate
+    """The same on new tasks: search spaces are the sample; families, or benchmarks, where there is one space."""
     unit: str
-    """What `alike` is over: families, benchmarks, or nothing."""
+    """What `new` is over: spaces, families, benchmarks, or nothing."""
     by_setting: Array
     """The probability in each of `settings`."""
+    by_space: dict[int, Estimate]
+    """The probability on the benchmarks of each space, by its number."""
     wins: int
     losses: int
-    even: int
+    ties: int
     """Benchmarks on which the probability, averaged over constraints, is above, below or at one half."""
     ahead: int
     behind: int
-    """Families on which it is above, or below."""
-    families: int
+    """Members of `unit` on which it is above, or below."""
+    units: int
+    """Members of `unit`."""
+    variance: float
+    """Sample variance over the members of `unit`; NaN where there is one."""
     tied: float
     """Share of pairs of runs that tie."""
     floor: float
-    """The smallest p that so many seeds can give."""
+    """The smallest p that as many seeds can give."""
     is_identical: bool
     """Every run of one is that of the other."""
-    p_here: float = np.nan
-    """p of `here` against one half, after correction; NaN where there is none."""
-    p_alike: float = np.nan
+    shared: Estimate = UNKNOWN
+    """`new` with a moderated variance (`moderation`), by which its verdict is given."""
+    p_these: float = np.nan
+    """p of `these` against one half, after correction; NaN where there is none."""
+    p_new: float = np.nan
+    """p of `shared` against one half, after correction."""
+    p_equivalent: float = np.nan
+    """p, after correction, that some space does not lie within `EQUIVALENT`."""
+    p_even: float = np.nan
+    """p, after correction, that the average over spaces does not lie within `EQUIVALENT`."""
+    level: float = LEVEL
+    """Level of an interval of `these` that holds together with those of all other pairs tested."""
 
     def turned(self) -> Pair:
         """The same from the other side."""
-        here, alike = (replace(e, value=1 - e.value) for e in (self.here, self.alike))
+        these, new, shared = (_turned(own) for own in (self.these, self.new, self.shared))
         return replace(
             self,
             a=self.b,
             b=self.a,
-            here=here,
-            alike=alike,
+            these=these,
+            new=new,
+            shared=shared,
             by_setting=1 - self.by_setting,
+            by_space={space: _turned(own) for space, own in self.by_space.items()},
             wins=self.losses,
             losses=self.wins,
             ahead=self.behind,
@@ -72,31 +97,38 @@ class Pair:
 
     @property
     def verdict(self) -> int:
-        """1 where `a` is better on the listed benchmarks, -1 where it is worse, 0 where they are not told apart."""
-        return int(np.sign(self.here.value - 0.5)) if self.p_here < LEVEL else 0
+        """1 where `a` is significantly better on these benchmarks, -1 where it is worse, 0 otherwise."""
+        return int(np.sign(self.these.value - 0.5)) if self.p_these < LEVEL else 0
 
     @property
-    def verdict_alike(self) -> int:
-        """The same for tasks like these."""
-        return int(np.sign(self.here.value - 0.5)) if self.p_alike < LEVEL else 0
+    def verdict_new(self) -> int:
+        """The same on new tasks."""
+        return int(np.sign(self.these.value - 0.5)) if self.p_new < LEVEL else 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Interval on these benchmarks that holds together with all others of a report in 95 % of reports (Bonferroni).
+
+        It ends at one half where the test, which is sharper (Holm), excludes that, and reaches it where it does not.
+        """
+        low, high = self.these.interval(level=self.level)
+        if self.verdict:
+            return (max(low, 0.5), high) if self.verdict > 0 else (low, min(high, 0.5))
+        return min(low, 0.5), max(high, 0.5)
 
     @property
     def is_equivalent(self) -> bool:
-        """The whole interval lies where two methods are alike for practical purposes."""
-        low, high = self.here.interval()
-        return self.is_identical or (EQUIVALENT[0] <= low and high <= EQUIVALENT[1])
+        """On every space the probability lies between 0.45 and 0.55, after correction over all pairs."""
+        return self.is_identical or self.p_equivalent < LEVEL
+
+    @property
+    def is_even(self) -> bool:
+        """The average over spaces lies there, and not, as far as is known, each of them."""
+        return self.p_even < LEVEL and not self.is_equivalent
 
 
-@dataclass(frozen=True)
-class Rank:
-    """Expected rank of a method: 1 + the sum of the probabilities that each other one is better."""
-
-    method: int
-    here: Estimate
-    alike: Estimate
-    first: int
-    last: int
-    """The places it may have: 1 + those told to be better, and all but those told to be worse."""
+def _turned(own: Estimate) -> Estimate:
+    return replace(own, value=1 - own.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +140,7 @@ class Verdicts:
     complete: NDArray[np.intp]
     """Those of them in which no method is missing: what ranks are over."""
     seeds: int
-    """Those that every method has in all of `complete`: what the intervals of ranks rest on."""
+    """The fewest that every method has in one of `complete`: what the intervals of ranks rest on."""
     kinds: tuple[tuple[int, ...], ...]
     """Methods whose runs are all the same count as one in ranks: the classes, each with its representative first."""
     pairs: dict[tuple[int, int], Pair]
@@ -116,7 +148,7 @@ class Verdicts:
     ranks: tuple[Rank, ...]
     """Of the representatives, the best first; empty where no setting has every method."""
     unit: str
-    """What the intervals for tasks like these are over."""
+    """What the intervals for new tasks are over."""
 
     def pair(self, a: int, b: int) -> Pair | None:
         """`a` held against `b`; None where no setting has both."""
@@ -126,20 +158,7 @@ class Verdicts:
     @property
     def tested(self) -> list[Pair]:
         """The pairs that have a p."""
-        return [pair for pair in self.pairs.values() if not np.isnan(pair.p_here)]
-
-
-@dataclass(frozen=True, eq=False)
-class Field:
-    """The runs of all settings at one point."""
-
-    places: Places
-    """Shape (settings, methods, seeds), comparable inside a setting; -1 where there is no run."""
-    identity: NDArray[np.int64]
-    """Same shape: runs of a setting that are the same have the same number; 0 without any feasible evaluation, -1
-    without a run."""
-    tasks: Tasks
-    """Of all settings."""
+        return [pair for pair in self.pairs.values() if not np.isnan(pair.p_these)]
 
 
 def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
@@ -155,64 +174,68 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
     present = (runs.places[settings] >= 0).any(axis=2)
     complete = settings[np.all(present, axis=1)]
     ranks, seeds, unit = ranked(runs, complete, [kind[0] for kind in kinds])
-    return Verdicts(settings, complete, seeds, kinds, pairs, ranks, unit)
+    return Verdicts(settings, complete, seeds, kinds, _moderated(pairs), ranks, unit)
+
+
+def _moderated(pairs: dict[tuple[int, int], Pair]) -> dict[tuple[int, int], Pair]:
+    """The same with `shared`: variances over spaces drawn together over all pairs that are not identical."""
+    known = [key for key, pair in pairs.items() if pair.new.known and not pair.is_identical]
+    freedom = np.array([pairs[key].units - 1.0 for key in known])
+    methods = len({method for key in known for method in key})
+    variances, freedom = moderated(np.array([pairs[key].variance for key in known]), freedom, methods)
+    found = dict(pairs)
+    for key, variance, own in zip(known, variances.tolist(), freedom.tolist(), strict=True):
+        pair = pairs[key]
+        error = max(float(np.sqrt(variance / pair.units)), pair.these.error)
+        found[key] = replace(pair, shared=Estimate(pair.new.value, error, own))
+    return found
 
 
 def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts]:
     """The same with p after Holm's correction over all pairs of all of them that are not identical.
 
-    A p for tasks like these is never below that for the listed ones.
+    A p on new tasks is never below that on these benchmarks.
 
     Args:
         share: the part of the 5 % that these verdicts may err; p is divided by it.
     """
-    every = [pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical]
-    here = np.array([pair.here.p() for pair in every])
-    alike = np.fmax(np.array([pair.alike.p() for pair in every]), here)
-    alike[[not pair.alike.known for pair in every]] = np.nan
-    p = {
-        id(pair): both
-        for pair, *both in zip(every, *(np.minimum(holm(v) / share, 1.0) for v in (here, alike)), strict=True)
-    }
+    every = tested([pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical], share)
+    new = np.fmax([pair.shared.p() for pair in every], [pair.these.p() for pair in every])
+    new[[not pair.shared.known for pair in every]] = np.nan
+    inside = [max((own.p_outside(*EQUIVALENT) for own in pair.by_space.values()), default=np.nan) for pair in every]
+    even = [pair.these.p_outside(*EQUIVALENT) for pair in every]
+    p_values = zip(_adjusted(new, share), holm(np.array(inside)), holm(np.array(even)), strict=True)
+    rest = iter(
+        [
+            replace(pair, p_new=p_new, p_equivalent=p_equivalent, p_even=p_even)
+            for pair, (p_new, p_equivalent, p_even) in zip(every, p_values, strict=True)
+        ]
+    )
     found = []
     for v in verdicts:
-        pairs = {
-            key: pair
-            if pair.is_identical
-            else replace(pair, p_here=p[id(pair)][0], p_alike=p[id(pair)][1], floor=float(min(pair.floor / share, 1.0)))
-            for key, pair in v.pairs.items()
-        }
+        pairs = {key: pair if pair.is_identical else next(rest) for key, pair in v.pairs.items()}
         with_p = replace(v, pairs=pairs)
         found.append(replace(with_p, ranks=tuple(_placed(with_p, rank) for rank in v.ranks)))
     return found
 
 
-def expected_ranks(places_: Places, weights: Array) -> Array:
-    """Expected rank of each method, 1 the best, shape (methods,).
+def tested(pairs: Sequence[Pair], share: float) -> list[Pair]:
+    """The same with `p_these` after Holm's correction over them, and with the level of their simultaneous intervals.
 
     Args:
-        places_: shape (settings, methods, seeds), every method present in every setting.
-        weights: of the settings, sum 1.
+        share: the part of the 5 % that these tests may err; p is divided by it.
     """
-    _, methods, seeds = places_.shape
-    if (places_ >= 0).all():  # from the ranks of all runs together, less those among a method's own
-        joined = np.array([_mid_ranks(own.ravel()) for own in places_]).reshape(places_.shape)
-        behind = joined.sum(axis=2) - seeds / 2 - seeds**2 / 2
-        found: Array = 1 + weights @ (behind / seeds**2)
-        return found
-    ranks = np.ones(methods)
-    for a, b in combinations(range(methods), 2):
-        better = float(weights @ improvement(places_[:, a], places_[:, b]))
-        ranks[a] += 1 - better
-        ranks[b] += better
-    return ranks
+    p_values = np.array([np.nan if pair.is_identical else pair.these.p() for pair in pairs])
+    level = LEVEL * share / max(1, int(np.sum(~np.isnan(p_values))))
+    return [
+        replace(pair, p_these=p, level=level, floor=min(pair.floor / share, 1.0))
+        for pair, p in zip(pairs, _adjusted(p_values, share).tolist(), strict=True)
+    ]
 
 
-def _mid_ranks(places_: Places) -> Array:
-    """Rank of each run among all, 1 the best; ties share their mean rank."""
-    counts = np.bincount(places_)
-    ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[places_]
-    return ranks
+def _adjusted(p_values: Array, share: float) -> Array:
+    adjusted: Array = np.minimum(holm(p_values) / share, 1.0)
+    return adjusted
 
 
 def _kinds(identity: NDArray[np.int64], preferred: int) -> tuple[tuple[int, ...], ...]:
@@ -233,70 +256,68 @@ def held(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None
         return None
     settings, ours, theirs = settings[both], ours[both], theirs[both]
     tasks = runs.tasks.of(settings)
-    weights = tasks.weights
-    common = (ours >= 0).all(axis=0) & (theirs >= 0).all(axis=0)
-    if common.sum() >= FEWEST:
-        ours, theirs = ours[:, common], theirs[:, common]
-        scores = seed_scores(ours, theirs)
-        by_setting = scores.mean(axis=1)
-        here = over_seeds(weights @ scores, least=0.5 * float(np.sum(weights**2)))
-    else:
-        by_setting = improvement(ours, theirs)
-        here = Estimate(float(weights @ by_setting))
-    alike, unit = over_tasks(by_setting, tasks, here)
-    bench, family = (np.round(values - 0.5, 12) for values in (tasks.by_bench(by_setting), tasks.by_family(by_setting)))
+    strata = linear_parts(ours, theirs)
+    these = _estimate(strata, tasks.weights)
+    if these.known and len(settings) == 1:
+        common = ((ours >= 0) & (theirs >= 0))[0]
+        these = replace(these, exact=permutation_p(ours[0, common], theirs[0, common]))
+    new, unit, means = over_tasks(strata.means, tasks, these)
+    by_bench, by_unit = (np.round(own - 0.5, 12) for own in (tasks.by_bench(strata.means), means))
     return Pair(
         a,
         b,
         settings,
-        int(common.sum()),
-        here,
-        alike,
+        int(strata.seeds.min()),
+        these,
+        new,
         unit,
-        by_setting,
-        wins=int((bench > 0).sum()),
-        losses=int((bench < 0).sum()),
-        even=int((bench == 0).sum()),
-        ahead=int((family > 0).sum()),
-        behind=int((family < 0).sum()),
-        families=len(family),
+        strata.means,
+        _by_space(strata, tasks),
+        wins=int((by_bench > 0).sum()),
+        losses=int((by_bench < 0).sum()),
+        ties=int((by_bench == 0).sum()),
+        ahead=int((by_unit > 0).sum()),
+        behind=int((by_unit < 0).sum()),
+        units=len(means),
+        variance=float(np.var(means, ddof=1)) if len(means) > 1 else np.nan,
         tied=ties(ours, theirs),
-        floor=smallest_p(int(common.sum()), weights),
+        floor=smallest_p(strata.seeds, tasks.weights),
         is_identical=_are_identical(runs.identity[settings, a], runs.identity[settings, b]),
     )
 
 
+def smallest_p(seeds: NDArray[np.intp], weights: Array) -> float:
+    """The smallest p that as many seeds can give a probability of improvement, however clear the difference.
+
+    Args:
+        seeds: of each setting, shape (settings,).
+        weights: of the settings, sum 1.
+    """
+    if len(seeds) == 1 and seeds[0] >= FEWEST:
+        return 2 / math.comb(2 * int(seeds[0]), int(seeds[0]))
+    best = _estimate(Strata(np.ones(len(seeds)), np.zeros(len(seeds)), seeds), weights).p()
+    return 1.0 if np.isnan(best) else best
+
+
+def _by_space(strata: Strata, tasks: Tasks) -> dict[int, Estimate]:
+    """The estimate on the benchmarks of each space."""
+    if len(tasks.spaces) == 1:
+        return {int(tasks.spaces[0]): _estimate(strata, tasks.weights)}
+    found = {}
+    for space in tasks.spaces.tolist():
+        rows = tasks.space == space
+        weights = tasks.weights[rows]
+        found[space] = _estimate(strata.kept(rows), weights / weights.sum())
+    return found
+
+
+def _estimate(strata: Strata, weights: Array) -> Estimate:
+    """The probability of improvement by what seeds say of it."""
+    return strata.estimate(weights, least=_FLOOR, extra=_ALONE * (len(weights) == 1))
+
+
 def _are_identical(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> bool:
     return bool((ours > 0).any()) and np.array_equal(ours, theirs)
-
-
-def ranked(runs: Field, settings: NDArray[np.intp], methods: list[int]) -> tuple[tuple[Rank, ...], int, str]:
-    """Ranks without places, the best first; the seeds behind their intervals; what those for like tasks are over."""
-    if not len(settings):
-        return (), 0, ""
-    places_ = runs.places[settings][:, methods]
-    tasks = runs.tasks.of(settings)
-    weights = tasks.weights
-    common = (places_ >= 0).all(axis=(0, 1))
-    count = len(methods)
-    if common.sum() < FEWEST:
-        values = expected_ranks(places_, weights)
-        order = np.argsort(values, kind="stable")
-        bare = [Estimate(float(values[i])) for i in order]
-        return tuple(Rank(methods[i], e, e, 1, count) for i, e in zip(order, bare, strict=True)), int(common.sum()), ""
-    places_ = places_[:, :, common]
-    of_seeds = np.ones((count, len(settings), places_.shape[2]))
-    for i, j in combinations(range(count), 2):
-        scores = seed_scores(places_[:, i], places_[:, j])
-        of_seeds[i] += 1 - scores
-        of_seeds[j] += scores
-    extra = 0.25 * (count - 1) * float(np.sum(weights**2))
-    found, unit = [], ""
-    for i, method in enumerate(methods):
-        here = over_seeds(weights @ of_seeds[i], extra=extra)
-        alike, unit = over_tasks(of_seeds[i].mean(axis=1), tasks, here)
-        found.append(Rank(method, here, alike, 1, count))
-    return tuple(sorted(found, key=lambda rank: rank.here.value)), int(common.sum()), unit
 
 
 def _placed(verdicts: Verdicts, rank: Rank) -> Rank:

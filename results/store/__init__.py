@@ -2,6 +2,6 @@
 
 from nasbench.results.store.contents import content_hash
 from nasbench.results.store.store import Store
-from nasbench.results.store.trajectory import Cell, Row, Setting, Trajectory
+from nasbench.results.store.trajectory import Row, Setting, Setup, Trajectory
 
-__all__ = ["Cell", "Row", "Setting", "Store", "Trajectory", "content_hash"]
+__all__ = ["Row", "Setting", "Setup", "Store", "Trajectory", "content_hash"]

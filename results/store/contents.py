@@ -34,7 +34,7 @@ def content_hash(store: Store) -> str:
 def _runs(store: Store, f: Fragment) -> Iterator[str]:
     table = f.checked_table()
     kept = [name for name in table.column_names if name not in (_MEASURED, "method", "bench", "constraint")]
-    asked = json.dumps([f.cell.to_json(), [[name, str(table.schema.field(name).type)] for name in kept]])
+    asked = json.dumps([f.setup.to_json(), [[name, str(table.schema.field(name).type)] for name in kept]])
     columns = [_plain(table[name]) for name in kept]
     start = 0
     for run in f.runs:

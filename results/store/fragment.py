@@ -1,4 +1,4 @@
-"""One Parquet file of a store: runs of one cell, with their identity and provenance in the file's metadata.
+"""One Parquet file of a store: runs of one setup, with their identity and provenance in the file's metadata.
 
 The name of a fragment ends in the digest of its bytes: no bit of it can change unseen.
 """
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Cell, Trajectory, schema, tells_of, to_table
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, schema, tells_of, to_table
 
 _KEY = b"nasbench"
 _NAME = re.compile(r"\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet")
@@ -57,7 +57,7 @@ class Fragment:
     """A readable fragment: its rows stay on disk until `table` is called."""
 
     path: Path
-    cell: Cell
+    setup: Setup
     runs: tuple[RunRecord, ...]
     """In the order of their rows."""
     provenance: dict[str, Any]
@@ -76,7 +76,7 @@ class Fragment:
 
         Raises Torn as `table` does.
         """
-        highest = self.cell.setting.highest
+        highest = self.setup.setting.highest
         if highest == 1:
             return self.table(columns)
         table = self.table([*columns, "level"])
@@ -85,9 +85,9 @@ class Fragment:
     def checked_table(self) -> pa.Table:
         """All rows. Raises Torn if they are not of the runs that the metadata names, or have other columns."""
         table = self.table()
-        if self.cell.schema == SCHEMA_VERSION and not table.schema.equals(schema(self.cell.metrics)):
+        if self.setup.schema == SCHEMA_VERSION and not table.schema.equals(schema(self.setup.metrics)):
             raise Torn("its columns are not those of its schema")
-        if not tells_of(table, self.cell, self.seeds, [run.rows for run in self.runs]):
+        if not tells_of(table, self.setup, self.seeds, [run.rows for run in self.runs]):
             raise Torn("its metadata and its rows disagree")
         return table
 
@@ -99,15 +99,15 @@ class Fragment:
 
 
 def write(
-    folder: Path, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any], logs: dict[int, str]
+    folder: Path, setup: Setup, trajectories: list[Trajectory], provenance: dict[str, Any], logs: dict[int, str]
 ) -> list[RunRecord]:
-    """Writes the runs of one cell as a fragment, atomically and durably; returns what its metadata says of them.
+    """Writes the runs of one setup as a fragment, atomically and durably; returns what its metadata says of them.
 
     Args:
         logs: the digest of each search log, by seed.
     """
     records = [_record(t, logs.get(t.seed, "")) for t in trajectories]
-    _write(folder, to_table(cell, trajectories), cell, records, provenance)
+    _write(folder, to_table(setup, trajectories), setup, records, provenance)
     return records
 
 
@@ -116,7 +116,7 @@ def write_without(fragment: Fragment, seeds: set[int]) -> None:
     table = fragment.table()
     kept = table.filter(pc.invert(pc.is_in(table["seed"], pa.array(sorted(seeds)))))
     runs = [run for run in fragment.runs if run.seed not in seeds]
-    _write(fragment.path.parent, kept, fragment.cell, runs, fragment.provenance)
+    _write(fragment.path.parent, kept, fragment.setup, runs, fragment.provenance)
 
 
 def read(path: Path) -> Fragment:
@@ -134,12 +134,12 @@ def read(path: Path) -> Fragment:
     _check_version(path, facts)
     try:
         runs = tuple(RunRecord(**run) for run in facts["runs"])
-        fragment = Fragment(path, Cell.from_json(facts["cell"]), runs, facts["provenance"])
+        fragment = Fragment(path, Setup.from_json(facts["cell"]), runs, facts["provenance"])
         rows = sum(run.rows for run in runs)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Torn(f"incomplete metadata ({error})") from None
     older = _NAME_WITHOUT_DIGEST.search(path.name) if facts["schema"] == 1 else None
-    if (named or older or [None, None])[1] != fragment.cell.id:
+    if (named or older or [None, None])[1] != fragment.setup.id:
         raise Torn("its name is not that of its contents")
     if rows != metadata.num_rows:
         raise Torn("its metadata and its rows disagree")
@@ -203,10 +203,11 @@ def read_log(path: Path, digest: str) -> pa.Table:
         return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
 
 
-def _write(folder: Path, rows: pa.Table, cell: Cell, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
-    content = _parquet(rows, {"cell": cell.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance})
-    words = re.sub(r"[^\w.+-]", "_", f"{cell.method}.{cell.bench}.{cell.constraint}", flags=re.ASCII)
-    disk.write(folder / f"{words[:_LONGEST_WORDS]}.{cell.id}.{disk.digest(content)}.parquet", content)
+def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
+    # Keys on the disk keep the name that setups had before.
+    content = _parquet(rows, {"cell": setup.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance})
+    words = re.sub(r"[^\w.+-]", "_", f"{setup.method}.{setup.bench}.{setup.constraint}", flags=re.ASCII)
+    disk.write(folder / f"{words[:_LONGEST_WORDS]}.{setup.id}.{disk.digest(content)}.parquet", content)
 
 
 def _parquet(table: pa.Table, facts: dict[str, Any]) -> memoryview:

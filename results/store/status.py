@@ -8,16 +8,16 @@ from typing import Any, Literal, TypeAlias
 
 from nasbench.results.store.fragment import RunRecord
 from nasbench.results.store.store import Store
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.trajectory import Setup
 
 State: TypeAlias = Literal["complete", "partial", "missing", "failed", "stale"]
 
 
 @dataclass(frozen=True)
-class CellStatus:
-    """The runs of one cell: asked for and stored."""
+class SetupStatus:
+    """The runs of one setup: asked for and stored."""
 
-    cell: Cell
+    setup: Setup
     asked: tuple[int, ...]
     """Seeds that some plan asks for, or that are stored."""
     stored: dict[int, RunRecord]
@@ -28,7 +28,7 @@ class CellStatus:
     is_known: bool
     """False: this installation lacks the benchmark or the method, and cannot tell whether the runs are stale."""
     commands: tuple[str, ...]
-    """Those that asked for seeds of this cell that are missing or stale, oldest first."""
+    """Those that asked for seeds of this setup that are missing or stale, oldest first."""
 
     @property
     def missing(self) -> list[int]:
@@ -42,7 +42,7 @@ class CellStatus:
 
     @property
     def state(self) -> State:
-        """The worst that is true of the cell."""
+        """The worst that is true of the setup."""
         if self.stale:
             return "stale"
         if not self.stored:
@@ -52,36 +52,36 @@ class CellStatus:
         return "failed" if self.failed else "complete"
 
 
-def status(store: Store, is_current: Callable[[Cell], bool | None]) -> list[CellStatus]:
-    """The state of every cell that is stored or asked for, sorted by benchmark, constraint and method.
+def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[SetupStatus]:
+    """The state of every setup that is stored or asked for, sorted by benchmark, constraint and method.
 
     Args:
-        is_current: whether a cell's data and method are those of this installation; None if it cannot tell.
+        is_current: whether a setup's data and method are those of this installation; None if it cannot tell.
     """
-    asked: dict[tuple[Any, ...], list[tuple[Cell, list[int], str]]] = {}
+    asked: dict[tuple[Any, ...], list[tuple[Setup, list[int], str]]] = {}
     for plan in store.plans():
-        for cell, seeds in plan["cells"]:
-            asked.setdefault(cell.key, []).append((cell, seeds, str(plan["command"])))
-    # Of two plans for one cell, made with different data or code, the later one counts.
+        for setup, seeds in plan["cells"]:
+            asked.setdefault(setup.key, []).append((setup, seeds, str(plan["command"])))
+    # Of two plans for one setup, made with different data or code, the later one counts.
     planned = {key: wishes[-1][0] for key, wishes in asked.items()}
     stored: dict[str, dict[int, RunRecord]] = {}
-    cells = {cell.id: cell for cell in planned.values()}
+    setups = {setup.id: setup for setup in planned.values()}
     for f in store.fragments():
-        cells[f.cell.id] = f.cell
-        stored.setdefault(f.cell.id, {}).update({run.seed: run for run in f.runs})
+        setups[f.setup.id] = f.setup
+        stored.setdefault(f.setup.id, {}).update({run.seed: run for run in f.runs})
     journals = {path.stem for path in store.journals.glob("*.jsonl")}
     found = []
-    for cell in sorted(cells.values(), key=_order):
-        runs, wishes = stored.get(cell.id, {}), asked.get(cell.key, [])
-        wanted = wishes if planned.get(cell.key, cell).id == cell.id else []
+    for setup in sorted(setups.values(), key=_order):
+        runs, wishes = stored.get(setup.id, {}), asked.get(setup.key, [])
+        wanted = wishes if planned.get(setup.key, setup).id == setup.id else []
         seeds = tuple(sorted({*runs, *(seed for _, some, _ in wanted for seed in some)}))
-        begun = sum(cell.run_id(seed) in journals for seed in seeds if seed not in runs)
-        current = is_current(cell) if runs else True
+        begun = sum(setup.run_id(seed) in journals for seed in seeds if seed not in runs)
+        current = is_current(setup) if runs else True
         stale = current is False
         commands = [command for _, some, command in wishes if stale or not runs.keys() >= set(some)]
-        found.append(CellStatus(cell, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands))))
+        found.append(SetupStatus(setup, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands))))
     return found
 
 
-def _order(cell: Cell) -> tuple[Any, ...]:
-    return cell.bench, cell.constraint, cell.method, cell.protocol
+def _order(setup: Setup) -> tuple[Any, ...]:
+    return setup.bench, setup.constraint, setup.method, setup.protocol

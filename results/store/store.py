@@ -1,7 +1,7 @@
 """The trajectory store: a folder of Parquet fragments that any reader of Parquet can open.
 
     STORE/0-schema.parquet      no rows, but every metric column of the store, so that readers of the folder see all
-    STORE/<method>.<bench>.<constraint>.<cell>.<digest>.parquet     finished runs of one cell
+    STORE/<method>.<bench>.<constraint>.<setup>.<digest>.parquet     finished runs of one setup
     STORE/_plans/<grid>.<digest>.json       what was asked for, by which command
     STORE/_journals/*.jsonl     unfinished runs whose evaluations are expensive
     STORE/_searches/*.parquet   the search log of each run whose method keeps one
@@ -28,7 +28,7 @@ import pyarrow as pa
 from nasbench.results.errors import Interrupted, StoreError
 from nasbench.results.store import disk, fragment
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
-from nasbench.results.store.trajectory import SCHEMA_VERSION, Cell, Trajectory, log_table
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, log_table
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ _FOLDERS = ("_plans", "_journals", "_searches", "_aside")
 _OF_THE_FILE = {errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG}
 """Trouble with a single file; of any other (no memory, no descriptor) the next file would have it too."""
 _OF_THE_PATH = {errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
+_NO_FOLDER = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}  # where none can be made: /proc, another user's
 _PLAN = re.compile(r"([0-9a-f]{16})(?:\.([0-9a-f]{32}))?\.json")  # without a digest: of schema 1
 
 
@@ -80,7 +81,7 @@ class Store:
         What an earlier command was interrupted in is cleared up.
         """
         store = cls(folder)
-        with _said(folder):
+        with _said(folder, is_new=not folder.is_dir()):
             if folder.is_file():
                 raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
             # Another process may be creating this store at this instant: its first files are no foreigners.
@@ -110,10 +111,10 @@ class Store:
         return list(self._readable(self._entries(), self._fragment))
 
     def runs(self) -> dict[str, dict[int, RunRecord]]:
-        """All finished runs: id of the cell → seed → record."""
+        """All finished runs: id of the setup → seed → record."""
         found: dict[str, dict[int, RunRecord]] = {}
         for f in self.fragments():
-            found.setdefault(f.cell.id, {}).update({run.seed: run for run in f.runs})
+            found.setdefault(f.setup.id, {}).update({run.seed: run for run in f.runs})
         return found
 
     def search_log(self, f: Fragment, seed: int) -> pa.Table | None:
@@ -122,12 +123,12 @@ class Store:
         Where it is damaged the run is taken out of the store, with a notice: to be computed anew, log and all.
         """
         record = next(run for run in f.runs if run.seed == seed)
-        if not record.log and (f.cell.schema > 1 or not self._search(f.cell, seed).exists()):
+        if not record.log and (f.setup.schema > 1 or not self._search(f.setup, seed).exists()):
             return None
         return self._of_log(f, record, fragment.read_log)
 
     def plans(self) -> list[dict[str, Any]]:
-        """What was asked of this store, oldest first: command, saved, wishes, and cells (pairs of cell and seeds)."""
+        """What was asked of this store, oldest first: command, saved, wishes, and setups (pairs of setup and seeds)."""
         paths = sorted((self.folder / "_plans").glob("*.json"))
         return sorted(self._readable(paths, _plan), key=lambda plan: str(plan["saved"]))
 
@@ -135,22 +136,22 @@ class Store:
         """What the suite that was last asked for wishes its report to show: title, checkpoints, baseline."""
         return next((plan["wishes"] for plan in reversed(self.plans()) if plan["wishes"]), {})
 
-    def has(self, cell: Cell, seed: int) -> bool:
+    def has(self, setup: Setup, seed: int) -> bool:
         """Whether a run is stored, now: another process may have stored it since `runs` was asked."""
-        return any(seed in f.seeds for f in self._fragments_of(cell))
+        return any(seed in f.seeds for f in self._fragments_of(setup))
 
     # Writing
 
-    def save_plan(self, command: str, grid: Iterable[tuple[Cell, list[int]]], wishes: dict[str, Any]) -> None:
-        """Records a grid of cells and seeds that was asked for, so that `status` can tell what is missing.
+    def save_plan(self, command: str, grid: Iterable[tuple[Setup, list[int]]], wishes: dict[str, Any]) -> None:
+        """Records a grid of setups and seeds that was asked for, so that `status` can tell what is missing.
 
         Args:
             command: the command line that asks for it.
             wishes: of the suite, for its report; empty where no suite asked.
         """
-        cells = [{"cell": cell.to_json(), "seeds": seeds} for cell, seeds in grid]
-        asked = disk.digest(json.dumps([wishes, cells], sort_keys=True).encode())[:16]
-        content = json.dumps({"command": command, "saved": _now(), "wishes": wishes, "cells": cells}).encode()
+        setups = [{"cell": setup.to_json(), "seeds": seeds} for setup, seeds in grid]
+        asked = disk.digest(json.dumps([wishes, setups], sort_keys=True).encode())[:16]
+        content = json.dumps({"command": command, "saved": _now(), "wishes": wishes, "cells": setups}).encode()
         with self._writing():
             earlier = list((self.folder / "_plans").glob(f"{asked}*.json"))
             path = self.folder / "_plans" / f"{asked}.{disk.digest(content)}.json"
@@ -159,37 +160,37 @@ class Store:
                 if other != path and other.is_file():
                     disk.remove(other)
 
-    def commit(self, cell: Cell, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
-        """Stores finished runs of one cell as a new fragment; returns those that were not there already.
+    def commit(self, setup: Setup, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
+        """Stores finished runs of one setup as a new fragment; returns those that were not there already.
 
         Raises StoreError, leaving nothing half-written, if the disk is full or the store read-only.
         """
         with self._writing():
-            present = {seed for f in self._fragments_of(cell) for seed in f.seeds}
-            fresh = [t for t in trajectories if t.seed not in present]
-            if not fresh:
+            present = {seed for f in self._fragments_of(setup) for seed in f.seeds}
+            if not (fresh := [t for t in trajectories if t.seed not in present]):
                 return []
-            if not self._columns.issuperset(cell.metrics):
-                self._mend_header(cell.metrics)
-            logs = {t.seed: fragment.write_log(self._search(cell, t.seed), log_table(cell, t)) for t in fresh if t.log}
-            return fragment.write(self.folder, cell, fresh, provenance, logs)
+            if not self._columns.issuperset(setup.metrics):
+                self._mend_header(setup.metrics)
+            logged = [t for t in fresh if t.log]
+            logs = {t.seed: fragment.write_log(self._search(setup, t.seed), log_table(setup, t)) for t in logged}
+            return fragment.write(self.folder, setup, fresh, provenance, logs)
 
-    def supersede(self, cells: Iterable[Cell]) -> None:
-        """Sets aside the runs of these very cells made with other data, another version of the method or schema."""
-        current = {cell.key: cell.id for cell in cells}
+    def supersede(self, setups: Iterable[Setup]) -> None:
+        """Sets aside the runs of these very setups made with other data, another version of the method or schema."""
+        current = {setup.key: setup.id for setup in setups}
         for f in self.fragments():
-            if current.get(f.cell.key, f.cell.id) != f.cell.id:
+            if current.get(f.setup.key, f.setup.id) != f.setup.id:
                 self.set_aside(f.path, "stale: made with other data or another version of the method")
                 with self._writing():
-                    self._set_logs_aside(f.cell, f.seeds)
+                    self._set_logs_aside(f.setup, f.seeds)
 
-    def forget(self, cell: Cell, seeds: set[int]) -> None:
+    def forget(self, setup: Setup, seeds: set[int]) -> None:
         """Takes the runs of some seeds out of the store, so that they are computed anew; a copy is set aside."""
         with self._writing():
-            for f in self._fragments_of(cell):
+            for f in self._fragments_of(setup):
                 if not seeds.isdisjoint(f.seeds):
                     self._take_out(f, seeds.intersection(f.seeds))
-                    self._set_logs_aside(cell, seeds.intersection(f.seeds))
+                    self._set_logs_aside(setup, seeds.intersection(f.seeds))
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Moves a file into `_aside/` with a notice; in a read-only store it is left where it is, and ignored."""
@@ -235,15 +236,15 @@ class Store:
     def _of_log(self, f: Fragment, run: RunRecord, read: Callable[[Path, str], T]) -> T | None:
         """What `read` makes of a search log and its digest; None, once the run is taken out, where it is damaged."""
         try:
-            return read(self._search(f.cell, run.seed), run.log)
+            return read(self._search(f.setup, run.seed), run.log)
         except (Torn, FileNotFoundError, disk.Irregular) as error:
             reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
         self._notice(
-            f"the search log of {f.cell.method} on {f.cell.bench}, seed {run.seed}, is damaged: {reason}; its run "
+            f"the search log of {f.setup.method} on {f.setup.bench}, seed {run.seed}, is damaged: {reason}; its run "
             "is missing now, and the same command computes it anew"
         )
         with suppress(Interrupted):  # in a read-only store nothing can be done
-            self.forget(f.cell, {run.seed})
+            self.forget(f.setup, {run.seed})
         return None
 
     def _entries(self) -> list[Path]:
@@ -252,11 +253,11 @@ class Store:
             found = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != _HEADER and not _is_inner(e))
         return [self.folder / name for name in found]
 
-    def _fragments_of(self, cell: Cell) -> list[Fragment]:
-        return list(self._readable(sorted(self.folder.glob(f"*.{cell.id}.*.parquet")), self._fragment))
+    def _fragments_of(self, setup: Setup) -> list[Fragment]:
+        return list(self._readable(sorted(self.folder.glob(f"*.{setup.id}.*.parquet")), self._fragment))
 
-    def _search(self, cell: Cell, seed: int) -> Path:
-        return self.folder / "_searches" / f"{cell.run_id(seed)}.parquet"
+    def _search(self, setup: Setup, seed: int) -> Path:
+        return self.folder / "_searches" / f"{setup.run_id(seed)}.parquet"
 
     # Inside, under the lock
 
@@ -266,9 +267,9 @@ class Store:
             fragment.write_without(f, seeds)
         disk.move(f.path, self._aside(f.path))
 
-    def _set_logs_aside(self, cell: Cell, seeds: Iterable[int]) -> None:
+    def _set_logs_aside(self, setup: Setup, seeds: Iterable[int]) -> None:
         """The logs of runs that are no longer here go with them."""
-        for path in (self._search(cell, seed) for seed in seeds):
+        for path in (self._search(setup, seed) for seed in seeds):
             if path.exists():
                 disk.move(path, self._aside(path))
 
@@ -282,10 +283,10 @@ class Store:
 
         The fragment with the most runs stays: what was interrupted is undone.
         """
-        cells: dict[str, list[Fragment]] = {}
+        setups: dict[str, list[Fragment]] = {}
         for f in self.fragments():
-            cells.setdefault(f.cell.id, []).append(f)
-        for fragments in cells.values():
+            setups.setdefault(f.setup.id, []).append(f)
+        for fragments in setups.values():
             seen: set[int] = set()
             for f in sorted(fragments, key=lambda f: -len(f.runs)):
                 doubles = seen.intersection(f.seeds)
@@ -313,7 +314,7 @@ class Store:
             self.set_aside(path, str(error))
         names = {*metrics, *(known.metrics if known else ())}
         fragments = self.fragments() if lost else []
-        names.update(name for f in fragments for name in f.cell.metrics)
+        names.update(name for f in fragments for name in f.setup.metrics)
         if known is None or known.schema != SCHEMA_VERSION or names != set(known.metrics):
             fragment.write_header(path, sorted(names))
         if fragments:
@@ -369,14 +370,14 @@ def _plan(path: Path) -> dict[str, Any]:
         raise Torn("its bytes do not match the digest in its name")
     try:
         plan = json.loads(content)
-        cells = [(Cell.from_json(c["cell"]), [int(seed) for seed in c["seeds"]]) for c in plan["cells"]]
-        return {name: plan[name] for name in ("command", "saved", "wishes")} | {"cells": cells}
+        setups = [(Setup.from_json(c["cell"]), [int(seed) for seed in c["seeds"]]) for c in plan["cells"]]
+        return {name: plan[name] for name in ("command", "saved", "wishes")} | {"cells": setups}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Torn(f"not a readable plan ({type(error).__name__})") from None
 
 
 @contextmanager
-def _said(folder: Path) -> Iterator[None]:
+def _said(folder: Path, is_new: bool = False) -> Iterator[None]:
     """Words an error of the file system as one sentence."""
     try:
         yield
@@ -387,7 +388,7 @@ def _said(folder: Path) -> Iterator[None]:
         ) from None
     except (OSError, pa.ArrowException, Torn) as error:
         cause = getattr(error, "strerror", None) or str(error)
-        if getattr(error, "errno", None) in _OF_THE_PATH:
+        if getattr(error, "errno", None) in (_OF_THE_PATH | _NO_FOLDER if is_new else _OF_THE_PATH):
             raise StoreError(f"cannot use the store {folder}: {cause}; give another --store") from None
         raise Interrupted(
             f"cannot use the store {folder}: {cause}; what was stored before is intact, "

@@ -8,21 +8,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-Score: TypeAlias = Literal["mean", "observed"]
-"""What an incumbent is worth: `mean`, its score by the means of the table, or `observed`, what the method saw."""
-SCORES: tuple[Score, ...] = get_args(Score)
-
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.
 
 2: a run's streams depend on its benchmark and constraint too, and each row has a score.
-3: each row says of which training it is, how long that was, and what it cost."""
+3: each row says of which training it is, how long that was, and what it cost.
+4: each row says what the incumbent is worth by the repetitions that the run has not observed."""
 
 
 class Row(NamedTuple):
@@ -47,7 +44,7 @@ class Row(NamedTuple):
     """ok, failed, or infeasible (refused before training)."""
     reason: str
     metrics: tuple[float, ...]
-    """Every metric of the benchmark, in the cell's order; unless the status is ok, NaN but for what was known before
+    """Every metric of the benchmark, in the setup's order; unless the status is ok, NaN but for what was known before
     training."""
     score: float = math.nan
     """Objective of this row's configuration by the mean over the table's repetitions; never told to a method. NaN where
@@ -63,6 +60,12 @@ class Row(NamedTuple):
     """Seconds of this evaluation alone; of a continued training, of what was added."""
     spent: float = math.nan
     """Whole evaluations' worth of levels that the run has used so far, this row included."""
+    unseen: float = math.nan
+    """Objective of the incumbent by the mean over the table's repetitions that the run has not observed of it, this row
+    included. NaN where there is no incumbent, all repetitions were observed, or none is known (live benchmarks)."""
+    unseen_feasible: bool | None = None
+    """Whether the incumbent satisfies the constraints by the means over the same repetitions; None where `unseen` is
+    NaN."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +147,14 @@ class Setting:
     """The highest level of the benchmark's fidelity; 1 where there is no choice."""
     maximised: tuple[str, ...] = ()
     """Metrics of which more is better; empty also in runs of earlier versions, which did not say."""
+    space: str = ""
+    """Name of the search space with its training code; empty in runs of earlier versions, whose families count as such.
+    """
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Everything that determines a run but its seed: one cell of a grid of method × benchmark × constraint."""
+class Setup:
+    """Everything that determines a run but its seed: one setup of a grid of method × benchmark × constraint."""
 
     method: str
     """Canonical label: options that differ from their defaults."""
@@ -189,7 +195,7 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
-        """Hash of everything that determines the trajectories of this cell."""
+        """Hash of everything that determines the trajectories of this setup."""
         consequences = {"setting", "metrics", "initial"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         if not self.train_infeasible:
@@ -197,7 +203,7 @@ class Cell:
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:
-        """The identity of a run of this cell."""
+        """The identity of a run of this setup."""
         return hashlib.sha256(f"{self.id}:{seed}".encode()).hexdigest()[:16]
 
     @property
@@ -214,7 +220,7 @@ class Cell:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, facts: dict[str, Any]) -> Cell:
+    def from_json(cls, facts: dict[str, Any]) -> Setup:
         """The inverse of `to_json`. Raises TypeError or KeyError for anything else."""
         known = facts["setting"]
         lists = {name: tuple(known.get(name, ())) for name in ("held_out", "maximised")}
@@ -224,16 +230,16 @@ class Cell:
         return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})
 
 
-_OF_CELL = ("method", "bench", "constraint")
-"""Columns that are the same in every row of a cell, from its fields of those names."""
+_OF_SETUP = ("method", "bench", "constraint")
+"""Columns that are the same in every row of a setup, from its fields of those names."""
 
 
 def schema(metrics: tuple[str, ...]) -> pa.Schema:
     """The columns of a fragment: public and stable, then one `metric.<name>` each."""
-    of_cell = [(name, pa.string()) for name in _OF_CELL]
+    of_setup = [(name, pa.string()) for name in _OF_SETUP]
     of_row = [(name, kind.column) for name, kind in _ROW.items() if name != "metrics"]
     of_metrics = [(f"metric.{name}", _ROW["metrics"].column) for name in metrics]
-    return pa.schema([*of_cell, ("seed", pa.int64()), *of_row, ("run", pa.string()), *of_metrics])
+    return pa.schema([*of_setup, ("seed", pa.int64()), *of_row, ("run", pa.string()), *of_metrics])
 
 
 LOG = pa.schema(
@@ -250,33 +256,33 @@ LOG = pa.schema(
 """The columns of a search's log: a number a row, named by its quantity and by what it is about."""
 
 
-def log_table(cell: Cell, trajectory: Trajectory) -> pa.Table:
+def log_table(setup: Setup, trajectory: Trajectory) -> pa.Table:
     """A run's log, with columns that say of which run."""
     values = zip(*trajectory.log, strict=True) if trajectory.log else ([] for _ in LOG)
     own = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
-    ids = _identity(cell, [trajectory.seed], [len(trajectory.log)])
+    ids = _identity(setup, [trajectory.seed], [len(trajectory.log)])
     return pa.table([*ids.values(), *own], names=[*ids, *LOG.names])
 
 
-def to_table(cell: Cell, trajectories: list[Trajectory]) -> pa.Table:
-    """The trajectories of one cell as columns, run after run."""
+def to_table(setup: Setup, trajectories: list[Trajectory]) -> pa.Table:
+    """The trajectories of one setup as columns, run after run."""
     columns = {name: np.concatenate([t.columns[name] for t in trajectories]) for name in _ROW}
-    columns |= {f"metric.{name}": columns["metrics"][:, i] for i, name in enumerate(cell.metrics)}
-    ids = _identity(cell, [t.seed for t in trajectories], [len(t) for t in trajectories])
-    stored = schema(cell.metrics)
+    columns |= {f"metric.{name}": columns["metrics"][:, i] for i, name in enumerate(setup.metrics)}
+    ids = _identity(setup, [t.seed for t in trajectories], [len(t) for t in trajectories])
+    stored = schema(setup.metrics)
     arrays = [ids[c.name] if c.name in ids else pa.array(columns[c.name], c.type) for c in stored]
     return pa.table(arrays, schema=stored)
 
 
-def tells_of(table: pa.Table, cell: Cell, seeds: list[int], rows: list[int]) -> bool:
-    """Whether each row of a table says that it is of this cell, and of these runs, with so many rows each."""
-    expected = _identity(cell, seeds, rows)
+def tells_of(table: pa.Table, setup: Setup, seeds: list[int], rows: list[int]) -> bool:
+    """Whether each row of a table says that it is of this setup, and of these runs, with so many rows each."""
+    expected = _identity(setup, seeds, rows)
     return all(table[name].combine_chunks().equals(array) for name, array in expected.items())
 
 
-def _identity(cell: Cell, seeds: list[int], rows: list[int]) -> dict[str, pa.Array]:
+def _identity(setup: Setup, seeds: list[int], rows: list[int]) -> dict[str, pa.Array]:
     """The columns that say of which run a row is."""
-    of_cell = {name: pa.repeat(pa.scalar(getattr(cell, name), pa.string()), sum(rows)) for name in _OF_CELL}
-    runs = pa.array([cell.run_id(seed) for seed in seeds], pa.string())
+    of_setup = {name: pa.repeat(pa.scalar(getattr(setup, name), pa.string()), sum(rows)) for name in _OF_SETUP}
+    runs = pa.array([setup.run_id(seed) for seed in seeds], pa.string())
     which = np.repeat(np.arange(len(seeds)), rows)
-    return of_cell | {"seed": pa.array(np.repeat(np.array(seeds, np.int64), rows)), "run": runs.take(which)}
+    return of_setup | {"seed": pa.array(np.repeat(np.array(seeds, np.int64), rows)), "run": runs.take(which)}

@@ -15,7 +15,7 @@ import pyarrow as pa
 from nasbench.results.store.fragment import Fragment, RunRecord
 from nasbench.results.store.journal import Record, peek
 from nasbench.results.store.store import Store
-from nasbench.results.store.trajectory import Cell, Row, Trajectory, to_columns, to_table
+from nasbench.results.store.trajectory import Row, Setup, Trajectory, to_columns, to_table
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Begun:
 
     path: Path
     """Its journal."""
-    cell: Cell
+    setup: Setup
     seed: int
     records: list[Record]
     """The evaluations that are finished, in that order."""
@@ -58,7 +58,7 @@ class Begun:
                     trial=record.trial,
                     level=level,
                     cost=record.cost,
-                    spent=spent / self.cell.setting.highest,
+                    spent=spent / self.setup.setting.highest,
                 )
             )
         return found
@@ -81,23 +81,23 @@ class Begun:
     @property
     def share(self) -> float:
         """Share of the budget that is used up, in [0, 1]."""
-        of_evals = self.spent / self.cell.evals if self.cell.evals else 0.0
-        of_seconds = self.clock / self.cell.seconds if self.cell.seconds else 0.0
+        of_evals = self.spent / self.setup.evals if self.setup.evals else 0.0
+        of_seconds = self.clock / self.setup.seconds if self.setup.seconds else 0.0
         return min(max(of_evals, of_seconds), 1.0)
 
     def fragment(self) -> Part:
         """The run so far as a report reads it; it has no provenance yet."""
-        metrics = len(self.cell.metrics)
+        metrics = len(self.setup.metrics)
         run = Trajectory(self.seed, to_columns(self.rows, metrics), "", "", "")
         reasons = [record.reason for record in self.records if record.status == "failed"]
         known = RunRecord(self.seed, len(run), "", len(reasons), next(iter(reasons), ""), "", "")
         unknown: dict[str, Any] = {"versions": {"nasbench": "unknown"}, "commit": "", "machine": {}}
-        return Part(self.path, self.cell, (known,), unknown, to_table(self.cell, [run]))
+        return Part(self.path, self.setup, (known,), unknown, to_table(self.setup, [run]))
 
 
 @dataclass(frozen=True)
 class Part(Fragment):
-    """The beginnings of some runs of a cell, in memory."""
+    """The beginnings of some runs of a setup, in memory."""
 
     rows: pa.Table
 
@@ -108,17 +108,17 @@ class Part(Fragment):
         return self.rows[column][0].as_py() if len(self.rows) else None
 
 
-def begun(journals: Path, runs: Iterable[tuple[Cell, int]]) -> Iterator[Begun]:
-    """Those of some runs (pairs of cell and seed) that have a journal.
+def begun(journals: Path, runs: Iterable[tuple[Setup, int]]) -> Iterator[Begun]:
+    """Those of some runs (pairs of setup and seed) that have a journal.
 
     One of an earlier version, which does not say what was feasible, is left out.
     """
     paths = {path.stem: path for path in journals.glob("*.jsonl")}
-    for cell, seed in runs if paths else ():
-        path = paths.get(cell.run_id(seed))
-        records = None if path is None else peek(path, cell.run_id(seed))
+    for setup, seed in runs if paths else ():
+        path = paths.get(setup.run_id(seed))
+        records = None if path is None else peek(path, setup.run_id(seed))
         if path is not None and records is not None and all(record.feasible is not None for record in records):
-            yield Begun(path, cell, seed, records)
+            yield Begun(path, setup, seed, records)
 
 
 def under_way(store: Store) -> list[Begun]:
@@ -126,8 +126,10 @@ def under_way(store: Store) -> list[Begun]:
     if not any(store.journals.glob("*.jsonl")):
         return []
     stored = store.runs()
-    asked = {(cell.id, seed): (cell, seed) for plan in store.plans() for cell, seeds in plan["cells"] for seed in seeds}
-    missing = [run for (cell, seed), run in asked.items() if seed not in stored.get(cell, {})]
+    asked = {
+        (setup.id, seed): (setup, seed) for plan in store.plans() for setup, seeds in plan["cells"] for seed in seeds
+    }
+    missing = [run for (setup, seed), run in asked.items() if seed not in stored.get(setup, {})]
     return list(begun(store.journals, missing))
 
 
@@ -158,23 +160,23 @@ def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
     if not parts:
         return None
     end = min(_end(f) for f in parts)
-    cell = parts[0].cell
+    setup = parts[0].setup
     cut = [(store, _up_to(f, end)) for store, f in fragments]
-    return Beginning(cut, end, f"the first {end:g} of {cell.protocol}", len(parts))
+    return Beginning(cut, end, f"the first {end:g} of {setup.protocol}", len(parts))
 
 
 def _end(part: Part) -> float:
     """How far a run is, in whole evaluations or seconds."""
-    if part.cell.evals is None:
+    if part.setup.evals is None:
         # One that finishes after the seconds is written down, and counts no more than in the stored run.
-        return min(float(part.rows["finished"][-1].as_py()), part.cell.seconds or math.inf)
+        return min(float(part.rows["finished"][-1].as_py()), part.setup.seconds or math.inf)
     return float(np.floor(part.rows["spent"][-1].as_py()))
 
 
 def _up_to(f: Fragment, end: float) -> Fragment:
     table = f.table()
-    of_evaluations = "spent" if f.cell.setting.highest > 1 else "evaluation"
-    used = table["finished" if f.cell.evals is None else of_evaluations].to_numpy()
+    of_evaluations = "spent" if f.setup.setting.highest > 1 else "evaluation"
+    used = table["finished" if f.setup.evals is None else of_evaluations].to_numpy()
     is_failed = np.asarray(table["status"].to_numpy() == "failed")
     runs, kept, start = [], [], 0
     for run in f.runs:
@@ -187,4 +189,4 @@ def _up_to(f: Fragment, end: float) -> Fragment:
             runs.append(run)
         kept.append(np.arange(start, start + runs[-1].rows))
         start += run.rows
-    return Part(f.path, f.cell, tuple(runs), f.provenance, table.take(np.concatenate(kept)))
+    return Part(f.path, f.setup, tuple(runs), f.provenance, table.take(np.concatenate(kept)))

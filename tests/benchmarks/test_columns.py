@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import added, columns, frames, open_table
 from nasbench.methods import Problem
@@ -49,15 +49,15 @@ def test_latencies_of_27_devices_are_those_of_the_file(nasbench: Callable[..., P
     asked = ("--onto", "nb201-cifar10", "--key", "arch_str", "--prefix", "latency-", "--unit", "ms")
     done = nasbench("import", "columns", LATENCIES, *asked)
     assert done.code == 0, done.err
-    assert "27 metrics of 15,625 of 15,625 configurations, latency-1080ti_1 to latency-titanxp_32" in done.out
+    assert "27 metrics for 15,625 of 15,625 configurations, latency-1080ti_1 to latency-titanxp_32" in done.out
     table, frame = open_table("nb201-cifar10"), pd.read_csv(LATENCIES)
     rng = np.random.default_rng(0)
     operations = frame["arch_str"].str.findall(r"([a-z_0-9]+)~")
     for i in rng.choice(len(frame), 1000, replace=False).tolist():
         configuration = table.space.from_values({f"Op{k}": name for k, name in enumerate(operations[i])})
         evaluation = table.evaluate(configuration, int(rng.integers(1000)))
-        assert evaluation.metrics[4:] == tuple(frame.iloc[i, 2:])
-    (bound,) = table.bounds(parse_constraints(["latency-pixel3@0.1"]))
+        assert tuple(evaluation.metrics.values())[4:] == tuple(frame.iloc[i, 2:])
+    (bound,) = abilities.bounds(table, parse_constraints(["latency-pixel3@0.1"]))
     assert bound.limit == frame["pixel3"].sort_values().iloc[-(-len(frame) // 10)]
     fast = set(frame["arch_str"][frame["pixel3"] <= bound.limit])
     space = table.space
@@ -69,19 +69,19 @@ def test_added_metrics_are_constrained_and_never_known_beforehand(nasbench: Call
     before = open_table("nb201-cifar10").checksum
     done = nasbench("import", "columns", few, *ONTO, "--prefix", "energy-", "--unit", "mJ")
     assert done.code == 0, done.err
-    assert "2 metrics of 40 of 15,625 configurations, energy-phone to energy-fridge" in done.out
+    assert "2 metrics for 40 of 15,625 configurations, energy-phone to energy-fridge" in done.out
     table = open_table("nb201-cifar10")
     assert table.checksum != before
     assert [m.name for m in table.metrics[-2:]] == ["energy-phone", "energy-fridge"]
     seventh = table.space.configuration(7)
-    assert table.evaluate(seventh, 0).metrics[-2:] == (7 / 8, 7.0)
-    assert np.isnan(table.evaluate(table.space.configuration(3), 0).metrics[-1])
-    (bound,) = table.bounds(parse_constraints(["energy-fridge<=5"]))
+    assert list(table.evaluate(seventh, 0).metrics.values())[-2:] == [7 / 8, 7.0]
+    assert np.isnan(table.evaluate(table.space.configuration(3), 0).metrics["energy-fridge"])
+    (bound,) = abilities.bounds(table, parse_constraints(["energy-fridge<=5"]))
     assert table.oracle([bound]).best == np.nanmin(table.values[[0, 1, 2, 4, 5], :, 0])
     problem = Problem.of(table)
     assert problem.known is not None
     with pytest.raises(UsageError, match="does not know"):
-        problem.known(bound.column, seventh)
+        problem.known(bound.metric.name, seventh)
 
 
 def test_more_columns_stand_beside_the_earlier_ones(nasbench: Callable[..., Printed], few: Path) -> None:
@@ -93,14 +93,14 @@ def test_more_columns_stand_beside_the_earlier_ones(nasbench: Callable[..., Prin
     nasbench("import", "columns", few, *ONTO, "--column", "phone")
     table = open_table("nb201-cifar10")
     assert [m.name for m in table.metrics[-3:]] == ["tv", "fridge", "phone"]
-    assert table.evaluate(table.space.configuration(1), 0).metrics[-3:] == (0.125, 1.0, 99.0)
+    assert list(table.evaluate(table.space.configuration(1), 0).metrics.values())[-3:] == [0.125, 1.0, 99.0]
 
 
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
         (lambda t: t, ("--onto", "nb201-cifar11", "--key", "cell"), "unknown benchmark"),
-        (lambda t: t, ("--onto", "digits", "--key", "cell"), "is no table"),
+        (lambda t: t, ("--onto", "digits", "--key", "cell"), "is not a table"),
         (lambda t: t, ("--onto", "nb201-cifar10", "--key", "zelle"), "did you mean cell"),
         (lambda t: t, (*ONTO, "--column", "phon"), "did you mean phone"),
         (lambda t: t, (*ONTO, "--column", "word"), "not a number"),

@@ -72,7 +72,7 @@ def test_malformed_constraints_are_refused_in_one_sentence(text: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False), st.booleans())
 def test_the_violation_is_zero_exactly_where_the_bound_holds(limit: float, value: float, upper: bool) -> None:
-    bound = Bound(Metric("m", ""), 1, limit, upper)
+    bound = Bound(Metric("m", ""), limit, upper)
     assert bound.holds(value) == (value <= limit if upper else value >= limit)
     assert (bound.violation(value) == 0) == bound.holds(value)
     assert bound.violation(value) >= 0
@@ -82,7 +82,7 @@ def test_the_violation_is_zero_exactly_where_the_bound_holds(limit: float, value
 def test_slack_is_not_negative_exactly_where_the_bound_holds_for_numbers_and_arrays(
     limit: float, values: list[float], upper: bool
 ) -> None:
-    bound = Bound(Metric("m", ""), 1, limit, upper)
+    bound = Bound(Metric("m", ""), limit, upper)
     low, high = bound.interval
     inside = [low <= value <= high for value in values]
     with np.errstate(over="ignore"):
@@ -94,7 +94,7 @@ def test_slack_is_not_negative_exactly_where_the_bound_holds_for_numbers_and_arr
 
 def test_slack_is_the_distance_to_the_limit_and_positive_inside() -> None:
     size = Metric("m", "MB")
-    upper, lower = Bound(size, 1, 4.0, True), Bound(size, 1, 4.0, False)
+    upper, lower = Bound(size, 4.0, True), Bound(size, 4.0, False)
     assert (upper.slack(1.0), lower.slack(1.0)) == (3.0, -3.0)
     assert (upper.relation, upper.sign, upper.interval) == ("<=", 1.0, (-math.inf, 4.0))
     assert (lower.relation, lower.sign, lower.interval) == (">=", -1.0, (4.0, math.inf))
@@ -108,8 +108,8 @@ def test_size_classes_lie_between_the_quantiles_of_the_paper() -> None:
 
 def test_violations_are_relative_to_the_limit() -> None:
     size = Metric("m", "")
-    assert Bound(size, 1, 4.0, True).violation(5.0) == 0.25
-    assert Bound(size, 1, -4.0, False).violation(-5.0) == 0.25
-    assert Bound(size, 1, 0.0, True).violation(3.0) == 3.0
-    assert Bound(size, 1, 4.0, True).violation(math.nan) == math.inf
-    assert not Bound(size, 1, 4.0, False).holds(math.nan)
+    assert Bound(size, 4.0, True).violation(5.0) == 0.25
+    assert Bound(size, -4.0, False).violation(-5.0) == 0.25
+    assert Bound(size, 0.0, True).violation(3.0) == 3.0
+    assert Bound(size, 4.0, True).violation(math.nan) == math.inf
+    assert not Bound(size, 4.0, False).holds(math.nan)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -36,7 +34,7 @@ def trained() -> tuple[dict[str, float], dict[str, float]]:
         benchmark.make_ready()
         evaluation = benchmark.evaluate(cell, 7)
         assert evaluation.status == "ok"
-        found.append(dict(zip([m.name for m in benchmark.metrics], evaluation.metrics, strict=True)))
+        found.append(dict(evaluation.metrics))
     return found[0], found[1]
 
 
@@ -78,7 +76,7 @@ def test_a_training_that_diverges_is_a_failed_evaluation(monkeypatch: pytest.Mon
     rng = np.random.default_rng(3)
     evaluation = recorded.evaluate(recorded.space.sample(rng), 0)
     assert (evaluation.status, evaluation.reason) == ("failed", "the loss is nan in epoch 1")
-    assert all(map(math.isnan, evaluation.metrics))
+    assert not evaluation.metrics
 
 
 def test_the_recipe_of_tables_is_the_one_that_was_piloted() -> None:

@@ -66,17 +66,17 @@ def test_a_guess_is_written_once_and_imported_by_the_command_it_names(
     spec.write_text("mine")
     again = nasbench("import", "table", data, "--guess")
     assert (again.code, spec.read_text()) == (2, "mine")
-    assert "is there already, and stays as it is" in again.err
+    assert "already exists and is not changed" in again.err
     assert nasbench("import", "table", data, "--guess", "--spec", tmp_path / "other.toml").code == 0
     assert "cannot write" in nasbench("import", "table", data, "--guess", "--spec", tmp_path / "no" / "x.toml").err
-    assert "--guess writes a specification" in nasbench("import", "table", data).err
+    assert "--guess writes one to check and correct" in nasbench("import", "table", data).err
 
 
 def test_a_direction_that_nothing_tells_is_left_to_the_person(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     data = tmp_path / "t.csv"
     data.write_text("x,result\n1,3.2\n2,4.5\n3,1.5\n")
     done = nasbench("import", "table", data, "--guess")
-    assert "as it stands, it will be refused: unknown direction of only-result" in done.out
+    assert "an import refuses it until it is corrected: unknown direction of only-result" in done.out
     spec = tmp_path / "t.toml"
     assert nasbench("import", "table", data, "--spec", spec).code == 2
     spec.write_text(spec.read_text().replace('direction = "?"', 'direction = "maximise"'))

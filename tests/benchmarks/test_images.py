@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BenchmarkSpec, Evaluation, UsageError, parse_constraints
+from nasbench.benchmarks import BenchmarkSpec, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, benchmark, digits
 from nasbench.benchmarks.images.datasets import Dataset, Split, reduced
 from nasbench.benchmarks.spaces import Configuration
@@ -27,10 +27,6 @@ def opened(name: str) -> ImageBenchmark:
     return found
 
 
-def named(found: ImageBenchmark, evaluation: Evaluation) -> dict[str, float]:
-    return {m.name: value for m, value in zip(found.metrics, evaluation.metrics, strict=True)}
-
-
 def drawn(found: ImageBenchmark, dead: bool = False, seed: int = 0) -> Configuration:
     rng = np.random.default_rng(seed)
     while True:
@@ -45,17 +41,18 @@ def test_a_network_of_every_space_is_trained_and_measured(space: str) -> None:
     configuration = drawn(found)
     evaluation = found.evaluate(configuration, 5)
     assert (evaluation.status, evaluation.reason) == ("ok", "")
-    values = named(found, evaluation)
+    values = evaluation.metrics
+    assert list(values) == [metric.name for metric in found.metrics]
     assert all(math.isfinite(value) for value in values.values())
     assert 0 <= values["val-error@1"] <= 100
     assert evaluation.cost >= values["train_time"] > 0
-    for column, metric in enumerate(found.metrics):
+    for metric in found.metrics:
         if metric.cheap:
-            assert found.known(column, configuration) == values[metric.name]
+            assert found.known(metric.name, configuration) == values[metric.name]
     network = found.networks.network(configuration)
     assert values["parameters"] == sum(p.numel() for p in network.parameters())
     with pytest.raises(UsageError, match="does not know val-error@1 before training"):
-        found.known(0, configuration)
+        abilities.known(found, "val-error@1", configuration)
 
 
 def test_resnet_18_is_one_point_of_the_published_size() -> None:
@@ -75,12 +72,12 @@ def test_what_cannot_be_trained_is_infeasible_at_once() -> None:
     evaluation = found.evaluate(configuration, 0)
     assert evaluation.status == "infeasible"
     assert "no path leads through the cell of stage" in evaluation.reason
-    assert math.isnan(found.known(found.column("parameters"), configuration))
+    assert math.isnan(found.known("parameters", configuration))
 
 
 def test_knowledge_of_dead_architectures_is_of_the_hard_constraint() -> None:
     found = opened("digits@1")
-    problem = Problem.of(found, found.bounds(parse_constraints(["parameters@S"])))
+    problem = Problem.of(found, abilities.bounds(found, parse_constraints(["parameters@S"])))
     method = METHODS.get("c-tpe")(problem, np.random.default_rng(0), knowledge=150)
     method.ask()
     assert method._estimators()._failures > 0  # type: ignore[attr-defined]
@@ -98,6 +95,9 @@ def test_knowledge_of_dead_architectures_is_of_the_hard_constraint() -> None:
         ("digits@3", "digits is digits@3 already: write it without"),
         ("digits@03", "write digits@3"),
         ("digits@x", "after @ stands a number of epochs, as in digits@12"),
+        ("digits/contiguous/float32", "unknown variant of digits/contiguous 'float32'; allowed: none"),
+        ("digits/float32/retrain", "unknown variant of digits/float32 'retrain'"),
+        ("digits/float32/float32", "allowed: contiguous"),
         ("nb201-cifar10/genetic", "unknown variant of nb201-cifar10"),
         ("medmnist-brest", "did you mean medmnist-breast"),
     ],
@@ -110,7 +110,9 @@ def test_names_that_mean_nothing_are_one_sentence(name: str, sentence: str) -> N
 
 def test_names_and_identities_tell_what_differs() -> None:
     names = ["digits", "digits@2", "digits@4", "digits/search", "digits/genetic", "digits/genetic/retrain@9"]
+    names += ["digits/float32", "digits/contiguous", "digits/float32/contiguous@4", "digits/genetic/retrain/float32"]
     found = [opened(name) for name in [*names, "medmnist-breast/smoke", "medmnist-breast"]]
+    assert [benchmark.name for benchmark in found[: len(names)]] == names
     assert len({f.checksum for f in found}) == len(found)
     assert "test-error-optimistic@9" in [m.name for m in found[5].metrics]
     assert all(not m.held_out for f in found for m in f.metrics if not m.name.startswith("test-"))
@@ -137,13 +139,13 @@ def test_a_set_that_is_cut_is_another_benchmark_and_one_that_is_not_is_the_same(
     cut, whole = opened("medmnist-blood/nasbench201/table"), opened("digits/nasbench201/table")
     assert "1,200 of 11,959 training images" in cut.procedure
     assert "training images" not in whole.procedure
-    before = cut.checksum, whole.checksum, cut.seconds, whole.seconds
+    before = cut.checksum, whole.checksum, cut.seconds_each(), whole.seconds_each()
     monkeypatch.setitem(RECIPES, "table", replace(RECIPES["table"], images=1100))
     cut, whole = opened(cut.name), opened(whole.name)  # digits has 1,079
     assert cut.checksum != before[0]
     assert whole.checksum == before[1]
-    assert cut.seconds == pytest.approx(before[2] * 1100 / 1200)
-    assert whole.seconds == before[3]
+    assert cut.seconds_each() == pytest.approx(before[2] * 1100 / 1200)
+    assert whole.seconds_each() == before[3]
 
 
 def test_training_sees_the_images_of_the_cut_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,18 +160,18 @@ def test_size_classes_are_quantiles_of_what_can_be_trained() -> None:
     every = [c for c in found.space if not found.networks.infeasible(c)]  # type: ignore[attr-defined]
     assert len(every) == 15_284
     counts = [found.networks.size(c).parameters for c in every]
-    low, high = (bound.limit for bound in found.bounds(parse_constraints(["parameters@M"])))
+    low, high = (bound.limit for bound in abilities.bounds(found, parse_constraints(["parameters@M"])))
     assert np.quantile(counts, 0.36) <= low <= np.quantile(counts, 0.44)
     assert np.quantile(counts, 0.56) <= high <= np.quantile(counts, 0.64)
-    (small,) = found.bounds(parse_constraints(["parameters@S"]))
+    (small,) = abilities.bounds(found, parse_constraints(["parameters@S"]))
     assert small.upper
-    assert len(found.bounds(parse_constraints(["parameters@L"]))) == 2
+    assert len(abilities.bounds(found, parse_constraints(["parameters@L"]))) == 2
     with pytest.raises(UsageError, match="no table of val-error@20"):
-        found.bounds(parse_constraints(["val-error@20@M"]))
+        abilities.bounds(found, parse_constraints(["val-error@20@M"]))
     with pytest.raises(UsageError, match="maximised"):
-        found.bounds(parse_constraints(["val-auc@M"]))
+        abilities.bounds(found, parse_constraints(["val-auc@M"]))
     with pytest.raises(UsageError, match="measured on the test split"):
-        found.bounds(parse_constraints(["test-error@20<=9"]))
+        abilities.bounds(found, parse_constraints(["test-error@20<=9"]))
 
 
 def tiny(side: int) -> Dataset:

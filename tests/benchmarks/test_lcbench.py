@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import Level, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.protobuf import Malformed
 from nasbench.benchmarks.surrogate import lcbench
 from nasbench.benchmarks.surrogate.lcbench import EPOCHS, FAMILIES, FILES, SPACE, TASKS, LCBench, import_surrogate
@@ -78,21 +78,23 @@ def test_an_evaluation_is_the_end_of_its_curve_and_the_seed_changes_nothing() ->
     assert curve.shape == (EPOCHS, len(task.metrics))
     evaluation = task.evaluate(configuration, 5)
     assert evaluation == task.evaluate(configuration, 6)
-    assert evaluation.metrics == tuple(curve[-1])
+    assert tuple(evaluation.metrics.values()) == tuple(curve[-1])
     assert evaluation.curve == tuple(curve[:, 0])
-    assert task.evaluate_at(configuration, 5, 9).curve == pytest.approx(curve[:9, 0])
+    assert task.evaluate(configuration, 5, Level(epochs=9)).curve == pytest.approx(curve[:9, 0])
     assert task.mean_metrics(configuration) == evaluation.metrics
     assert evaluation.cost == curve[:, -1].max()
     short = task.at(12)
     assert short.name == "lcbench-7593@12"
     assert short.metrics[0].name == "valid-balanced-error@12"
-    assert short.evaluate(configuration, 0).metrics == tuple(curve[11])
+    assert tuple(short.evaluate(configuration, 0).metrics.values()) == tuple(curve[11])
     assert short.evaluate(configuration, 0).cost == curve[:12, -1].max()
-    with pytest.raises(UsageError, match="not recorded at 53 epochs; allowed: 1 to 52"):
-        task.at(53)
-    assert task.evaluate_at(configuration, 0, 12) == short.evaluate(configuration, 0)
-    with pytest.raises(UsageError, match="trained for 1 to 52 epochs, not 0"):
-        task.evaluate_at(configuration, 0, 0)
+    with pytest.raises(UsageError, match="no lcbench-7593@53; allowed: 1 to 52"):
+        abilities.at(task, 53)
+    whole, early = short.evaluate(configuration, 0), task.evaluate(configuration, 0, Level(epochs=12))
+    assert early._replace(metrics={}) == whole._replace(metrics={})
+    assert list(early.metrics.values()) == list(whole.metrics.values())
+    with pytest.raises(UsageError, match="has no level epochs 0; allowed: epochs 1 to 52"):
+        task.evaluate(configuration, 0, Level(epochs=0))
     assert (task.kind, str(task.fidelity)) == ("surrogate", "epochs 1 to 52")
 
 
@@ -100,18 +102,18 @@ def test_what_is_paid_never_falls_although_the_networks_time_does() -> None:
     rng, tasks = np.random.default_rng(0), [LCBench(number) for number in TASKS * 3]
     curves = ((t, c, t.curve(c, EPOCHS)[:, -1]) for t in tasks for c in (SPACE.sample(rng) for _ in range(3)))
     task, configuration, times = next(found for found in curves if (np.diff(found[2]) < 0).any())
-    costs = [task.evaluate_at(configuration, 0, epochs).cost for epochs in range(1, EPOCHS + 1)]
+    costs = [task.evaluate(configuration, 0, Level(epochs=epochs)).cost for epochs in range(1, EPOCHS + 1)]
     assert costs == np.maximum.accumulate(times).tolist()
 
 
 def test_quantiles_of_time_bound_their_share_of_random_configurations() -> None:
     task = LCBench(146212)
-    (bound,) = task.bounds(parse_constraints(["time@0.3"]))
+    (bound,) = abilities.bounds(task, parse_constraints(["time@0.3"]))
     rng = np.random.default_rng(8)
-    times = [task.evaluate(SPACE.sample(rng), 0).metrics[bound.column] for _ in range(150)]
+    times = [task.evaluate(SPACE.sample(rng), 0).metrics[bound.metric.name] for _ in range(150)]
     assert np.mean([bound.holds(t) for t in times]) == pytest.approx(0.3, abs=0.13)  # more than three standard errors
     with pytest.raises(UsageError, match="never selected"):
-        task.bounds(parse_constraints(["test-balanced-error@52<=5"]))
+        abilities.bounds(task, parse_constraints(["test-balanced-error@52<=5"]))
 
 
 def test_there_are_34_tasks_in_five_families() -> None:

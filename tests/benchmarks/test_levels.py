@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS, Evaluation, Metric, UsageError, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import open_table
 from nasbench.benchmarks.tabular.imported import Table, save
@@ -48,19 +48,21 @@ def curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
 def test_values_at_a_level_are_those_of_the_curve(curves: np.ndarray) -> None:
     table = open_benchmark("curved")
     assert table.fidelity is not None
-    assert (table.fidelity.levels, table.highest) == (LEVELS, 27)
+    assert table.fidelity.levels == tuple(Level(epochs=epochs) for epochs in LEVELS)
+    assert table.highest == Level(epochs=27)
     rng = np.random.default_rng(1)
     for _ in range(200):
         row, seed, place = int(rng.integers(60)), int(rng.integers(2**62)), int(rng.integers(4))
-        found = table.evaluate_at(table.space.configuration(row), seed, LEVELS[place])  # type: ignore[attr-defined]
+        found = table.evaluate(table.space.configuration(row), seed, Level(epochs=LEVELS[place]))  # type: ignore[attr-defined]
         error, seconds = curves[row, seed % 2, place]
         if math.isnan(error):
             assert found.status == "failed"
             continue
-        assert found.metrics[:2] == pytest.approx((error, seconds))
+        told, paid, test, size = found.metrics.values()
+        assert (told, paid) == pytest.approx((error, seconds))
         assert found.cost == pytest.approx(seconds)
-        assert math.isnan(found.metrics[2]) == (place < 3)  # test errors are known at the end only
-        assert 0 <= found.metrics[3] <= 1
+        assert math.isnan(test) == (place < 3)  # test errors are known at the end only
+        assert 0 <= size <= 1
 
 
 def test_at_the_last_level_it_is_the_evaluation_itself(curves: np.ndarray) -> None:
@@ -68,7 +70,7 @@ def test_at_the_last_level_it_is_the_evaluation_itself(curves: np.ndarray) -> No
     rng = np.random.default_rng(1)
     for seed in range(100):
         configuration = table.space.sample(rng)
-        whole, at = table.evaluate(configuration, seed), table.evaluate_at(configuration, seed, 27)
+        whole, at = table.evaluate(configuration, seed), table.evaluate(configuration, seed, Level(epochs=27))
         assert (at.status, at.metrics) == (whole.status, pytest.approx(whole.metrics, nan_ok=True))
         if whole.status == "ok":
             assert at.cost == whole.cost
@@ -79,11 +81,11 @@ def test_a_curve_is_the_objective_at_each_level_of_the_drawn_repetition(curves: 
     for row in range(60):
         configuration = table.space.configuration(row)  # type: ignore[attr-defined]
         for seed in (0, 1):
-            found = [table.evaluate_at(configuration, seed, level) for level in LEVELS]
+            found = [table.evaluate(configuration, seed, Level(epochs=level)) for level in LEVELS]
             assert table.evaluate(configuration, seed).curve == found[-1].curve
             for place, evaluation in enumerate(found, 1):
                 if evaluation.status == "ok":
-                    assert evaluation.curve == tuple(e.metrics[0] for e in found[:place])
+                    assert evaluation.curve == tuple(e.metrics["valid-error@27"] for e in found[:place])
                 else:
                     assert evaluation.curve is None
 
@@ -94,22 +96,22 @@ def test_trainings_of_their_own_have_no_curve(curves: np.ndarray) -> None:
     facts = (space, metrics, "train_time", "here", "MIT", curves[:, :, -1], curves, recorded, LEVELS)
     save(Table("separate", "toy", *facts, continuable=False))
     table = open_table("separate")
-    assert [table.evaluate_at((0,), 0, level).curve for level in LEVELS] == [None] * 4
+    assert [table.evaluate((0,), 0, Level(epochs=level)).curve for level in LEVELS] == [None] * 4
     assert table.evaluate((0,), 0).curve is None
 
 
 def test_what_diverges_in_the_end_has_values_before(curves: np.ndarray) -> None:
     table = open_benchmark("curved")
     configuration = table.space.configuration(7)  # type: ignore[attr-defined]
-    assert table.evaluate_at(configuration, 0, 9).status == "ok"
-    assert table.evaluate_at(configuration, 0, 27).status == "failed"
+    assert table.evaluate(configuration, 0, Level(epochs=9)).status == "ok"
+    assert table.evaluate(configuration, 0, Level(epochs=27)).status == "failed"
 
 
 def test_a_level_that_is_not_recorded_is_refused(curves: np.ndarray) -> None:
-    with pytest.raises(UsageError):
-        open_benchmark("curved").evaluate_at((0, 0), 0, 2)
-    with pytest.raises(UsageError, match="nb201-cifar10 has one fidelity only"):
-        open_benchmark("nb201-cifar10").evaluate_at((0,) * 6, 0, 1)
+    with pytest.raises(UsageError, match="curved has no level epochs 2; allowed: epochs 1, 3, 9, 27"):
+        open_benchmark("curved").evaluate((0, 0), 0, Level(epochs=2))
+    with pytest.raises(UsageError, match="nb201-cifar10 has no level epochs 1; allowed: one fidelity only"):
+        open_benchmark("nb201-cifar10").evaluate((0,) * 6, 0, Level(epochs=1))
 
 
 def test_searches_on_a_table_with_curves_from_the_command_to_the_report(
@@ -135,4 +137,4 @@ def test_a_method_that_needs_levels_is_refused_where_there_are_none(nasbench: Ca
 
 
 def test_an_evaluation_at_a_level_is_an_evaluation(curves: np.ndarray) -> None:
-    assert isinstance(open_benchmark("curved").evaluate_at((0, 0), 0, 1), Evaluation)
+    assert isinstance(open_benchmark("curved").evaluate((0, 0), 0, Level(epochs=1)), Evaluation)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS, UsageError, open_benchmark
+from nasbench.benchmarks import BENCHMARKS, Level, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, Ordinal
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.listed import ListedChoices, listed
@@ -78,7 +78,7 @@ def test_what_is_in_the_table_is_the_space(table: Import) -> None:
         values = {name: row[name] for name in (*(f"x{k}" for k in range(6)), "act")}
         configuration = ours.space.from_values(values)
         assert ours.space.values(configuration) == values
-        assert ours.evaluate(configuration, 3).metrics == (row["error"], row["time"])
+        assert tuple(ours.evaluate(configuration, 3).metrics.values()) == (row["error"], row["time"])
     counts = np.bincount(ours.space.sample_block(60_000, np.random.default_rng(0)), minlength=60)
     assert 850 < counts.min() <= counts.max() < 1150  # about five standard deviations around 1,000
     one, many = np.random.default_rng(1), np.random.default_rng(1)
@@ -139,7 +139,7 @@ def test_real_numbers_may_be_listed(table: Import) -> None:
     ours = table(frame, spec)
     for _, row in frame.iterrows():
         configuration = ours.space.from_values({"lr": row["lr"], "width": int(row["width"])})
-        assert ours.evaluate(configuration, 0).metrics == (row["error"], 1.5)
+        assert tuple(ours.evaluate(configuration, 0).metrics.values()) == (row["error"], 1.5)
     assert not hasattr(ours.space, "as_sequence")
     with pytest.raises(UsageError, match="kind = 'float' of lr"):
         table(frame, spec.replace('space = "listed"\n', ""))
@@ -185,7 +185,7 @@ def test_curves_in_long_form_are_those_of_the_file(table: Import) -> None:
     frame = curved()
     ours = table(frame, LONG)
     assert ours.fidelity is not None
-    assert ours.fidelity.levels == (1, 3, 9)
+    assert ours.fidelity.levels == (Level(epochs=1), Level(epochs=3), Level(epochs=9))
     found = frame.set_index(["lr", "act", "seed", "epoch"])
     for epoch, (lr, act, place) in itertools.product(
         (1, 3, 9), itertools.product((0.1, 0.2), ("relu", "tanh"), (0, 1))
@@ -196,7 +196,7 @@ def test_curves_in_long_form_are_those_of_the_file(table: Import) -> None:
         evaluation = ours.at(epoch).evaluate(configuration, place)
         names = [m.name.partition("@")[0] for m in ours.at(epoch).metrics]
         assert names == ["valid-error", "time", "size"]  # the test error is known at the end only
-        assert evaluation.metrics == (row["error"], row["time"], row["size"])
+        assert tuple(evaluation.metrics.values()) == (row["error"], row["time"], row["size"])
         assert evaluation.cost == row["time"]
 
 
@@ -286,3 +286,21 @@ def test_two_categories_are_as_far_apart_as_the_ends_of_a_range() -> None:
         np.array([[0, 1e-4, 0], [1, 1e-4, 0], [2, 1e-4, 0], [0, 1.0, 0], [0, 1e-2, 0], [0, 1e-4, 2], [0, 1e-4, 1]]),
     )
     assert space.distances([0, 1e-4, 0]) == pytest.approx([0, 1, 1, 1, 0.25, 1, 0.25])
+
+
+def test_distances_and_rows_are_those_of_a_search_through_all_rows() -> None:
+    rng = np.random.default_rng(5)
+    space = listed(
+        [Categorical("a", ("x", "y", "z")), Ordinal("b", (1, 2, 3, 4)), Float("c", 1e-3, 1.0, log=True)],
+        np.column_stack([rng.integers(0, 3, 300), rng.integers(0, 4, 300), 10 ** rng.uniform(-3, 0, 300)]),
+    )
+    for _ in range(30):
+        a, b, c = int(rng.integers(3)), int(rng.integers(4)), float(10 ** rng.uniform(-3, 0))
+        expected = [
+            (x != a) + ((y - b) / 3) ** 2 + ((np.log(z) - np.log(c)) / np.log(1e3)) ** 2 for x, y, z in space.points
+        ]
+        assert space.distances([a, b, c]) == pytest.approx(expected)
+        assert space.as_flat().at([a, b, c]) == int(np.argmin(expected))
+        assert space.find([a, b, c]) is None
+    assert [space.find(space.points[row].tolist()) for row in range(300)] == list(range(300))
+    assert space.find([-0.0, *space.points[np.flatnonzero(space.points[:, 0] == 0)[0], 1:].tolist()]) is not None

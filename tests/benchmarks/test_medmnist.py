@@ -79,7 +79,7 @@ def test_a_file_is_fetched_checked_and_not_fetched_twice(
     assert (tmp_path / "data" / "medmnist" / "breastmnist.npz").read_bytes() == CONTENT
     again = nasbench("data", "fetch", NAME)
     assert (again.code, len(server.asked)) == (0, 1)
-    assert "here already" in again.out
+    assert "already here" in again.out
     assert nasbench("data", "verify").code == 0
 
 
@@ -180,6 +180,25 @@ def test_names_are_checked(nasbench: Callable[..., Printed]) -> None:
     assert nasbench("data", "fetch", NAME, "--all").code == 2
 
 
+def test_chestmnist_is_refused_with_the_reason(nasbench: Callable[..., Printed]) -> None:
+    for command in (["data", "fetch", "medmnist-chest"], ["run", "--method", "random", "--bench", "medmnist-chest"]):
+        refused = nasbench(*command)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert "'medmnist-chest' is not here: an image of ChestMNIST has several labels at once" in refused.err
+
+
+@pytest.mark.skipif(not (SHARED / "retinamnist.npz").exists(), reason="retinamnist.npz is not here")
+def test_retinamnist_has_five_grades(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(SHARED))
+    splits = DATASETS.get("medmnist-retina").load()
+    assert {name: split.images.shape for name, split in splits.items()} == {
+        "train": (1080, 28, 28, 3),
+        "val": (120, 28, 28, 3),
+        "test": (400, 28, 28, 3),
+    }
+    assert all(sorted({*split.labels}) == [0, 1, 2, 3, 4] for split in splits.values())
+
+
 def test_a_run_without_its_data_says_how_to_get_it(
     server: Server, tmp_path: Path, nasbench: Callable[..., Printed]
 ) -> None:
@@ -239,7 +258,7 @@ def test_facts_agree_with_table_1_of_the_paper() -> None:
     assert found["medmnist-breast"] == (16, 64)
     assert found["medmnist-pneumonia"] == (32, 16)
     assert found["medmnist-blood"] == (128, 32)
-    assert len({f.md5 for f in medmnist.files().values()}) == len(found) == 10
+    assert len({f.md5 for f in medmnist.files().values()}) == len(found) == 11
     assert all(f.url.endswith(f"/{f.file}?download=1") for f in medmnist.files().values())
     assert {f.url.rpartition("/")[0] for f in medmnist.files().values()} == {
         "https://zenodo.org/records/10519652/files"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,8 @@ from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.benchmarks.spaces.graphs.modifiers import MODIFIERS, modified
 from nasbench.benchmarks.spaces.graphs.networks import CONVOLUTIONS, POOLS, RECTIFIERS, SIGMOIDS, check, network
+from tests.methods.fixtures import FIXTURES
 
-FIXTURES = json.loads((Path(__file__).parent.parent / "methods" / "otmann_fixtures.json").read_text())
 BOUNDS = Bounds()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import itertools
 import json
 import random
@@ -15,11 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import UsageError, open_benchmark
+from nasbench.benchmarks import Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.nasbench101 import (
     EDGES,
-    OPERATIONS,
     ListedCells,
     Point,
     compact,
@@ -31,50 +29,8 @@ from nasbench.benchmarks.tabular import nasbench101, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.tfrecord import crc32c, masked_crc, records
 from nasbench.methods import MethodSpec, Observation, Problem
+from tests.benchmarks.cells101 import MATRIX, NAMES, SPACE, any_cell, hashed, some_cells
 from tests.conftest import Printed
-
-# The first cell of the official file (its readme's hash, computed here with the authors' rule from this matrix).
-MATRIX = "0100110001000000010010000010000001000000010000000"
-NAMES = "input,conv3x3-bn-relu,maxpool3x3,conv3x3-bn-relu,conv3x3-bn-relu,conv1x1-bn-relu,output"
-_NUMBERS = {"input": -1, "output": -2} | {name: k for k, name in enumerate(OPERATIONS)}
-
-
-def hashed(matrix: str, operations: list[str]) -> str:
-    """The authors' hash of a cell without dead vertices (nasbench/lib/graph_util.py), from its description."""
-    n = len(operations)
-    into = [[u for u in range(n) if matrix[u * n + v] == "1"] for v in range(n)]
-    out = [[w for w in range(n) if matrix[v * n + w] == "1"] for v in range(n)]
-    found = [md5(str((len(out[v]), len(into[v]), _NUMBERS[operations[v]]))) for v in range(n)]
-    for _ in range(n):
-        parts = [
-            ["".join(sorted(found[u] for u in into[v])), "".join(sorted(found[w] for w in out[v])), found[v]]
-            for v in range(n)
-        ]
-        found = [md5("|".join(part)) for part in parts]
-    return md5(str(sorted(found)))
-
-
-def md5(text: str) -> str:
-    return hashlib.md5(text.encode()).hexdigest()
-
-
-def any_cell(rng: random.Random) -> Point:
-    bits = [int(rng.random() < 0.4) for _ in EDGES]
-    return (*bits, *(rng.randrange(3) for _ in range(5)))
-
-
-def some_cells(count: int, seed: int = 0) -> list[Point]:
-    """Cells of which no two are the same, by the authors' hash."""
-    rng = random.Random(seed)
-    found: dict[str, Point] = {}
-    while len(found) < count:
-        cell = any_cell(rng)
-        if pruned(cell) is not None:
-            found.setdefault(hashed(*matrix_of(compact(cell))), compact(cell))
-    return sorted(found.values())
-
-
-SPACE = ListedCells(np.array(some_cells(300), np.int8))
 
 
 def test_the_authors_hashes_are_these() -> None:
@@ -281,8 +237,8 @@ def test_every_number_of_the_records_is_in_the_table(tmp_path: Path) -> None:
     table = open_table("nb101")
     assert table.space.size == 40
     assert table.fidelity is not None
-    assert (table.fidelity.levels, table.fidelity.continuable) == ((4, 108), False)
-    assert str(table.fidelity) == "epochs 4, 108, each a training of its own"
+    assert (table.fidelity.levels, table.fidelity.continuable) == ((Level(epochs=4), Level(epochs=108)), False)
+    assert str(table.fidelity) == "epochs 4, 108, each a separate training"
     short = table.at(4)
     assert [m.name for m in short.metrics] == ["valid-error@4", "test-error@4", "train_time", "model_size"]
     for i, cell in enumerate(order):
@@ -290,13 +246,14 @@ def test_every_number_of_the_records_is_in_the_table(tmp_path: Path) -> None:
         for run in range(3):
             valid, test, seconds, parameters = numbers(i, 108, run)
             expected = (100 - 100 * valid, 100 - 100 * test, seconds, parameters / 1e6)
-            assert table.evaluate(row, run).metrics == pytest.approx(expected, rel=1e-12)
+            assert tuple(table.evaluate(row, run).metrics.values()) == pytest.approx(expected, rel=1e-12)
             assert table.evaluate(row, run).cost == pytest.approx(seconds)
             valid, test, seconds, parameters = numbers(i, 4, run)
             expected = (100 - 100 * valid, 100 - 100 * test, seconds, parameters / 1e6)
-            assert short.evaluate(row, run).metrics == pytest.approx(expected, rel=1e-6)  # stored in single precision
-    with pytest.raises(UsageError, match="not recorded at 12 epochs; allowed: 4, 108"):
-        table.at(12)
+            told = tuple(short.evaluate(row, run).metrics.values())  # stored in single precision
+            assert told == pytest.approx(expected, rel=1e-6)
+    with pytest.raises(UsageError, match="no nb101@12; allowed: 4, 108"):
+        abilities.at(table, 12)
 
 
 def test_a_csv_gives_the_same_table(tmp_path: Path) -> None:

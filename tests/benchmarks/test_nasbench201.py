@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.tabular import nasbench201, open_table
 from nasbench.benchmarks.tabular.imported import Table, save
 from tests.benchmarks.miniature import SEEDS, miniature
@@ -75,9 +75,8 @@ def test_every_number_is_that_of_the_packages_reader(api: ModuleType, file: Path
 
 def test_the_benchmark_gains_test_metrics_and_fidelities(api: ModuleType, file: Path) -> None:
     embedded = open_table("nb201-cifar10")
-    assert embedded.fidelities == ()
-    with pytest.raises(UsageError, match="is not recorded at 12 epochs; it has one fidelity only"):
-        embedded.at(12)
+    with pytest.raises(UsageError, match="no nb201-cifar10@12; it has one fidelity only"):
+        abilities.at(embedded, 12)
     for table in converted(file).values():
         save(table)
     full = open_table("nb201-cifar10")
@@ -92,14 +91,18 @@ def test_the_benchmark_gains_test_metrics_and_fidelities(api: ModuleType, file: 
         for index, digits in enumerate(CELLS):
             evaluation = short.evaluate(digits, 4)  # repetition 4 % 3 = 1: seed 888
             info = reader.get_more_info(index, "cifar10-valid", iepoch=epochs - 1, hp="200", is_random=888)
-            assert evaluation.metrics[0] == pytest.approx(100 - info["valid-accuracy"], rel=1e-6)
-            assert evaluation.metrics[2] == pytest.approx(100 - info["test-accuracy"], rel=1e-6)
+            assert evaluation.metrics[f"x-valid-error@{epochs}"] == pytest.approx(
+                100 - info["valid-accuracy"], rel=1e-6
+            )
+            assert evaluation.metrics[f"ori-test-error@{epochs}"] == pytest.approx(
+                100 - info["test-accuracy"], rel=1e-6
+            )
             assert evaluation.cost == pytest.approx(info["train-all-time"])
     (full._folder / f"{full._facts['epochs']}.npy").write_bytes(b"")  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="missing or damaged"):  # by whoever opens the table after that
         open_table("nb201-cifar10").at(12).evaluate(CELLS[0], 0)
-    with pytest.raises(UsageError, match="not recorded at 201 epochs; allowed: 1 to 200"):
-        full.at(201)
+    with pytest.raises(UsageError, match="no nb201-cifar10@201; allowed: 1 to 200"):
+        abilities.at(full, 201)
     assert open_table("nb201-cifar100").fidelities == ()  # its validation accuracy is known after the last epoch only
 
 
@@ -109,14 +112,14 @@ def test_what_the_file_lacks_is_a_failed_evaluation(file: Path) -> None:
     absent = table.evaluate((0, 0, 0, 0, 0, 0), 0)
     assert (absent.status, absent.reason) == ("failed", "the table has no such configuration")
     assert table.evaluate(CELLS[0], 0).status == "ok"
-    assert table.quantile(table.column("model_size"), 0.5) == pytest.approx(2.1)  # of four: 0.1, 1.1, 2.1, 3.1
+    assert table.quantile("model_size", 0.5) == pytest.approx(2.1)  # of four: 0.1, 1.1, 2.1, 3.1
 
 
 def test_test_metrics_cannot_be_constrained(file: Path) -> None:
     save(converted(file)["nb201-cifar10"])
     table = open_table("nb201-cifar10")
     with pytest.raises(UsageError, match="reported and never selected on"):
-        table.bounds(parse_constraints(["ori-test-error@200<=5"]))
+        abilities.bounds(table, parse_constraints(["ori-test-error@200<=5"]))
 
 
 def test_a_nats_file_is_read_too(tmp_path: Path) -> None:

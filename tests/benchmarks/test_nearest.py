@@ -23,6 +23,8 @@ BENCHES = {
     "naval": "hpolib-naval",
     "fcnet-naval": "hpolib-naval",
     "hpolib-protien": "hpolib-protein",
+    "hpobench-slice": "hpolib-slice",
+    "hpolib-car": "hpobench-car",
     "hpobench-veichle": "hpobench-vehicle",
     "hpo-bench-blood": "hpobench-blood",
     "credit-g": "hpobench-credit",

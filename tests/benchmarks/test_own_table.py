@@ -14,51 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import UsageError, parse_constraints
+from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.tabular import description, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.own import read_table
+from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed
 from tests.results.faults import flipped
 
 EXTRAS = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "extras.csv.gz"
-SPEC = """
-name = "mine"
-cost = "time"
-repetition = "seed"
-missing = "invalid"
-[[hyperparameter]]
-name = "lr"
-kind = "ordinal"
-log = true
-[[hyperparameter]]
-name = "act"
-kind = "categorical"
-values = ["tanh", "relu"]
-[[metric]]
-name = "valid-error@9"
-column = "accuracy"
-complement_of = 1
-split = "valid"
-epoch = 9
-[[metric]]
-name = "test-error@9"
-column = "test"
-split = "test"
-epoch = 9
-[[metric]]
-name = "time"
-unit = "s"
-[[metric]]
-name = "size"
-missing_value = -1
-"""
-CSV = """lr,act,seed,accuracy,test,time,size
-0.1,relu,1,0.9,0.2,3,10
-0.1,relu,2,0.8,0.3,4,10
-0.01,relu,1,0.7,0.4,5,-1
-0.1,tanh,1,0.6,0.5,6,30
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -87,17 +51,24 @@ def test_a_table_becomes_a_benchmark(write: Write) -> None:
     assert table.space.hyperparameters[0].kind == "ordinal, log"
     assert [m.name for m in table.metrics] == ["valid-error@9", "test-error@9", "time", "size"]
     first, second = (table.evaluate((1, 1), seed) for seed in (0, 1))
-    assert first.metrics == pytest.approx((0.1, 0.2, 3.0, 10.0))
-    assert second.metrics == pytest.approx((0.2, 0.3, 4.0, 10.0))
+    assert tuple(first.metrics.values()) == pytest.approx((0.1, 0.2, 3.0, 10.0))
+    assert tuple(second.metrics.values()) == pytest.approx((0.2, 0.3, 4.0, 10.0))
     assert (first.cost, second.cost) == (3.0, 4.0)
     absent = table.evaluate((0, 0), 0)
     assert (absent.status, absent.reason) == ("failed", "the table has no such configuration")
-    assert np.isnan(table.evaluate((0, 1), 0).metrics[3])  # -1 says that it was not measured
-    (bound,) = table.bounds(parse_constraints(["size<=20"]))
+    assert np.isnan(table.evaluate((0, 1), 0).metrics["size"])  # -1 says that it was not measured
+    (bound,) = abilities.bounds(table, parse_constraints(["size<=20"]))
     assert not bound.holds(np.nan)
     assert table.oracle((bound,)).feasible_share == 0.5  # two of four rows
     with pytest.raises(UsageError, match="never selected"):
-        table.bounds(parse_constraints(["test-error@9<=1"]))
+        abilities.bounds(table, parse_constraints(["test-error@9<=1"]))
+
+
+def test_a_table_names_the_search_space_that_it_shares_with_others(write: Write) -> None:
+    save(read_table(*write()))
+    assert (open_table("mine").family, open_table("mine").search_space) == ("mine", "")
+    save(read_table(*write(spec='search_space = "perceptrons"\nfamily = "digits"\n' + SPEC)))
+    assert (open_table("mine").family, open_table("mine").search_space) == ("digits", "perceptrons")
 
 
 def test_parquet_and_compressed_csv_give_the_same_table(write: Write, tmp_path: Path) -> None:
@@ -127,7 +98,7 @@ def test_a_damaged_table_is_said(write: Write) -> None:
     (values,) = folder.glob("*.npy")
     values.write_bytes(values.read_bytes()[:-8])
     with pytest.raises(UsageError, match="missing or damaged: import the table"):
-        open_table("mine").quantile(2, 0.5)
+        open_table("mine").quantile("time", 0.5)
     (folder / "table.json").write_text("{\n}")
     with pytest.raises(UsageError, match=r"is damaged \(KeyError.*import it again"):
         open_table("mine")
@@ -376,7 +347,7 @@ def test_the_devices_table_is_that_of_its_file() -> None:
     assert table.oracle(()).best == pytest.approx(100 - frame["cifar10_val_200ep_genius"].max())
     best_test = np.nanmin(table.values[:, 0, table.column("ori-test-error@200")])
     assert 100 - best_test == pytest.approx(94.373, abs=5e-4)  # the published optimum
-    bounds = table.bounds(parse_constraints(["raspi4_latency<=10", "fpga_energy<=18"]))
+    bounds = abilities.bounds(table, parse_constraints(["raspi4_latency<=10", "fpga_energy<=18"]))
     kept = frame[(frame["hw_cifar10_raspi4_latency"] <= 10) & (frame["hw_cifar10_fpga_energy"] <= 18)]
     assert table.oracle(bounds).best == pytest.approx(100 - kept["cifar10_val_200ep_genius"].max())
     assert table.oracle(bounds).feasible_share == pytest.approx(len(kept) / 15_625)
@@ -385,7 +356,9 @@ def test_the_devices_table_is_that_of_its_file() -> None:
     row = frame.iloc[7]
     operations = [part.split("~")[0] for group in row["arch_str"].split("+") for part in group.strip("|").split("|")]
     configuration = tuple(h.values.index(op) for h, op in zip(table.space.hyperparameters, operations, strict=True))
-    assert table.evaluate(configuration, 0).metrics[0] == pytest.approx(100 - row["cifar10_val_200ep_genius"])
+    assert table.evaluate(configuration, 0).metrics[table.objective.name] == pytest.approx(
+        100 - row["cifar10_val_200ep_genius"]
+    )
     assert json.loads(table.space.to_json(configuration))["Op0"] == operations[0]
 
 
@@ -422,9 +395,9 @@ def test_other_encodings_and_parquet_indices_are_said_or_read(write: Write, tmp_
 def test_a_method_is_never_told_costly_or_test_metrics_beforehand(write: Write) -> None:
     save(read_table(*write()))
     table = open_table("mine")
-    for column in range(3):
+    for metric in ("valid-error@9", "test-error@9", "time"):
         with pytest.raises(UsageError, match=r"does not know .* before training"):
-            table.known(column, (1, 1))
+            abilities.known(table, metric, (1, 1))
 
 
 def test_a_copied_folder_is_no_table(write: Write) -> None:

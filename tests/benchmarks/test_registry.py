@@ -113,7 +113,7 @@ def test_a_third_party_adds_data_sets_and_spaces_by_entry_points(monkeypatch: py
     monkeypatch.setattr(SPACES, "_items", SPACES._items | {"halved": spaces.get("halved")})
     benchmark = ImageBenchmark(datasets.get("other-digits")).variant("halved")
     assert benchmark.name == "other-digits/halved"
-    assert benchmark.seconds < ImageBenchmark(OTHER, "flat").seconds
+    assert benchmark.seconds_each() < ImageBenchmark(OTHER, "flat").seconds_each()
 
 
 def test_imports_do_not_look_into_the_users_folders(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import BenchmarkSpec
+from nasbench.benchmarks import BenchmarkSpec, abilities
 from nasbench.benchmarks.spaces.graphs.networks import network
 
 
@@ -32,15 +32,15 @@ def test_the_formula_by_hand() -> None:
         1 - math.exp(-(((2 - 2) / 1.5) ** 2) / 2),
     ]
     evaluation = benchmark.evaluate(graph, 0)
-    assert evaluation.metrics == pytest.approx((sum(terms) / 5, weights))
-    assert benchmark.known(1, graph) == weights
+    assert evaluation.metrics == pytest.approx({"error": sum(terms) / 5, "weights": weights})
+    assert abilities.known(benchmark, "weights", graph) == weights
 
 
 @pytest.mark.parametrize("name", ["synthetic-cnn", "synthetic-mlp"])
 def test_every_network_has_a_score(name: str) -> None:
     benchmark = BenchmarkSpec.parse(name).open()
     rng = np.random.default_rng(0)
-    scores = [benchmark.evaluate(benchmark.space.sample(rng), 0).metrics[0] for _ in range(300)]
+    scores = [benchmark.evaluate(benchmark.space.sample(rng), 0).metrics["error"] for _ in range(300)]
     assert min(scores) >= 0
     assert max(scores) <= 1
     assert len(set(scores)) > 100
@@ -50,4 +50,4 @@ def test_a_perceptron_of_nothing_but_decisions_has_one_too() -> None:
     labels = ["ip", "linear", "linear", "linear", "op"]
     edges = [(0, k) for k in (1, 2, 3)] + [(k, 4) for k in (1, 2, 3)]
     graph = network("mlp-reg", labels, [None] * 5, edges, [None] * 5)
-    assert 0 < BenchmarkSpec.parse("synthetic-mlp").open().evaluate(graph, 0).metrics[0] < 1
+    assert 0 < BenchmarkSpec.parse("synthetic-mlp").open().evaluate(graph, 0).metrics["error"] < 1

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import Level, UsageError
+from nasbench.benchmarks.fidelity import Axis
 from nasbench.benchmarks.tabular import frames, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.table import TabularBenchmark
@@ -64,14 +65,14 @@ def test_every_number_is_that_of_the_file(task: str) -> None:
     assert (oracle.best, oracle.median) == pytest.approx((best, median), abs=6e-5)
     assert oracle.worst == pytest.approx(largest, rel=0.06)  # its digits are few
     assert finals.index(known[0]) == row
-    assert table.evaluate(row, 1).metrics[1] == pytest.approx(its_test, abs=6e-5)
+    assert table.evaluate(row, 1).metrics["test-loss@50"] == pytest.approx(its_test, abs=6e-5)
     failed = 0
     for i, r in enumerate(read):
         curve = r["valid"]["loss"]
         evaluation = table.evaluate(i, i)
         if math.isfinite(curve[-1]):
             expected = [r[split]["loss"][-1] for split in ("valid", "test", "train")]
-            assert evaluation.metrics == (*expected, 50.0)
+            assert list(evaluation.metrics.values()) == [*expected, 50.0]
             assert evaluation.cost == 50
         else:
             failed += 1
@@ -80,7 +81,7 @@ def test_every_number_is_that_of_the_file(task: str) -> None:
             assert evaluation.cost == until
     assert failed == diverged
     trained = sorted(x for x in (r["train"]["loss"][-1] for r in read) if math.isfinite(x))
-    assert table.quantile(2, 0.25) == trained[math.ceil(len(trained) / 4)]
+    assert table.quantile("train-loss@50", 0.25) == trained[math.ceil(len(trained) / 4)]
 
 
 @needs_data
@@ -88,20 +89,16 @@ def test_lower_levels_are_earlier_points_of_the_same_training() -> None:
     path = DATA / "FixedTextRNNClassification_imdb_patch32_IRNN64_relu_avg_bs128.json.gz"
     read, table = records(path), opened(path)
     assert table.fidelity is not None
-    assert (table.fidelity.name, table.fidelity.unit, table.fidelity.levels) == (
-        "points",
-        "200 steps",
-        tuple(range(1, 51)),
-    )
+    assert table.fidelity.axes == (Axis("points", "200 steps", tuple(range(1, 51))),)
     short = table.at(5)
     assert [m.name for m in short.metrics] == ["valid-loss@5", "test-loss@5", "train-loss@5", "cost"]
     for i, r in enumerate(read):
         evaluation = short.evaluate(i, 0)
         loss = r["valid"]["loss"][5]
         if math.isfinite(loss):
-            assert evaluation.metrics[0] == loss
+            assert evaluation.metrics["valid-loss@5"] == loss
             assert evaluation.cost == 5
-            assert table.evaluate_at(i, 0, 5).curve == pytest.approx(r["valid"]["loss"][1:6], nan_ok=True)
+            assert table.evaluate(i, 0, Level(points=5)).curve == pytest.approx(r["valid"]["loss"][1:6], nan_ok=True)
         else:
             assert evaluation.status == "failed"
             assert evaluation.cost <= 5
@@ -141,8 +138,8 @@ def test_methods_that_fit_run_and_others_say_why_not() -> None:
             table.space.check(configuration)
             evaluation = table.evaluate(configuration, seed)
             method.tell(Observation(configuration, evaluation, evaluation.status == "ok"))
-    assert "one choice after the other" in MethodSpec.parse("mcts").method.misfit(table.space)
-    assert MethodSpec.parse("nasbot").method.misfit(table.space)
+    assert "one choice after the other" in MethodSpec.parse("mcts").misfit(Problem.of(table))
+    assert MethodSpec.parse("nasbot").misfit(Problem.of(table))
 
 
 def record(rng: np.random.Generator) -> dict[str, Any]:
@@ -167,9 +164,10 @@ def test_a_diverged_training_costs_the_points_up_to_its_divergence(tmp_path: Pat
     table = opened(path)
     assert [table.evaluate(row, 0).cost for row in range(4)] == [21, 50, 1, 50]
     assert [table.evaluate(row, 0).status for row in range(4)] == ["failed", "ok", "failed", "ok"]
-    assert [table.evaluate_at(0, 0, level).cost for level in (20, 21, 22)] == [20, 21, 21]
-    assert [table.evaluate_at(0, 0, level).status for level in (20, 21, 22)] == ["ok", "failed", "failed"]
-    assert (table.evaluate_at(3, 0, 30).status, table.evaluate_at(3, 0, 30).cost) == ("failed", 30)
+    assert [table.evaluate(0, 0, Level(points=level)).cost for level in (20, 21, 22)] == [20, 21, 21]
+    assert [table.evaluate(0, 0, Level(points=level)).status for level in (20, 21, 22)] == ["ok", "failed", "failed"]
+    at_30 = table.evaluate(3, 0, Level(points=30))
+    assert (at_30.status, at_30.cost) == ("failed", 30)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,18 +25,11 @@ from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
 from nasbench.benchmarks.training import initialisation, training  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402
-from nasbench.benchmarks.training.steps import Step  # noqa: E402
+from nasbench.benchmarks.training.steps import loss_of  # noqa: E402
+from tests.benchmarks.made_up import made_up  # noqa: E402
 
 STAGES = (Stage(("nor_conv_3x3", "skip_connect", "none", "nor_conv_5x5", "avg_pool_3x3", "none"), 1),) * 3
 QUICK = replace(RECIPES["smoke"], filters=4)
-
-
-def made_up(count: int = 60, side: int = 8, channels: int = 1, seed: int = 0) -> Split:
-    """Images whose brightness says which of three classes they are of."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(3, size=count)
-    images = rng.integers(0, 90, (count, side, side, channels)) + 80 * labels[:, None, None, None]
-    return Split(images.astype(np.uint8), labels)
 
 
 def resident(flip: bool = True, **changes: Split) -> Resident:
@@ -158,7 +153,7 @@ def test_the_loss_of_a_mixed_batch_is_that_of_mixed_labels() -> None:
     outputs = torch.randn(6, 3, dtype=torch.float64)
     labels, others, share = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 2, 1, 0, 0, 1]), 0.3
     batch = Batch(outputs, labels, others, share)
-    found = Step(torch.nn.Identity(), batch, RECIPES["retrain"], low_precision=False).loss()
+    found = loss_of(torch.nn.Identity(), batch, RECIPES["retrain"])
     one_hot = torch.nn.functional.one_hot
     mixed = share * one_hot(labels, 3) + (1 - share) * one_hot(others, 3)
     smooth = 0.9 * mixed + 0.1 / 3
@@ -179,6 +174,65 @@ def test_areas_equal_scikit_learns(classes: int) -> None:
     assert found.auc == pytest.approx(expected)
     assert found.error == pytest.approx(100 * (1 - accuracy_score(labels, outputs.argmax(1))))
     assert math.isnan(training.scores(outputs, torch.zeros(200, dtype=torch.long)).auc)
+    outputs[0] = math.nan
+    assert math.isnan(training.scores(outputs, torch.from_numpy(labels)).auc)
+
+
+@pytest.mark.parametrize(
+    ("is_cuda", "options", "low"), [(True, [], True), (True, ["float32"], False), (False, [], False)]
+)
+def test_a_gpu_trains_in_bfloat16_unless_the_recipe_says_float32(
+    is_cuda: bool, options: list[str], low: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def noted(device: str, kind: torch.dtype, enabled: bool) -> nullcontext[None]:
+        asked.append((device, kind, enabled))
+        return nullcontext()
+
+    monkeypatch.setattr(torch, "autocast", noted)
+    batch = SimpleNamespace(images=SimpleNamespace(is_cuda=is_cuda), labels=torch.tensor([1]), others=None)
+    loss_of(lambda images: torch.zeros(1, 3), batch, RECIPES["search"].with_options(options))
+    assert asked == [("cuda", torch.bfloat16, low)]
+
+
+def test_a_layout_is_that_of_images_and_convolutions_and_changes_rounding_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: dict[str, set[tuple[bool, bool]]] = {}
+    splits = {"train": made_up(60, channels=3), "val": made_up(30, channels=3), "test": made_up(30, channels=3)}
+    forward, losses = CellNetwork.forward, {}
+
+    def noted(self: CellNetwork, images: torch.Tensor) -> torch.Tensor:
+        weights = [p for p in self.parameters() if p.dim() == 4 and min(p.shape) > 1]
+        seen.setdefault(recipe.layout, set()).add(
+            (images.is_contiguous(memory_format=torch.channels_last), all(p.is_contiguous() for p in weights))
+        )
+        return forward(self, images)
+
+    monkeypatch.setattr(CellNetwork, "forward", noted)
+    for recipe in (QUICK, QUICK.with_options(["contiguous"])):
+        data = Resident(splits, False, torch.device("cpu"), recipe.layout)
+        losses[recipe.layout] = []
+        training.train(
+            lambda: CellNetwork(STAGES, 4, 3, 3),
+            data,
+            recipe,
+            1,
+            16,
+            0,
+            each=lambda _, epoch: losses[recipe.layout].append(epoch.training_loss),  # noqa: B023
+        )
+    assert seen == {"channels-last": {(True, False)}, "contiguous": {(False, True)}}
+    assert losses["contiguous"] == pytest.approx(losses["channels-last"], rel=1e-3)
+
+
+def test_a_gpu_computes_in_float32_what_is_not_asked_for_in_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    elsewhere = SimpleNamespace(device=torch.device("cuda"))
+    with pytest.raises((AssertionError, AttributeError, RuntimeError)):  # there is no such device, or no images
+        training.train(lambda: torch.nn.Linear(2, 2), elsewhere, QUICK, 1, 16, 0)
+    assert not torch.backends.cudnn.allow_tf32
 
 
 def test_parameters_are_drawn_as_pytorch_draws_them_without_touching_its_state() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from nasbench.benchmarks import Evaluation, Fidelity, Metric
+from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Categorical, Float, Integer, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter, at_share, draw
@@ -29,22 +29,21 @@ Vector = dehb.Vector
 def started(constraints: tuple[Bound, ...] = ()) -> DEHB:
     """A search of the unit square that starts from the populations of the recorded rows."""
     method = DEHB(
-        Problem(SQUARE, Metric("loss", ""), constraints=constraints, fidelity=EPOCHS), np.random.default_rng(0)
+        Problem(SQUARE, (Metric("loss", ""),), constraints=constraints, fidelity=EPOCHS), np.random.default_rng(0)
     )
     for level, population in method._populations.items():
         for i, member in enumerate(population.members):
-            member.vector = (i + 1) * STEP * (1 + level / 100) % 1
+            member.vector = (i + 1) * STEP * (1 + level["epochs"] / 100) % 1
     return method
 
 
 def told(method: DEHB, number: int, value: float, status: str = "ok", feasible: bool = True) -> tuple[int, Vector]:
-    """Asks once, and tells the value; the level and the point that were asked for."""
+    """Asks once, and tells the value; the epochs and the point that were asked for."""
     proposal = method.ask()
     trial = number if proposal.continues is None else proposal.continues
-    metrics = (value,) if status == "ok" else (float("nan"),)
-    evaluation = Evaluation(metrics, 1.0, status)  # type: ignore[arg-type]
+    evaluation = Evaluation({"loss": value if status == "ok" else float("nan")}, 1.0, status)  # type: ignore[arg-type]
     method.tell(Observation(proposal.configuration, evaluation, feasible, proposal.level, trial))
-    return proposal.level, np.array(proposal.configuration)
+    return proposal.level["epochs"], np.array(proposal.configuration)
 
 
 def test_levels_parents_promotions_and_selection_are_those_of_the_authors_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,15 +61,15 @@ def test_levels_parents_promotions_and_selection_are_those_of_the_authors_code(m
     method, went_on = started(), 0
     with (Path(__file__).parent / "dehb_rows.csv").open() as file:
         rows = [(int(row["level"]), float(row["fitness"])) for row in csv.DictReader(file)]
-    for number, (level, fitness) in enumerate(rows):
+    for number, (epochs, fitness) in enumerate(rows):
         proposal = method.ask()
         x = np.array(proposal.configuration)
-        loss = float(((x - 0.3) ** 2).sum() + np.sin(12 * x[0] * x[1]) / (3 + level) + 1 / level)
-        assert (proposal.level, loss) == (level, pytest.approx(fitness, abs=1e-9))
+        loss = float(((x - 0.3) ** 2).sum() + np.sin(12 * x[0] * x[1]) / (3 + epochs) + 1 / epochs)
+        assert (proposal.level["epochs"], loss) == (epochs, pytest.approx(fitness, abs=1e-9))
         trial = number if proposal.continues is None else proposal.continues
         went_on += proposal.continues is not None
-        evaluation = Evaluation((loss,), 1.0)
-        method.tell(Observation(proposal.configuration, evaluation, True, level, trial))
+        evaluation = Evaluation({"loss": loss}, 1.0)
+        method.tell(Observation(proposal.configuration, evaluation, True, proposal.level, trial))
     assert len(rows) == 195
     assert went_on == 19  # the first round's promotions: 9 + 3 + 1, 3 + 1, 2
 
@@ -148,7 +147,7 @@ def test_what_a_parent_does_not_call_for_is_left_out() -> None:
 
 def test_a_failed_child_replaces_nobody_and_one_that_is_no_worse_its_parent() -> None:
     method = started()
-    members = method._populations[1].members
+    members = method._populations[Level(epochs=1)].members
     before = [member.vector for member in members]
     told(method, 0, 0.0, status="failed")
     _, point = told(method, 1, 5.0)
@@ -162,20 +161,20 @@ def test_a_failed_child_replaces_nobody_and_one_that_is_no_worse_its_parent() ->
     assert ends == [9, 9, 9, 27]
     for number in range(40, 49):  # the second bracket goes once through all parents of level 3: none is better
         _, point = told(method, number, 1.0)
-        assert np.array_equal(method._populations[3].members[number - 40].vector, point)
+        assert np.array_equal(method._populations[Level(epochs=3)].members[number - 40].vector, point)
     assert members[1].trial is None  # it went up first, and its training cannot go on twice
 
 
 def test_members_are_compared_by_violation_first() -> None:
     metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
-    bound = Bound(metrics[1], 1, 1.0, upper=True)
-    method = DEHB(Problem(SQUARE, metrics[0], constraints=(bound,), fidelity=EPOCHS), np.random.default_rng(0))
+    bound = Bound(metrics[1], 1.0, upper=True)
+    method = DEHB(Problem(SQUARE, (metrics[0],), constraints=(bound,), fidelity=EPOCHS), np.random.default_rng(0))
     points = []
     for number in range(27):  # the smaller the loss, the larger the violation
         proposal = method.ask()
         points.append(proposal.configuration)
-        evaluation = Evaluation((float(-number), 1.0 + number), 1.0)
-        method.tell(Observation(proposal.configuration, evaluation, number == 0, 1, number))
+        evaluation = Evaluation({"loss": float(-number), "size": 1.0 + number}, 1.0)
+        method.tell(Observation(proposal.configuration, evaluation, number == 0, proposal.level, number))
     assert [method.ask().configuration for _ in range(9)] == points[:9]
 
 
@@ -197,7 +196,7 @@ def test_where_all_of_the_level_below_failed_nothing_goes_up() -> None:
     for number in range(27):
         told(method, number, 1.0, status="failed")
     proposal = method.ask()
-    assert (proposal.level, proposal.continues) == (3, None)
+    assert (proposal.level, proposal.continues) == (Level(epochs=3), None)
     SQUARE.check(proposal.configuration)
 
 
@@ -205,8 +204,8 @@ def test_where_all_good_ones_of_the_level_below_are_at_this_level_too_the_best_g
     method = started()
     for number in range(27):
         told(method, number, float(9 - number), status="ok" if number < 7 else "failed")
-    best, *others = (member for member in method._populations[1].ranked() if member.is_ok)
-    for member, same in zip(method._populations[3].members, [best, *others], strict=False):
+    best, *others = (member for member in method._populations[Level(epochs=1)].ranked() if member.is_ok)
+    for member, same in zip(method._populations[Level(epochs=3)].members, [best, *others], strict=False):
         member.vector = same.vector
     proposal = method.ask()
-    assert (proposal.level, proposal.continues, proposal.configuration) == (3, 6, best.configuration)
+    assert (proposal.level, proposal.continues, proposal.configuration) == (Level(epochs=3), 6, best.configuration)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.benchmarks import Bound, Evaluation, Fidelity, Metric
+from nasbench.benchmarks import Bound, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
@@ -62,8 +62,8 @@ def test_a_category_is_kept_or_any_with_its_bandwidth() -> None:
 def told(problem: Problem, configurations: list[tuple[object, ...]], losses: list[float]) -> Densities:
     found = Densities(problem, np.random.default_rng(0))
     for i, (configuration, loss) in enumerate(zip(configurations, losses, strict=True)):
-        evaluation = Evaluation((loss,), 1.0, "ok" if math.isfinite(loss) else "failed")
-        found.tell(Observation(configuration, evaluation, True, 1, i))
+        evaluation = Evaluation({"loss": loss}, 1.0, "ok" if math.isfinite(loss) else "failed")
+        found.tell(Observation(configuration, evaluation, True, trial=i))
     return found
 
 
@@ -71,7 +71,7 @@ def told(problem: Problem, configurations: list[tuple[object, ...]], losses: lis
 def test_the_best_of_64_candidates_is_proposed_of_which_observations_are_good(count: int, good: int) -> None:
     """At least d + 1 are, or 15 % where these are more; a failed one is not. Densities here are statsmodels'."""
     kde = pytest.importorskip("statsmodels.nonparametric.kernel_density").KDEMultivariate
-    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)]), Metric("loss", ""))
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)]), (Metric("loss", ""),))
     rng = np.random.default_rng(3)
     places, losses = rng.random((count, 2)), rng.random(count)
     losses[losses.argmin()] = math.inf
@@ -87,7 +87,7 @@ def test_the_best_of_64_candidates_is_proposed_of_which_observations_are_good(co
 def test_spaces_of_every_kind_and_with_absent_hyper_parameters_are_proposed_from() -> None:
     mixed = GridSpace([Ordinal("width", (16, 32, 64)), Categorical("op", ("a", "b", "c"))])
     for space in (SPACE, mixed):
-        problem = Problem(space, Metric("loss", ""))
+        problem = Problem(space, (Metric("loss", ""),))
         rng = np.random.default_rng(4)
         drawn = [space.sample(rng) for _ in range(30)]
         densities = told(problem, drawn, rng.random(30).tolist())
@@ -97,7 +97,7 @@ def test_spaces_of_every_kind_and_with_absent_hyper_parameters_are_proposed_from
 
 def test_what_is_absent_is_filled_from_those_that_have_it() -> None:
     """So no observation without a hyper-parameter says anything about its value."""
-    problem = Problem(SPACE, Metric("loss", ""))
+    problem = Problem(SPACE, (Metric("loss", ""),))
     rng = np.random.default_rng(5)
     drawn = [SPACE.sample(rng) for _ in range(40)]
     densities = told(problem, drawn, rng.random(40).tolist())
@@ -110,24 +110,25 @@ def test_what_is_absent_is_filled_from_those_that_have_it() -> None:
 
 
 def test_a_failure_is_known_at_the_level_where_it_failed_and_a_refusal_at_the_lowest() -> None:
-    problem = Problem(SPACE, Metric("loss", ""), fidelity=Fidelity("epochs", "1 epoch", tuple(range(1, 10))))
+    problem = Problem(SPACE, (Metric("loss", ""),), fidelity=Fidelity("epochs", "1 epoch", tuple(range(1, 10))))
     method = BOHB(problem, np.random.default_rng(0))
-    for trial, (status, level) in enumerate((("failed", 9), ("infeasible", 9), ("ok", 3))):
+    for trial, (status, epochs) in enumerate((("failed", 9), ("infeasible", 9), ("ok", 3))):
         asked = method.ask()
         loss = 1.0 if status == "ok" else math.nan
-        method.tell(Observation(asked.configuration, Evaluation((loss,), 1.0, status), False, level, trial))  # type: ignore[arg-type]
-    assert method._told == {1: 1, 3: 1, 9: 1}
+        evaluation = Evaluation({"loss": loss}, 1.0, status)  # type: ignore[arg-type]
+        method.tell(Observation(asked.configuration, evaluation, False, Level(epochs=epochs), trial))
+    assert method._told == {Level(epochs=epochs): 1 for epochs in (1, 3, 9)}
 
 
 def test_a_row_that_one_level_was_told_of_is_given_to_no_other() -> None:
     points = np.random.default_rng(0).random((60, 2))
     space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], points)
-    problem = Problem(space, Metric("loss", ""))
+    problem = Problem(space, (Metric("loss", ""),))
     one, other = (Densities(problem, np.random.default_rng(0)) for _ in range(2))
     for row in range(30):
-        one.tell(Observation(row, Evaluation((float(row),), 1.0), True, 1, row))
+        one.tell(Observation(row, Evaluation({"loss": float(row)}, 1.0), True, Level(epochs=1), row))
     for row in range(30, 40):
-        other.tell(Observation(row, Evaluation((float(row),), 1.0), True, 3, row))
+        other.tell(Observation(row, Evaluation({"loss": float(row)}, 1.0), True, Level(epochs=3), row))
     assert {other.suggestion() for _ in range(20)} == set(range(40, 60))
 
 
@@ -136,9 +137,9 @@ def test_the_share_of_random_configurations_is_that_of_the_option_under_a_bound_
     metric = Metric("size", "", cheap=True)
     problem = Problem(
         ParameterSpace([Float("x", 0.0, 1.0)]),
-        Metric("loss", ""),
-        (Bound(metric, 1, 0.1, upper=True),),
-        known=lambda column, configuration: configuration[0],
+        (Metric("loss", ""),),
+        (Bound(metric, 0.1, upper=True),),
+        known=lambda metric, configuration: configuration[0],
         fidelity=Fidelity("epochs", "1 epoch", (1, 3, 9)),
     )
     method = CBOHB(problem, np.random.default_rng(0))

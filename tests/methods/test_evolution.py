@@ -13,16 +13,17 @@ from nasbench.methods.regularized_evolution import RegularizedEvolution
 
 SPACE = GridSpace([Categorical(f"h{i}", (0, 1, 2, 3)) for i in range(6)])
 LOSS, SIZE, TIME = Metric("loss", ""), Metric("size", ""), Metric("time", "s")
-BOUNDS = (Bound(SIZE, 1, 10.0, upper=True), Bound(TIME, 2, 2.0, upper=False))
+FAILED = Evaluation({"loss": math.nan, "size": math.nan, "time": math.nan}, 0.0, "failed", "boom")
+BOUNDS = (Bound(SIZE, 10.0, upper=True), Bound(TIME, 2.0, upper=False))
 
 
 def search(seed: int = 0, bounds: tuple[Bound, ...] = (), **options: int) -> RegularizedEvolution:
-    return RegularizedEvolution(Problem(SPACE, LOSS, bounds), np.random.default_rng(seed), **options)
+    return RegularizedEvolution(Problem(SPACE, (LOSS,), bounds), np.random.default_rng(seed), **options)
 
 
 def observe(configuration: tuple[int, ...], loss: float, size: float = 0.0, time: float = 9.0) -> Observation:
-    metrics = (loss, size, time)
-    feasible = all(b.holds(metrics[b.column]) for b in BOUNDS)
+    metrics = {"loss": loss, "size": size, "time": time}
+    feasible = all(b.holds(metrics[b.metric.name]) for b in BOUNDS)
     return Observation(configuration, Evaluation(metrics, 1.0), feasible)
 
 
@@ -82,7 +83,7 @@ def test_members_rank_by_feasibility_then_violation_then_objective() -> None:
         observe(corner(1), loss=1.0, size=10.1, time=2.0),  # violates size by 1 %
         observe(corner(2), loss=0.5, size=10.1, time=1.9),  # and time by 5 %
         observe(corner(3), loss=0.1, size=20.0, time=2.0),  # violates size by 100 %
-        Observation(corner(4), Evaluation((math.nan,) * 3, 0.0, "failed", "boom"), False),
+        Observation(corner(4), FAILED, False),
     ]
     for first in range(5):
         method = search(bounds=BOUNDS, **CERTAIN)

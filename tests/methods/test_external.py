@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,26 +14,18 @@ from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
-from nasbench.methods.external import optuna_any, requirements
+from nasbench.methods.external import optuna_samplers, requirements
 from nasbench.methods.external.optuna_hub import package_digest
 from nasbench.methods.external.smac_forest import penalised
 from tests.benchmarks.test_parameters import SPACE
+from tests.methods.libraries import LIBRARIES
 
-LIBRARIES = {
-    "cnsga2": "optuna",
-    "optuna-tpe": "optuna",
-    "optuna": "optuna",
-    "rf-cei": "sklearn",
-    "optuna-gp": "torch",
-    "ax-nei": "ax",
-    "smac": "smac",
-}
 NUMBERS = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8)))])
 GRID = GridSpace(
     [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]
 )
-BOUND = Bound(Metric("size", ""), 1, 3.0, upper=True)
-PROBLEM = Problem(GRID, Metric("loss", ""), (BOUND,))
+BOUND = Bound(Metric("size", ""), 3.0, upper=True)
+PROBLEM = Problem(GRID, (Metric("loss", ""),), (BOUND,))
 
 
 def built(name: str, problem: Problem = PROBLEM, seed: int = 0) -> Method:
@@ -44,8 +37,8 @@ def built(name: str, problem: Problem = PROBLEM, seed: int = 0) -> Method:
 
 def told(method: Method, configuration: tuple[int, ...]) -> bool:
     a, b, c = configuration
-    metrics = (20.0 - a - b + 3.0 * (c != 1), float(a))
-    feasible = BOUND.holds(metrics[1])
+    metrics = {"loss": 20.0 - a - b + 3.0 * (c != 1), "size": float(a)}
+    feasible = BOUND.holds(metrics["size"])
     method.tell(Observation(configuration, Evaluation(metrics, 1.0), feasible))
     return feasible
 
@@ -61,7 +54,8 @@ def searched(method: Method, n: int) -> list[tuple[int, ...]]:
         if i >= 2:
             done = pending.pop(i % 2)
             if i % 7 == 0:
-                method.tell(Observation(done, Evaluation((math.nan,) * 2, 0.0, "failed", "x"), False))
+                failed = Evaluation({"loss": math.nan, "size": math.nan}, 0.0, "failed", "x")
+                method.tell(Observation(done, failed, False))
             else:
                 told(method, done)
     return asked
@@ -85,16 +79,16 @@ def test_peers_know_constraints_pending_and_failed_evaluations_and_repeat(name: 
 
 @pytest.mark.parametrize("name", ["cnsga2", "optuna-tpe", "rf-cei", "optuna-gp", "optuna:sampler=qmc", "smac"])
 def test_peers_search_floats_and_conditions(name: str) -> None:
-    method = built(name, Problem(SPACE, Metric("loss", "")))
+    method = built(name, Problem(SPACE, (Metric("loss", ""),)))
     for i in range(14):
         configuration = method.ask()
         SPACE.check(configuration)
-        method.tell(Observation(configuration, Evaluation((float(i % 5),), 1.0), True))
+        method.tell(Observation(configuration, Evaluation({"loss": float(i % 5)}, 1.0), True))
 
 
 def test_two_bounds_on_one_metric_both_reach_optuna() -> None:
-    window = (Bound(Metric("size", ""), 1, 3.0, upper=True), Bound(Metric("size", ""), 1, 2.0, upper=False))
-    method = built("cnsga2", Problem(GRID, Metric("loss", ""), window))
+    window = (Bound(Metric("size", ""), 3.0, upper=True), Bound(Metric("size", ""), 2.0, upper=False))
+    method = built("cnsga2", Problem(GRID, (Metric("loss", ""),), window))
     for _ in range(3):
         configuration = method.ask()
         told(method, configuration)
@@ -105,19 +99,19 @@ def test_two_bounds_on_one_metric_both_reach_optuna() -> None:
 def test_ax_proposes_something_when_it_must_wait_or_has_proposed_all() -> None:
     waiting = built("ax-nei")
     assert len([waiting.ask() for _ in range(14)]) == 14  # more pending than initial trials
-    tiny = built("ax-nei", Problem(GridSpace([Ordinal("a", (1, 2, 3))]), Metric("loss", "")))
+    tiny = built("ax-nei", Problem(GridSpace([Ordinal("a", (1, 2, 3))]), (Metric("loss", ""),)))
     for _ in range(6):
         configuration = tiny.ask()
-        tiny.tell(Observation(configuration, Evaluation((float(configuration[0]),), 1.0), True))
+        tiny.tell(Observation(configuration, Evaluation({"loss": float(configuration[0])}, 1.0), True))
 
 
 def test_ax_proposes_members_of_spaces_with_conditions() -> None:
     pytest.importorskip("ax")
-    method = METHODS.get("ax-nei")(Problem(SPACE, Metric("loss", "")), np.random.default_rng(0), initial=3)
+    method = METHODS.get("ax-nei")(Problem(SPACE, (Metric("loss", ""),)), np.random.default_rng(0), initial=3)
     for number in range(6):
         configuration = method.ask()
         SPACE.check(configuration)
-        method.tell(Observation(configuration, Evaluation((float(number % 3),), 1.0), True))
+        method.tell(Observation(configuration, Evaluation({"loss": float(number % 3)}, 1.0), True))
 
 
 def test_a_peer_that_is_not_installed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,12 +122,12 @@ def test_a_peer_that_is_not_installed_names_the_extra(monkeypatch: pytest.Monkey
         METHODS.get("cnsga2")(PROBLEM, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("name", sorted(optuna_any.SAMPLERS))
+@pytest.mark.parametrize("name", sorted(optuna_samplers.SAMPLERS))
 def test_every_sampler_of_optuna_s_differs_by_seed_and_repeats_itself(name: str) -> None:
     pytest.importorskip("optuna")
-    for module in optuna_any.SAMPLERS[name].modules:
+    for module in optuna_samplers.SAMPLERS[name].modules:
         pytest.importorskip(module)
-    problem = Problem(NUMBERS, Metric("loss", ""), (BOUND,))
+    problem = Problem(NUMBERS, (Metric("loss", ""),), (BOUND,))
 
     def asked(seed: int) -> list[tuple[int, ...]]:
         method = MethodSpec.parse(f"optuna:sampler={name}").build(problem, np.random.default_rng(seed))
@@ -141,7 +135,8 @@ def test_every_sampler_of_optuna_s_differs_by_seed_and_repeats_itself(name: str)
         for _ in range(12):
             a, b = configuration = method.ask()
             found.append(configuration)
-            method.tell(Observation(configuration, Evaluation((float(a + b), float(a)), 1.0), BOUND.holds(a)))
+            evaluation = Evaluation({"loss": float(a + b), "size": float(a)}, 1.0)
+            method.tell(Observation(configuration, evaluation, BOUND.holds(a)))
         return found
 
     assert asked(0) == asked(0)
@@ -150,12 +145,12 @@ def test_every_sampler_of_optuna_s_differs_by_seed_and_repeats_itself(name: str)
 
 def test_cma_es_minimises_where_its_numbers_are() -> None:
     pytest.importorskip("cmaes")
-    method = built("optuna:sampler=cmaes", Problem(NUMBERS, Metric("loss", "")))
+    method = built("optuna:sampler=cmaes", Problem(NUMBERS, (Metric("loss", ""),)))
     sums = []
     for _ in range(60):
         a, b = configuration = method.ask()
         sums.append(a + b)
-        method.tell(Observation(configuration, Evaluation((float(a + b),), 1.0), True))
+        method.tell(Observation(configuration, Evaluation({"loss": float(a + b)}, 1.0), True))
     assert np.mean(sums[40:]) < 3.5  # at random: 7
 
 
@@ -184,7 +179,7 @@ def test_cma_es_refuses_categories() -> None:
 def test_what_is_penalised_costs_more_than_all_that_is_feasible() -> None:
     def told(objective: float, size: float, status: str = "ok") -> Observation:
         reason = "" if status == "ok" else "x"
-        evaluation = Evaluation((objective, size), 1.0, status, reason)  # type: ignore[arg-type]
+        evaluation = Evaluation({"loss": objective, "size": size}, 1.0, status, reason)  # type: ignore[arg-type]
         return Observation((0, 0, 0), evaluation, status == "ok" and BOUND.holds(size))
 
     nan = math.nan
@@ -199,7 +194,7 @@ def test_smac_is_told_again_what_its_penalties_have_become() -> None:
     method = built("smac")
     for objective, size in ((1.0, 6.0), (4.0, 2.0), (9.0, 3.0)):
         configuration = method.ask()
-        method.tell(Observation(configuration, Evaluation((objective, size), 1.0), BOUND.holds(size)))
+        method.tell(Observation(configuration, Evaluation({"loss": objective, "size": size}, 1.0), BOUND.holds(size)))
     history = method._facade.runhistory  # type: ignore[attr-defined]
     assert [value.cost for value in history.values()] == [10.0, 4.0, 9.0]  # 1 was the first, then 5
 
@@ -209,21 +204,22 @@ def test_smac_learns_where_the_penalty_is() -> None:
     method = built("smac")
     asked = []
     for _ in range(20):
-        a, b, _ = configuration = method.ask()
+        configuration: Any = method.ask()
+        a, b, _ = configuration
         asked.append(a)
-        method.tell(Observation(configuration, Evaluation((float(b), 3.0 * a), 1.0), a <= 1))
+        method.tell(Observation(configuration, Evaluation({"loss": float(b), "size": 3.0 * a}, 1.0), a <= 1))
     assert np.mean([a <= 1 for a in asked[10:]]) > 0.5  # chance: 2 of 8
 
 
 def test_smac_goes_on_at_random_when_it_has_proposed_all() -> None:
     tiny = GridSpace([Ordinal("a", (1, 2, 3)), Ordinal("one", (5,))])
-    method = built("smac", Problem(tiny, Metric("loss", "")))
+    method = built("smac", Problem(tiny, (Metric("loss", ""),)))
     asked = []
     for _ in range(7):
         configuration = method.ask()
         tiny.check(configuration)
         asked.append(configuration)
-        method.tell(Observation(configuration, Evaluation((float(configuration[0]),), 1.0), True))
+        method.tell(Observation(configuration, Evaluation({"loss": float(configuration[0])}, 1.0), True))
     assert len(set(asked)) == 3
 
 
@@ -344,7 +340,7 @@ def test_an_evaluation_without_a_constraints_metric_is_not_taken_for_a_feasible_
         a, b, _ = configuration = method.ask()
         asked.append(configuration)
         size = float(a) if a < known else math.nan
-        metrics = (20.0 - 2 * a - b, size)
+        metrics = {"loss": 20.0 - 2 * a - b, "size": size}
         method.tell(Observation(configuration, Evaluation(metrics, 1.0), BOUND.holds(size)))
     if known and name != "ax-nei":  # too dear for more than a few suggestions here
         assert np.mean([a < known for a, _, _ in asked[n // 2 :]]) > 0.5
@@ -372,7 +368,7 @@ HEAVY = ("ax", "botorch", "gpytorch", "optuna", "pandas", "scipy", "sklearn", "t
 spec = MethodSpec.parse("{name}:initial=3")
 spec.method.make_ready()
 before = {{n for n in sys.modules if n in HEAVY or n in ("scipy.special", "scipy.stats", "scipy.optimize")}}
-method = spec.build(Problem(GRID, Metric("loss", ""), (BOUND,)), np.random.default_rng(0))
+method = spec.build(Problem(GRID, (Metric("loss", ""),), (BOUND,)), np.random.default_rng(0))
 for _ in range(5):
     told(method, method.ask())
 print({{n for n in sys.modules if n in HEAVY or n in ("scipy.special", "scipy.stats", "scipy.optimize")}} - before)

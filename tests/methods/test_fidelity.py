@@ -6,19 +6,19 @@ import heapq
 import math
 from collections import defaultdict
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.cli.engine.runner import run
-from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
-from nasbench.methods.spec import misfit
-from nasbench.results import Cell, Setting, Trajectory
+from nasbench.results import Setting, Setup, Trajectory
 from tests.nasbench_cli import toys
 
 
@@ -32,13 +32,17 @@ def trajectory(
     benchmark = benchmark or toys.Watched()
     found = MethodSpec.parse(spec) if isinstance(spec, str) else toys.Spec(spec)
     facts = {"evals": 20, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
-    setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest)
-    cell = Cell(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
+    setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest.work)
+    cell = Setup(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
     return run(cell, seed, found, benchmark, bounds)
 
 
 def epochs(n: int, first: int = 1) -> Fidelity:
     return Fidelity("epochs", "1 epoch", tuple(range(first, n + 1)))
+
+
+def named(values: list[int]) -> list[Level]:
+    return [Level(epochs=value) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,7 @@ def epochs(n: int, first: int = 1) -> Fidelity:
     ],
 )
 def test_rungs_are_those_of_the_papers_formula(first: int, highest: int, eta: int, levels: list[int]) -> None:
-    assert rungs(epochs(highest, first), eta) == levels
+    assert rungs(epochs(highest, first), eta) == named(levels)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -65,7 +69,7 @@ def test_rungs_and_sizes_equal_exact_fractions(seed: int) -> None:
     while Fraction(highest, eta ** (count + 1)) >= first:
         count += 1
     expected = [math.floor(Fraction(highest, eta ** (count - k))) for k in range(count + 1)]
-    assert rungs(epochs(highest, first), eta) == expected
+    assert rungs(epochs(highest, first), eta) == named(expected)
     for s in range(count + 1):
         n = math.ceil(Fraction((count + 1) * eta**s, s + 1))
         assert sizes(count + 1, s, eta) == [math.floor(Fraction(n, eta**i)) for i in range(s + 1)]
@@ -76,9 +80,10 @@ def test_sizes_are_those_of_the_papers_table() -> None:
 
 
 def test_rungs_are_levels_that_exist() -> None:
-    assert rungs(Fidelity("epochs", "1 epoch", (12, 200), continuable=False), 3) == [12, 200]
-    assert rungs(Fidelity("points", "200 steps", (1, 5, 10, 20, 51)), 3) == [1, 5, 10, 51]
-    assert rungs(epochs(52), 3, lowest=5) == [5, 17, 52]
+    assert rungs(Fidelity("epochs", "1 epoch", (12, 200), continuable=False), 3) == named([12, 200])
+    steps = Fidelity("points", "200 steps", (1, 5, 10, 20, 51))
+    assert rungs(steps, 3) == [Level(points=value) for value in (1, 5, 10, 51)]
+    assert rungs(epochs(52), 3, lowest=5) == named([5, 17, 52])
     with pytest.raises(UsageError, match="lowest must be a level of epochs 1 to 52, or 0 for the first, not 53"):
         rungs(epochs(52), 3, lowest=53)
     with pytest.raises(UsageError, match=r"eta must lie in \[2, 1000\], not 1"):
@@ -112,8 +117,8 @@ def test_hyperband_trains_a_bracket_after_the_other_and_the_best_of_each_rung_go
 
 def test_successive_halving_without_noise_finds_the_best_of_its_configurations() -> None:
     class Exact(toys.Watched):
-        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
-            return Evaluation((sum(configuration) + 0.1 * (27 - level), 0.0), float(level))
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return Evaluation({"loss": sum(configuration) + 0.1 * (27 - upto.work), "size": 0.0}, float(upto.work))
 
     found = pieces(trajectory("successive-halving", Exact(), evals=4))
     assert [level for _, level, _ in found[:40]] == [1] * 27 + [3] * 9 + [9] * 3 + [27]
@@ -151,9 +156,9 @@ class Stepwise(Method):
 
     def ask(self) -> Proposal:
         last = self._last
-        if last is None or last.level == 27:
-            return Proposal(self._space.sample(self._rng), 3)
-        return Proposal(last.configuration, last.level * 3, last.trial)
+        if last is None or last.level["epochs"] == 27:
+            return Proposal(self._space.sample(self._rng), Level(epochs=3))
+        return Proposal(last.configuration, Level(epochs=3 * last.level["epochs"]), last.trial)
 
     def tell(self, observation: Observation) -> None:
         self._last = observation
@@ -258,10 +263,10 @@ def test_asha_is_a_literal_simulation_of_the_papers_algorithm(workers: int, seed
 
 def test_a_failed_training_never_goes_on() -> None:
     class Diverging(toys.Watched):
-        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
             if configuration[2] % 2:
                 raise FloatingPointError("the loss is nan")
-            return super().evaluate_at(configuration, seed, level)
+            return super().measure(configuration, seed, upto, state)
 
     for method in ("hyperband", "asha", "asha:variant=stopping", "bohb", "dehb", "freeze-thaw"):
         found = trajectory(method, Diverging(), evals=20, workers=4)
@@ -276,14 +281,14 @@ def test_a_failed_training_never_goes_on() -> None:
 )
 def test_a_search_ends_where_all_fail_or_all_are_equal_or_nothing_is_feasible(method: str) -> None:
     class Broken(toys.Watched):
-        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
             raise MemoryError("no memory")
 
     class Constant(toys.Watched):
-        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
-            return Evaluation((1.0, 2.0), 1.0)
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return Evaluation({"loss": 1.0, "size": 2.0}, 1.0)
 
-    never = (Bound(Metric("loss", ""), 0, -1.0, upper=True),)
+    never = (Bound(Metric("loss", ""), -1.0, upper=True),)
     for benchmark, bounds in ((Broken(), ()), (Constant(), ()), (toys.Watched(), never)):
         found = trajectory(method, benchmark, bounds=bounds, evals=10, workers=3)
         assert not found.failure
@@ -319,10 +324,10 @@ def test_bohb_learns_from_the_highest_level_that_it_may() -> None:
 
 def test_c_bohb_pays_for_nothing_that_is_known_to_violate_a_constraint() -> None:
     class Sized(toys.Watched):
-        def known(self, column: int, configuration: Configuration) -> float:
+        def known(self, metric: str, configuration: Configuration) -> float:
             return float(configuration[0])
 
-    small = (Bound(Metric("size", "", cheap=True), 1, 3.0, upper=True),)
+    small = (Bound(Metric("size", "", cheap=True), 3.0, upper=True),)
     paid = trajectory("c-bohb", Sized(), bounds=small, evals=20)
     assert paid.columns["feasible"].all()
     assert not trajectory("bohb", Sized(), bounds=small, evals=20).columns["feasible"].all()
@@ -331,17 +336,26 @@ def test_c_bohb_pays_for_nothing_that_is_known_to_violate_a_constraint() -> None
 @pytest.mark.parametrize(
     ("proposal", "why"),
     [
-        (Proposal((0, 0, 0, 0), 28), "there is no level 28; allowed: 1, 2, 3"),
-        (Proposal((0, 0, 0, 0), 0), "there is no level 0"),
-        (Proposal((0, 0, 0, 0), 9, 5), "trial 5 cannot be continued: it is at work, has failed, or has ended"),
-        (Proposal((0, 0, 0, 1), 9, 0), "trial 0 is of another configuration, or has reached that level"),
-        (Proposal((0, 0, 0, 0), 3, 0), "trial 0 is of another configuration, or has reached that level"),
+        (Proposal((0, 0, 0, 0), Level(epochs=28)), "there is no level epochs 28; allowed: epochs 1 to 27"),
+        (Proposal((0, 0, 0, 0), Level(epochs=0)), "there is no level epochs 0"),
+        (
+            Proposal((0, 0, 0, 0), Level(epochs=9), 5),
+            "trial 5 cannot be continued: it is at work, has failed, or has ended",
+        ),
+        (
+            Proposal((0, 0, 0, 1), Level(epochs=9), 0),
+            "trial 0 is of another configuration, or cannot go on up to that level",
+        ),
+        (
+            Proposal((0, 0, 0, 0), Level(epochs=3), 0),
+            "trial 0 is of another configuration, or cannot go on up to that level",
+        ),
     ],
 )
 def test_a_proposal_that_cannot_be_ends_the_run_with_the_reason(proposal: Proposal, why: str) -> None:
     class Wrong(Stepwise):
         def ask(self) -> Proposal:
-            return Proposal((0, 0, 0, 0), 3) if self._last is None else proposal
+            return Proposal((0, 0, 0, 0), Level(epochs=3)) if self._last is None else proposal
 
     found = trajectory(Wrong)
     assert why in found.failure
@@ -350,8 +364,9 @@ def test_a_proposal_that_cannot_be_ends_the_run_with_the_reason(proposal: Propos
 
 def test_a_method_that_chooses_levels_does_not_fit_a_benchmark_without_them() -> None:
     for name in ("successive-halving", "hyperband", "asha", "bohb", "c-bohb", "dehb", "freeze-thaw"):
-        why = misfit(METHODS.get(name), toys.Toy.space, None)
+        spec = MethodSpec(name)
+        why = spec.misfit(Problem.of(toys.Toy()))
         assert why == "chooses how long to train, and that benchmark has one fidelity only"
-        assert not misfit(METHODS.get(name), toys.Watched.space, toys.Watched.fidelity)
+        assert not spec.misfit(Problem.of(toys.Watched()))
         with pytest.raises(UsageError, match=f"{name} cannot search here: it chooses how long to train"):
-            MethodSpec.parse(name).build(Problem.of(toys.Toy()), np.random.default_rng(0))
+            spec.build(Problem.of(toys.Toy()), np.random.default_rng(0))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 from scipy.stats import t
 
-from nasbench.benchmarks import Evaluation, Fidelity, Metric
+from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
+from nasbench.benchmarks.fidelity import Axis
 from nasbench.benchmarks.spaces import Configuration, Float, ParameterSpace
 from nasbench.methods import Observation, Problem
 from nasbench.methods.fidelity.freeze_thaw import (
@@ -22,7 +24,7 @@ from nasbench.methods.fidelity.freeze_thaw import (
     power_law,
     worth_of_new,
 )
-from tests.methods.test_fidelity import trajectory
+from tests.methods.test_fidelity import named, trajectory
 from tests.nasbench_cli import toys
 
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -93,27 +95,33 @@ EPOCHS = Fidelity("epochs", "1 epoch", tuple(range(1, 53)))
 def searched(
     objective: object, n: int, constraints: tuple[Bound, ...] = (), size: object = None
 ) -> list[tuple[int, int, float]]:
-    """(trial, level, x) of a search; `objective` and `size` are functions of x and the level."""
+    """(trial, epochs, x) of a search; `objective` and `size` are functions of x and the epochs."""
     metrics = (Metric("loss", ""), Metric("size", ""))
-    problem = Problem(SPACE, metrics[0], constraints=constraints, fidelity=LEVELS)
+    problem = Problem(SPACE, (metrics[0],), constraints=constraints, fidelity=LEVELS)
     method, asked = FreezeThaw(problem, np.random.default_rng(0)), []
     for number in range(n):
         configuration, level, continues = method.ask()
         trial = number if continues is None else continues
-        (x,) = configuration
-        curve = tuple(objective(x, early) for early in LEVELS.levels if early <= level)  # type: ignore[operator]
-        values = (curve[-1], size(x, level) if size else 0.0)  # type: ignore[operator]
-        feasible = all(bound.holds(values[bound.column]) for bound in constraints)
+        (x,), epochs = configuration, level["epochs"]
+        curve = tuple(objective(x, early) for early in LEVELS.axes[0].values if early <= epochs)  # type: ignore[operator]
+        values = {"loss": curve[-1], "size": size(x, epochs) if size else 0.0}  # type: ignore[operator]
+        feasible = all(bound.holds(values[bound.metric.name]) for bound in constraints)
         evaluation = Evaluation(values, 1.0, curve=curve)
         method.tell(Observation(configuration, evaluation, feasible, level, trial))
-        asked.append((trial, level, x))
+        asked.append((trial, epochs, x))
     return asked
 
 
 def test_trainings_pause_from_an_eighth_of_the_whole_on_or_from_where_the_option_says() -> None:
-    problem = Problem(SPACE, Metric("loss", ""), fidelity=EPOCHS)
-    assert FreezeThaw(problem, np.random.default_rng(0))._levels == [6, 13, 26, 52]
-    assert FreezeThaw(problem, np.random.default_rng(0), lowest=1, eta=3)._levels == [1, 5, 17, 52]
+    problem = Problem(SPACE, (Metric("loss", ""),), fidelity=EPOCHS)
+    assert FreezeThaw(problem, np.random.default_rng(0))._levels == named([6, 13, 26, 52])
+    assert FreezeThaw(problem, np.random.default_rng(0), lowest=1, eta=3)._levels == named([1, 5, 17, 52])
+
+
+def test_beside_another_axis_trainings_pause_along_the_first_one() -> None:
+    fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, 53)), beside=(Axis("images", "1 image", (50, 100)),))
+    method = FreezeThaw(Problem(SPACE, (Metric("loss", ""),), fidelity=fidelity), np.random.default_rng(0))
+    assert method._levels == [Level(epochs=value, images=100) for value in (6, 13, 26, 52)]
 
 
 def test_all_go_on_until_three_have_ended() -> None:
@@ -148,7 +156,7 @@ def test_a_paused_training_is_taken_up_again_when_it_is_the_best_there_is() -> N
     "before", [lambda x, level: 10 * x + 8 - level, lambda x, level: 0.0 if level == 8 else math.nan]
 )
 def test_a_constraint_that_is_met_only_later_stops_no_training(before: object) -> None:
-    bound = (Bound(Metric("size", ""), 1, 5.0, upper=True),)
+    bound = (Bound(Metric("size", ""), 5.0, upper=True),)
     asked = searched(lambda x, level: -x, 400, bound, before)
     ended = [x for _, level, x in asked if level == 8]
     assert len(ended) > 5
@@ -156,48 +164,49 @@ def test_a_constraint_that_is_met_only_later_stops_no_training(before: object) -
 
 
 def test_a_violation_that_never_falls_is_not_paid_for_after_three() -> None:
-    bound = (Bound(Metric("size", ""), 1, 0.5, upper=True),)
+    bound = (Bound(Metric("size", ""), 0.5, upper=True),)
     asked = searched(lambda x, level: x, 400, bound, lambda x, level: x)
     feasible = next(i for i, (_, level, x) in enumerate(asked) if level == 8 and x <= 0.5)
     assert sum(x > 0.5 for _, level, x in asked[feasible:] if level == 8) <= 3
 
 
 def test_of_equal_chances_the_training_with_less_to_pay_goes_on() -> None:
-    problem = Problem(SPACE, Metric("loss", ""), fidelity=LEVELS)
+    problem = Problem(SPACE, (Metric("loss", ""),), fidelity=LEVELS)
     method = FreezeThaw(problem, np.random.default_rng(0))
-    for number, level in ((0, 4), (1, 1), (2, 2)):
-        method.tell(Observation((0.5,), Evaluation((1.0,), 1.0), True, level, number))
-    assert [method.ask()[1:] for _ in range(3)] == [(8, 0), (4, 2), (2, 1)]
+    for number, epochs in ((0, 4), (1, 1), (2, 2)):
+        method.tell(Observation((0.5,), Evaluation({"loss": 1.0}, 1.0), True, Level(epochs=epochs), number))
+    assert [method.ask()[1:] for _ in range(3)] == [(Level(epochs=8), 0), (Level(epochs=4), 2), (Level(epochs=2), 1)]
 
 
 def test_a_chance_is_worth_less_the_more_is_to_be_paid_for_it() -> None:
-    problem = Problem(SPACE, Metric("loss", ""), fidelity=LEVELS)
+    problem = Problem(SPACE, (Metric("loss", ""),), fidelity=LEVELS)
     method = FreezeThaw(problem, np.random.default_rng(0))
-    method._best, method._errors = (0.0, 0.0), {level: [-1.0, 0.0, 1.0] for level in (1, 2, 4)}
-    for number, level, value in ((0, 4, -0.3), (1, 1, -2.0)):  # chances of 0.56 and 0.82; 4 and 7 levels are left
-        method.tell(Observation((0.5,), Evaluation((value,), 1.0), True, level, number))
-    assert method.ask()[1:] == (8, 0)
+    method._best, method._errors = (0.0, 0.0), {level: [-1.0, 0.0, 1.0] for level in named([1, 2, 4])}
+    for number, epochs, value in ((0, 4, -0.3), (1, 1, -2.0)):  # chances of 0.56 and 0.82; 4 and 7 levels are left
+        method.tell(Observation((0.5,), Evaluation({"loss": value}, 1.0), True, Level(epochs=epochs), number))
+    assert method.ask()[1:] == (Level(epochs=8), 0)
 
 
 def test_a_smaller_violation_goes_on_whatever_the_objective() -> None:
-    bound = (Bound(Metric("size", ""), 1, 0.5, upper=True),)
+    bound = (Bound(Metric("size", ""), 0.5, upper=True),)
     asked = searched(lambda x, level: -x, 300, bound, lambda x, level: x)
     ended = [x for _, level, x in asked if level == 8]
     feasible = next(i for i, x in enumerate(ended) if x <= 0.5)
     assert sum(x > 0.5 for x in ended[feasible + 1 :]) < 12  # to learn from where on it does not fall
     assert max(ended[feasible:]) > 0.45  # of the feasible ones the best
     method = FreezeThaw(
-        Problem(SPACE, Metric("loss", ""), constraints=bound, fidelity=LEVELS), np.random.default_rng(0)
+        Problem(SPACE, (Metric("loss", ""),), constraints=bound, fidelity=LEVELS), np.random.default_rng(0)
     )
     method._best = (0.25, 0.0)
+    first = Level(epochs=1)
     chances = [(0.0, 9.0), (0.5, -9.0), (0.25, 9.0), (0.35, 9.0)]
-    assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]  # it may fall
-    method._violations[1] = [(0.4, 0.4), (0.5, 0.5)]
-    assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]  # three have to say so
-    method._violations[1].append((0.6, 0.6))
-    assert method._chances(chances, 1).tolist() == [1.0, 0.0, 1.0, 1.0]
-    method._violations[1].append((0.5, 0.1))
-    assert method._chances(chances, 1).tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert method._chances(chances, first).tolist() == [1.0, 1.0, 1.0, 1.0]  # it may fall
+    method._violations[first] = [(0.4, 0.4), (0.5, 0.5)]
+    assert method._chances(chances, first).tolist() == [1.0, 1.0, 1.0, 1.0]  # three have to say so
+    method._violations[first].append((0.6, 0.6))
+    assert method._chances(chances, first).tolist() == [1.0, 0.0, 1.0, 1.0]
+    method._violations[first].append((0.5, 0.1))
+    assert method._chances(chances, first).tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
 def test_where_nothing_can_be_continued_all_are_trained_to_the_end() -> None:
@@ -206,8 +215,8 @@ def test_where_nothing_can_be_continued_all_are_trained_to_the_end() -> None:
 
 def test_freeze_thaw_is_better_than_random_and_survives_without_curves() -> None:
     class Unseen(toys.Watched):
-        def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: object = None) -> Evaluation:
-            return super().evaluate_at(configuration, seed, level)._replace(curve=None)
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return super().measure(configuration, seed, upto, state)._replace(curve=None)
 
     def mean(method: str, benchmark: toys.Watched) -> float:
         ends = [trajectory(method, benchmark, seed, evals=40).columns["incumbent"][-1] for seed in range(8)]
@@ -220,13 +229,13 @@ def test_freeze_thaw_is_better_than_random_and_survives_without_curves() -> None
 
 def test_what_a_new_training_is_worth_the_last_200_beginnings_say() -> None:
     """One that fails later has begun well, and counts as it began."""
-    method = FreezeThaw(Problem(SPACE, Metric("loss", ""), fidelity=LEVELS), np.random.default_rng(0))
+    method = FreezeThaw(Problem(SPACE, (Metric("loss", ""),), fidelity=LEVELS), np.random.default_rng(0))
     for status in ("ok", "failed"):
         configuration, level, continues = method.ask()
-        method.tell(Observation(configuration, Evaluation((1.0,), 1.0, status), status == "ok", level, 0))  # type: ignore[arg-type]
-    assert (level, continues) == (2, 0)
+        method.tell(Observation(configuration, Evaluation({"loss": 1.0}, 1.0, status), status == "ok", level, 0))  # type: ignore[arg-type]
+    assert (level, continues) == (Level(epochs=2), 0)
     assert list(method._newest) == [(0.0, 1.0)]
     for trial in range(2, 300):
-        begun = Evaluation((float(trial),), 1.0)
+        begun = Evaluation({"loss": float(trial)}, 1.0)
         method.tell(Observation(method.ask().configuration, begun, True, LEVELS.levels[0], trial))
     assert [end for _, end in method._newest] == list(range(100, 300))

@@ -26,13 +26,15 @@ METHODS = [
 
 def asked(spec: str, program: Program, count: int, seed: int = 0) -> list[dict[str, object]]:
     """What a method asks for, told how long the text of a configuration is."""
-    method = MethodSpec.parse(spec).build(Problem(program, Metric("length", "")), np.random.default_rng(seed))
+    method = MethodSpec.parse(spec).build(Problem(program, (Metric("length", ""),)), np.random.default_rng(seed))
     found = []
     for _ in range(count):
         configuration = method.ask()
         program.check(configuration)
         found.append(program.values(configuration))
-        method.tell(Observation(configuration, Evaluation((float(len(program.to_json(configuration))),), 1.0), True))
+        method.tell(
+            Observation(configuration, Evaluation({"length": float(len(program.to_json(configuration)))}, 1.0), True)
+        )
     return found
 
 

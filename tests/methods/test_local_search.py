@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation, Metric, UsageError, parse_constraints
+from nasbench.benchmarks import Evaluation, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.hyperparameters import Float
 from nasbench.benchmarks.spaces.language.program import Program
@@ -25,7 +25,7 @@ def searched(
     spec: str, space: Space, score: Callable[[Configuration], float], evals: int, workers: int = 1, seed: int = 0
 ) -> list[tuple[Any, float]]:
     """What is asked for, with its scores, told in the order of asking."""
-    problem = Problem(space, Metric("loss", ""))
+    problem = Problem(space, (Metric("loss", ""),))
     method = MethodSpec.parse(spec).build(problem, np.random.default_rng(seed))
     asked: list[tuple[Any, float]] = []
     told = 0
@@ -36,7 +36,7 @@ def searched(
             asked.append((configuration, score(configuration)))
         configuration, value = asked[told]
         status = "ok" if math.isfinite(value) else "failed"
-        method.tell(Observation(configuration, Evaluation((value,), 1.0, status), status == "ok"))
+        method.tell(Observation(configuration, Evaluation({"loss": value}, 1.0, status), status == "ok"))
         told += 1
     return asked
 
@@ -80,13 +80,13 @@ class TestLocalSearch:
 
     def test_it_moves_towards_what_is_feasible(self) -> None:
         benchmark = open_benchmark("nb201-cifar10")
-        bounds = benchmark.bounds(parse_constraints(["model_size@0.1"]))
+        bounds = abilities.bounds(benchmark, parse_constraints(["model_size@0.1"]))
         method = MethodSpec("local").build(Problem.of(benchmark, bounds), np.random.default_rng(0))
         feasible = []
         for number in range(80):
             configuration = method.ask()
             evaluation = benchmark.evaluate(configuration, number)
-            feasible.append(all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds))
+            feasible.append(all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds))
             method.tell(Observation(configuration, evaluation, feasible[-1]))
         assert np.mean(feasible[40:]) > 0.2  # a tenth of all cells is
 
@@ -161,4 +161,4 @@ class TestBananas:
             ("bananas:encoding=words", "unknown encoding 'words'"),
         ]:
             with pytest.raises(UsageError, match=message):
-                MethodSpec.parse(spec).build(Problem(GRID, Metric("loss", "")), np.random.default_rng(0))
+                MethodSpec.parse(spec).build(Problem(GRID, (Metric("loss", ""),)), np.random.default_rng(0))

@@ -12,17 +12,23 @@ pytest.importorskip("ot")
 
 from scipy import stats
 
-from nasbench.benchmarks import Evaluation, UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, Metric, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.graphs.networks import check
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.nasbot.acquisition import expected_improvement
 from nasbench.methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
-from nasbench.methods.nasbot.gp import Hyperparameters, Observations, Process, kernel, projected, sampled
-from nasbench.methods.nasbot.methods import Nasbot
 from nasbench.methods.nasbot.otmann import NUS, distances
 from nasbench.methods.nasbot.surrogate import Surrogate
+from nasbench.methods.surrogates.networks import (
+    Hyperparameters,
+    NetworkProcess,
+    Observations,
+    kernel,
+    projected,
+    sampled,
+)
 
 H = Hyperparameters(0.3, np.array([2.0, 5.0]), np.array([[1e-4] * 4, [0.5, 1.0, 2.0, 0.2]]), np.empty(0))
 
@@ -64,7 +70,7 @@ class TestProcess:
         seen, new = slice(0, 20), slice(20, 30)
         noisy = gram[seen, seen] + H.noise * np.eye(20)
         inverse, centre = np.linalg.inv(noisy), np.median(y[seen])
-        process = Process(Observations(d[:, seen, seen], y[seen]), H)
+        process = NetworkProcess(Observations(d[:, seen, seen], y[seen]), H)
         mean, deviation = process.predict(d[:, new, seen])
         assert process.clipped == 0
         assert mean == pytest.approx(centre + gram[new, seen] @ inverse @ (y[seen] - centre), rel=1e-8)
@@ -98,7 +104,7 @@ class TestProcess:
         centre = np.median(y[:20])
         model.fit(np.arange(20)[:, None], y[:20] - centre)
         mean, deviation = model.predict(np.arange(20, 30)[:, None], return_std=True)
-        process = Process(Observations(d[:, :20, :20], y[:20]), H)
+        process = NetworkProcess(Observations(d[:, :20, :20], y[:20]), H)
         ours = process.predict(d[:, 20:, :20])
         assert ours[0] == pytest.approx(mean + centre, rel=1e-8)
         assert ours[1] == pytest.approx(deviation, rel=1e-8)
@@ -116,13 +122,13 @@ class TestProcess:
     def test_too_few_or_infinite_values_are_refused(self, wrong: list[float]) -> None:
         n = len(wrong)
         with pytest.raises(ValueError, match="two observations or more, all finite"):
-            Process(Observations(np.zeros((8, n, n)), np.array(wrong)), H)
+            NetworkProcess(Observations(np.zeros((8, n, n)), np.array(wrong)), H)
 
     def test_equal_values_and_equal_networks_are_no_trouble(self) -> None:
         rng = np.random.default_rng(0)
         seen = Observations(np.zeros((8, 6, 6)), np.full(6, 3.0))
         for h in sampled(seen, rng, 3, 20):
-            mean, deviation = Process(seen, h).predict(np.zeros((8, 2, 6)))
+            mean, deviation = NetworkProcess(seen, h).predict(np.zeros((8, 2, 6)))
             assert mean == pytest.approx([3.0, 3.0])
             assert np.isfinite(deviation).all()
 
@@ -133,9 +139,9 @@ class TestProcess:
         gram = kernel(d, Hyperparameters(1e-9, np.array([0.01, 100.0]), H.rates, H.inverses))
         y = rng.multivariate_normal(np.zeros(40), gram + 1e-6 * np.eye(40))
         drawn = sampled(Observations(d, y), np.random.default_rng(1), 50, 400)
-        likelihoods = [Process(Observations(d, y), h).likelihood for h in drawn]
+        likelihoods = [NetworkProcess(Observations(d, y), h).likelihood for h in drawn]
         anywhere = sampled(Observations(d[:, :2, :2], y[:2]), np.random.default_rng(1), 50, 400)
-        others = [Process(Observations(d, y), h).likelihood for h in anywhere]
+        others = [NetworkProcess(Observations(d, y), h).likelihood for h in anywhere]
         assert np.mean(likelihoods) > np.mean(others)
 
     def test_likelihoods_beyond_numbers_do_not_overflow(self) -> None:
@@ -197,7 +203,8 @@ class TestCells:
         assert len({(graph.labels, graph.edges) for graph in graphs if not graph.edges}) == 1
 
     def test_other_grids_have_no_graph(self) -> None:
-        assert "its space must have them as graphs" in Nasbot.misfit(GridSpace([Ordinal("width", (1, 2))]))
+        problem = Problem(GridSpace([Ordinal("width", (1, 2))]), (Metric("loss", ""),))
+        assert "its space must have them as graphs" in MethodSpec("nasbot").misfit(problem)
 
 
 class TestPerceptronsBesideScalars:
@@ -300,7 +307,7 @@ class TestMethods:
                     configuration = waiting.pop()
                     evaluation = benchmark.evaluate(configuration, number)
                     if number == 6:
-                        nothing = (math.nan,) * len(benchmark.metrics)
+                        nothing = dict.fromkeys(evaluation.metrics, math.nan)
                         evaluation = evaluation._replace(status="failed", metrics=nothing)
                     method.tell(Observation(configuration, evaluation, evaluation.status == "ok"))
             return asked
@@ -326,24 +333,24 @@ class TestMethods:
     def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is(self, unknown: int) -> None:
         """Of every third evaluation it is missing, or of all."""
         benchmark = open_benchmark("nb201-cifar10")
-        bounds = benchmark.bounds(parse_constraints(["latency@0.3"]))
+        bounds = abilities.bounds(benchmark, parse_constraints(["latency@0.3"]))
         method = MethodSpec.parse("nasbot:initial=6,draws=20").build(
             Problem.of(benchmark, bounds), np.random.default_rng(0)
         )
         found = []
         for number in range(20):
             configuration = method.ask()
-            values = list(benchmark.evaluate(configuration, number).metrics)
-            found.append(values[bounds[0].column])
+            values = dict(benchmark.evaluate(configuration, number).metrics)
+            found.append(values["latency"])
             if number % unknown == 0:
-                values[bounds[0].column] = math.nan
-            holds = bounds[0].holds(values[bounds[0].column])
-            method.tell(Observation(configuration, Evaluation(tuple(values), 1.0), holds))
+                values["latency"] = math.nan
+            holds = bounds[0].holds(values["latency"])
+            method.tell(Observation(configuration, Evaluation(values, 1.0), holds))
         assert unknown == 1 or np.mean([bounds[0].holds(latency) for latency in found[6:]]) > 0.4  # 0.3 of all cells
 
     def test_constraints_on_what_is_known_are_kept_and_others_learnt(self) -> None:
         benchmark = open_benchmark("nb201-cifar10")
-        bounds = benchmark.bounds(parse_constraints(["model_size@0.2", "latency@0.3"]))
+        bounds = abilities.bounds(benchmark, parse_constraints(["model_size@0.2", "latency@0.3"]))
         method = MethodSpec.parse("nasbot:initial=8,draws=30").build(
             Problem.of(benchmark, bounds), np.random.default_rng(1)
         )
@@ -352,9 +359,9 @@ class TestMethods:
         for number in range(20):
             configuration = method.ask()
             evaluation = benchmark.evaluate(configuration, number)
-            feasible = all(bound.holds(evaluation.metrics[bound.column]) for bound in bounds)
+            feasible = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
             if number >= 8:
-                assert cheap.holds(benchmark.known(cheap.column, configuration))
+                assert cheap.holds(abilities.known(benchmark, cheap.metric.name, configuration))
                 held.append(feasible)
             method.tell(Observation(configuration, evaluation, feasible))
         assert np.mean(held[8:]) > 0.5  # about a fifth of all cells are feasible

@@ -12,7 +12,7 @@ from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import identity, siso_or, siso_residual, siso_sequential
 from nasbench.benchmarks.spaces.language.graph import D, Part
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.methods import METHODS, MethodSpec, Observation, Problem
+from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.nasbot.candidates import Point, candidates_of, encoded
 from nasbench.methods.nasbot.families import FAMILIES, family_of
 from nasbench.methods.nasbot.otmann import Encoded, distance
@@ -54,14 +54,14 @@ def test_a_toy_whose_best_choices_the_graph_hides_is_solved() -> None:
     solved = 0
     for seed in range(1):
         method = MethodSpec.parse("nasbot:initial=8,draws=100").build(
-            Problem(program, Metric("loss", "")), np.random.default_rng(seed)
+            Problem(program, (Metric("loss", ""),)), np.random.default_rng(seed)
         )
         asked = []
         for _ in range(35):
             configuration = method.ask()
             values = program.values(configuration)
             asked.append((loss(values), configuration, values))
-            method.tell(Observation(configuration, Evaluation((asked[-1][0],), 1.0, "ok"), True))
+            method.tell(Observation(configuration, Evaluation({"loss": asked[-1][0]}, 1.0, "ok"), True))
         assert len({configuration for _, configuration, _ in asked[8:]}) == 27
         assert len({encoded(program.as_graph(configuration)).graph for _, configuration, _ in asked}) < 35
         best = min(asked, key=lambda one: one[0])[2]
@@ -139,18 +139,19 @@ def test_kernels_and_layers_that_otmann_does_not_know_are_no_reason_to_stop(name
 
     program = Program(write)
     method = MethodSpec.parse(name)
-    assert method.method.misfit(program) == ""
-    search = method.build(Problem(program, Metric("loss", "")), np.random.default_rng(0))
+    problem = Problem(program, (Metric("loss", ""),))
+    assert method.misfit(problem) == ""
+    search = method.build(problem, np.random.default_rng(0))
     for number in range(14):
         configuration = search.ask()
         program.check(configuration)
-        search.tell(Observation(configuration, Evaluation((float(number % 5),), 1.0, "ok"), True))
+        search.tell(Observation(configuration, Evaluation({"loss": float(number % 5)}, 1.0, "ok"), True))
 
 
 def test_spaces_without_graphs_are_refused_by_all_three() -> None:
-    space = GridSpace([Ordinal("width", (1, 2))])
+    problem = Problem(GridSpace([Ordinal("width", (1, 2))]), (Metric("loss", ""),))
     for name in ("nasbot", "nasbot-ea", "nasbot-rand"):
-        assert "its space must have them as graphs" in METHODS.get(name).misfit(space)
+        assert "its space must have them as graphs" in MethodSpec(name).misfit(problem)
 
 
 def test_isomorphic_cells_are_one_candidate() -> None:

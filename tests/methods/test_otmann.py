@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,8 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.nasbot.families import CONVOLUTIONS, FAMILIES, POOLS, Family, cnn, mlp
 from nasbench.methods.nasbot.otmann import Encoded, distance, distances, matching
 from nasbench.methods.nasbot.paths import path_lengths
+from tests.methods.fixtures import FIXTURES
 
-FIXTURES = json.loads((Path(__file__).parent / "otmann_fixtures.json").read_text())
 VARIANTS = {
     "paper_exact": (FIXTURES["fig1"]["paper_exact"], cnn(conv_scale=math.sqrt(2) / 20, fc=1.0)),
     "paper_table1_M": (FIXTURES["fig1"]["paper_table1_M"], cnn(fc=1.0)),

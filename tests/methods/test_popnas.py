@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, open_benchmark, parse_constraints
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal, ParameterSpace, Space
 from nasbench.benchmarks.spaces.blocks import Cell
 from nasbench.benchmarks.spaces.configspace import read
@@ -42,7 +42,12 @@ NESTED = read(
     )
 )
 METRICS = (Metric("loss", ""), Metric("train_time", "s"), Metric("model_size", "MB", cheap=True))
+TOLD = {metric.name: metric for metric in METRICS}
 Score = Callable[[Configuration], tuple[float, float, float]]
+
+
+def named(values: tuple[float, float, float]) -> dict[str, float]:
+    return dict(zip(TOLD, values, strict=True))
 
 
 def cells(lookbacks: int, operators: int, blocks: int) -> list[Cell]:
@@ -118,7 +123,7 @@ class TestFronts:
     def test_the_true_front_of_nas_bench_201_has_37_cells(self) -> None:
         benchmark = open_benchmark("nb201-cifar10")
         means = [benchmark.mean_metrics(configuration) for configuration in benchmark.space]  # type: ignore[attr-defined]
-        values = np.array([mean[:2] for mean in means if mean is not None])
+        values = np.array([(mean[benchmark.objective.name], mean["train_time"]) for mean in means])
         found = values[pareto_front(values, len(values))]
         assert len(found) == 37
         assert found[0].tolist() == pytest.approx([8.3933, 2880], rel=1e-3)
@@ -199,21 +204,21 @@ class TestForecast:
         assert ranks([(0.0, 1.0), (0.0, 2.0), (0.0, 1.0), (1.0, 0.0)]) == [2 / 8, 5 / 8, 2 / 8, 7 / 8]
 
     def test_seconds_are_those_of_the_training_whatever_its_epochs_and_of_a_failed_one_unknown(self) -> None:
-        told = {0: METRICS[0], 1: Metric("train_time@200", "s")}
-        columns = Columns.of(Problem(NB201, METRICS[0], told=told))
-        done = Observation((0,) * 6, Evaluation((1.0, 7.0), 99.0), True)
-        failed = Observation((0,) * 6, Evaluation((math.nan, 7.0), 99.0, "failed"), False)
+        told = {"loss": METRICS[0], "train_time@200": Metric("train_time@200", "s")}
+        columns = Columns.of(Problem(NB201, (METRICS[0],), told=told))
+        done = Observation((0,) * 6, Evaluation({"loss": 1.0, "train_time@200": 7.0}, 99.0), True)
+        failed = Observation((0,) * 6, Evaluation({"loss": math.nan, "train_time@200": 7.0}, 99.0, "failed"), False)
         assert columns.seconds(done) == 7
         assert math.isnan(columns.seconds(failed))
-        assert Columns.of(Problem(NB201, METRICS[0], told={0: METRICS[0]})).seconds(done) == 99
+        assert Columns.of(Problem(NB201, (METRICS[0],), told={"loss": METRICS[0]})).seconds(done) == 99
 
     def test_what_a_table_knows_is_looked_up(self) -> None:
-        growth, bound = growth_of(NB201), Bound(METRICS[2], 2, 4.0, upper=True)
-        known = lambda column, configuration: wide(configuration)[column]  # noqa: E731
-        problem = Problem(NB201, METRICS[0], (bound,), known, told=dict(enumerate(METRICS)))
+        growth, bound = growth_of(NB201), Bound(METRICS[2], 4.0, upper=True)
+        known = lambda metric, configuration: named(wide(configuration))[metric]  # noqa: E731
+        problem = Problem(NB201, (METRICS[0],), (bound,), known, told=TOLD)
         ends = [((operation,),) for operation in range(5)]
         told = {
-            m: Observation(c, Evaluation(wide(c), 1.0), wide(c)[2] <= 4)
+            m: Observation(c, Evaluation(named(wide(c)), 1.0), wide(c)[2] <= 4)
             for m, c in zip(ends, map(growth.configuration, ends), strict=True)
         }
         members = [(*ends[3], group) for group in growth.groups(ends[3])]
@@ -247,8 +252,8 @@ def searched(
     spec: str, space: Space, score: Score, evals: int, workers: int = 1, seed: int = 0, bounds: tuple[Any, ...] = ()
 ) -> tuple[Popnas, list[Configuration]]:
     """What is asked for, told in the order of asking."""
-    known = lambda column, configuration: score(configuration)[column]  # noqa: E731
-    problem = Problem(space, METRICS[0], bounds, known, told=dict(enumerate(METRICS)))
+    known = lambda metric, configuration: named(score(configuration))[metric]  # noqa: E731
+    problem = Problem(space, (METRICS[0],), bounds, known, told=TOLD)
     method = MethodSpec.parse(spec).build(problem, np.random.default_rng(seed))
     assert isinstance(method, Popnas)
     asked: list[Configuration] = []
@@ -256,9 +261,9 @@ def searched(
         while len(asked) < min(told + workers, evals):
             asked.append(method.ask())
             space.check(asked[-1])
-        values = score(asked[told])
-        is_ok = math.isfinite(values[0])
-        feasible = is_ok and all(bound.holds(values[bound.column]) for bound in bounds)
+        values = named(score(asked[told]))
+        is_ok = math.isfinite(values["loss"])
+        feasible = is_ok and all(bound.holds(values[bound.metric.name]) for bound in bounds)
         method.tell(Observation(asked[told], Evaluation(values, 1.0, "ok" if is_ok else "failed"), feasible))
     return method, asked
 
@@ -303,7 +308,7 @@ class TestGrowth:
         assert growth.levels == 5
 
     def test_a_real_number_has_no_sequence(self) -> None:
-        problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), METRICS[0])
+        problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (METRICS[0],))
         with pytest.raises(
             UsageError, match="needs a space whose configurations are made by one choice after the other"
         ):
@@ -346,8 +351,8 @@ class TestSearch:
         assert np.mean([wide(c)[1] for c in front[40:]]) < np.mean([wide(c)[1] for c in plain[40:]])
 
     def test_bounds_that_are_known_before_training_hold_from_the_second_round(self) -> None:
-        (bound,) = open_benchmark("nb201-cifar10").bounds(parse_constraints(["model_size<=5"]))
-        bounds = (type(bound)(METRICS[2], 2, 5.0, upper=True),)
+        (bound,) = abilities.bounds(open_benchmark("nb201-cifar10"), parse_constraints(["model_size<=5"]))
+        bounds = (Bound(METRICS[2], bound.limit, upper=True),)
         _, asked = searched("popnas:children=10", NB201, wide, 80, bounds=bounds)
         assert all(wide(c)[2] <= 5 for c in asked[40:])
 
@@ -357,10 +362,10 @@ class TestSearch:
         assert len(set(asked)) == 64
 
     def test_a_round_begins_when_the_front_before_is_told(self) -> None:
-        method = MethodSpec.parse("popnas:children=9").build(Problem(NB201, METRICS[0]), np.random.default_rng(0))
+        method = MethodSpec.parse("popnas:children=9").build(Problem(NB201, (METRICS[0],)), np.random.default_rng(0))
         rounds = lambda: {entry.epoch for entry in method.log}  # noqa: E731
         asked = [method.ask() for _ in range(40)]  # 30 of the first round, and ten more
-        told = [Observation(c, Evaluation((wide(c)[0],), 1.0), True) for c in asked]
+        told = [Observation(c, Evaluation({"loss": wide(c)[0]}, 1.0), True) for c in asked]
         for observation in told[:29]:
             method.tell(observation)
             method.ask()
@@ -370,7 +375,7 @@ class TestSearch:
         assert rounds() == {1, 2}
 
     def test_of_the_first_networks_those_that_violate_least_are_asked_first(self) -> None:
-        bound = Bound(METRICS[2], 2, 1.0, upper=True)
+        bound = Bound(METRICS[2], 1.0, upper=True)
         _, asked = searched("popnas", NB201, wide, 30, bounds=(bound,))
         violations = [bound.violation(wide(c)[2]) for c in asked]
         assert violations == sorted(violations) and violations[0] < violations[-1]
@@ -408,4 +413,4 @@ class TestSearch:
     )
     def test_options_out_of_range_are_refused(self, spec: str, words: str) -> None:
         with pytest.raises(UsageError, match=words):
-            MethodSpec.parse(spec).build(Problem(NB201, METRICS[0]), np.random.default_rng(0))
+            MethodSpec.parse(spec).build(Problem(NB201, (METRICS[0],)), np.random.default_rng(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +14,15 @@ from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.mixed import Mixed
-from nasbench.methods.scbo.gaussian_process import GaussianProcess, _apart, _negative_likelihood
 from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, excesses, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
+from nasbench.methods.surrogates.rows import RowProcess, _apart, _negative_likelihood
 from tests.benchmarks.test_parameters import SPACE
 
 KINDS = np.array([False, True, False, True])
 GRID = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))])
-BOUND = Bound(Metric("size", ""), 1, 2.0, upper=True)
-PROBLEM = Problem(GRID, Metric("loss", ""), (BOUND,))
+BOUND = Bound(Metric("size", ""), 2.0, upper=True)
+PROBLEM = Problem(GRID, (Metric("loss", ""),), (BOUND,))
 
 
 def mixed_rows(n: int, seed: int = 0) -> np.ndarray:
@@ -32,7 +33,7 @@ def mixed_rows(n: int, seed: int = 0) -> np.ndarray:
 def test_the_likelihood_is_that_of_the_normal_distribution_and_its_gradient_that_of_differences() -> None:
     rows = mixed_rows(12)
     targets = np.random.default_rng(1).standard_normal(12)
-    process = GaussianProcess(KINDS)
+    process = RowProcess(KINDS)
     at = np.log([0.3, 0.7, 0.9, 0.2, 1.4, 0.05])
     process.parameters = at
     apart = _apart(rows, KINDS)
@@ -48,7 +49,7 @@ def test_the_posterior_is_that_of_scikit_learn() -> None:
     kernels = gaussian_process.kernels
     rng = np.random.default_rng(0)
     rows, targets, points = rng.random((15, 2)), rng.standard_normal(15), rng.random((6, 2))
-    ours = GaussianProcess(np.array([False, False]))
+    ours = RowProcess(np.array([False, False]))
     ours.fit(rows, targets)
     lengths, scale, noise = np.exp(ours.parameters[:2]), *np.exp(ours.parameters[2:])
     kernel = kernels.ConstantKernel(scale, "fixed") * kernels.Matern(lengths, "fixed", nu=2.5)
@@ -62,7 +63,7 @@ def test_a_fit_raises_the_likelihood_and_stays_within_its_bounds() -> None:
     rows = mixed_rows(40)
     targets = np.sin(6 * rows[:, 0]) + (rows[:, 1] == 2)
     targets = (targets - targets.mean()) / targets.std()
-    process = GaussianProcess(KINDS)
+    process = RowProcess(KINDS)
     before = _negative_likelihood(process.parameters, _apart(rows, KINDS), KINDS, targets)[0]
     process.fit(rows, targets)
     assert _negative_likelihood(process.parameters, _apart(rows, KINDS), KINDS, targets)[0] < before - 10
@@ -73,7 +74,7 @@ def test_a_fit_raises_the_likelihood_and_stays_within_its_bounds() -> None:
 
 def test_draws_have_the_posterior_s_mean_and_covariance() -> None:
     rows, points = mixed_rows(10), mixed_rows(3, seed=5)
-    process = GaussianProcess(KINDS)
+    process = RowProcess(KINDS)
     process.fit(rows, np.random.default_rng(2).standard_normal(10))
     rng = np.random.default_rng(0)
     draws = np.array([process.sample(points, rng.standard_normal(3)) for _ in range(4000)])
@@ -169,9 +170,9 @@ def test_a_draw_chooses_the_best_feasible_else_the_least_violation() -> None:
 def test_transformations_are_normal_scores_and_the_signed_logarithm() -> None:
     assert copula(np.array([5.0, -1e9, 7.0, 5.0])) == pytest.approx(norm.ppf([0.5, 0.125, 0.875, 0.5]))
     assert [bilog(y) for y in (-1.0, 0.0, math.e - 1)] == pytest.approx([-math.log(2), 0.0, 1.0])
-    lower = Bound(Metric("accuracy", "%", minimize=False), 1, 50.0, upper=False)
+    lower = Bound(Metric("accuracy", "%", minimize=False), 50.0, upper=False)
     assert excess(lower, 40.0) == pytest.approx(0.2)
-    assert excess(Bound(Metric("size", ""), 1, 0.0, upper=True), 3.0) == 3.0
+    assert excess(Bound(Metric("size", ""), 0.0, upper=True), 3.0) == 3.0
 
 
 def searched(n: int, seed: int = 0, initial: int = 10) -> tuple[SCBO, list[tuple[int, ...]]]:
@@ -182,8 +183,8 @@ def searched(n: int, seed: int = 0, initial: int = 10) -> tuple[SCBO, list[tuple
         a, b, c = configuration = method.ask()
         GRID.check(configuration)
         asked.append(configuration)
-        metrics = (20.0 - a - b + 3.0 * (c != 1), float(a))
-        method.tell(Observation(configuration, Evaluation(metrics, 1.0), BOUND.holds(metrics[1])))
+        metrics = {"loss": 20.0 - a - b + 3.0 * (c != 1), "size": float(a)}
+        method.tell(Observation(configuration, Evaluation(metrics, 1.0), BOUND.holds(metrics["size"])))
     return method, asked
 
 
@@ -196,19 +197,19 @@ def test_it_finds_the_feasible_optimum_and_proposes_mostly_what_is_feasible() ->
 
 def test_it_repeats_nothing_until_everything_was_proposed() -> None:
     tiny = GridSpace([Ordinal("a", (1, 2, 3)), Categorical("c", (0, 1, 2))])
-    method = METHODS.get("scbo")(Problem(tiny, Metric("loss", "")), np.random.default_rng(0), initial=2)
+    method = METHODS.get("scbo")(Problem(tiny, (Metric("loss", ""),)), np.random.default_rng(0), initial=2)
     asked = []
     for _ in range(14):
         configuration = method.ask()
         asked.append(configuration)
-        method.tell(Observation(configuration, Evaluation((float(sum(configuration)),), 1.0), True))
+        method.tell(Observation(configuration, Evaluation({"loss": float(sum(configuration))}, 1.0), True))
     assert len(set(asked[:9])) == 9
 
 
 def test_failures_count_as_the_worst_excess_and_refusals_by_what_is_known() -> None:
     nan, status = math.nan, ("ok", "failed", "infeasible", "infeasible")
     evaluations = [
-        Evaluation((1.0, size), 1.0, s, "" if s == "ok" else "x")  # type: ignore[arg-type]
+        Evaluation({"loss": 1.0, "size": size}, 1.0, s, "" if s == "ok" else "x")  # type: ignore[arg-type]
         for s, size in zip(status, (1.0, nan, 4.0, nan), strict=True)
     ]
     told = [Observation((0, 0, 0), evaluation, False) for evaluation in evaluations]
@@ -219,29 +220,31 @@ def test_searches_go_on_through_failures_and_refusals() -> None:
     nan = math.nan
     method = METHODS.get("scbo")(PROBLEM, np.random.default_rng(0), initial=4, power=5)
     for number in range(20):
-        configuration = method.ask()
+        configuration: Any = method.ask()
         size = float(configuration[0])
         evaluation = [
-            Evaluation((nan, nan), 0.0, "failed", "x"),
-            Evaluation((nan, size), 0.0, "infeasible", "x"),
-            Evaluation((float(configuration[1]), size), 1.0),
+            Evaluation({"loss": nan, "size": nan}, 0.0, "failed", "x"),
+            Evaluation({"loss": nan, "size": size}, 0.0, "infeasible", "x"),
+            Evaluation({"loss": float(configuration[1]), "size": size}, 1.0),
         ][number % 3]
         method.tell(Observation(configuration, evaluation, evaluation.status == "ok" and size <= 2))
 
 
 def test_one_dimension_is_searched_and_so_are_conditions() -> None:
     for space in (ParameterSpace([Float("x", 1e-3, 1.0, log=True)]), SPACE):
-        method = METHODS.get("scbo")(Problem(space, Metric("loss", "")), np.random.default_rng(0), initial=3, power=6)
+        method = METHODS.get("scbo")(
+            Problem(space, (Metric("loss", ""),)), np.random.default_rng(0), initial=3, power=6
+        )
         for number in range(8):
             configuration = method.ask()
             space.check(configuration)
-            method.tell(Observation(configuration, Evaluation((float(number % 3),), 1.0), True))
+            method.tell(Observation(configuration, Evaluation({"loss": float(number % 3)}, 1.0), True))
 
 
 def test_a_region_that_is_over_drops_its_models_and_begins_at_random() -> None:
     method, _ = searched(14)
     method._region.length = 1e-3
-    told = Evaluation((1.0, 1.0), 1.0)
+    told = Evaluation({"loss": 1.0, "size": 1.0}, 1.0)
     late = method.ask()
     assert method._number == 1 and not method._told
     method.tell(Observation(late, told, True))

@@ -14,7 +14,7 @@ from nasbench.benchmarks.spaces.language.combinators import siso_optional, siso_
 from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
 from nasbench.benchmarks.spaces.language.layers import conv2d, dropout
 from nasbench.benchmarks.spaces.language.program import Program
-from nasbench.methods import METHODS, MethodSpec, Observation, Problem
+from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.mcts import Mcts, Node
 from nasbench.methods.smbo import Ridge, Smbo
 
@@ -22,11 +22,11 @@ LOSS = Metric("loss", "")
 GRID = GridSpace([Categorical("a", ("x", "y", "z")), Categorical("b", (0, 1))])
 
 
-def told(configuration: object, loss: float, *more: float, feasible: bool = True) -> Observation:
-    return Observation(configuration, Evaluation((loss, *more), 1.0), feasible)
+def told(configuration: object, loss: float, size: float = 0.0, feasible: bool = True) -> Observation:
+    return Observation(configuration, Evaluation({"loss": loss, "size": size}, 1.0), feasible)
 
 
-FAILED = Evaluation((math.nan,), 1.0, "failed", "boom")
+FAILED = Evaluation({"loss": math.nan, "size": math.nan}, 1.0, "failed", "boom")
 
 # SMBO
 
@@ -47,7 +47,7 @@ def test_the_surrogate_is_scikit_learns_ridge_regression(n: int, alpha: float, s
 
 
 def test_smbo_proposes_the_best_predicted_of_its_candidates() -> None:
-    problem = Problem(GRID, LOSS)
+    problem = Problem(GRID, (LOSS,))
     method = Smbo(problem, np.random.default_rng(0), explore=0.0, initial=3)
     for configuration, loss in (((0, 0), 1.0), ((1, 0), 5.0), ((2, 1), 3.0)):
         method.tell(told(configuration, loss))
@@ -58,7 +58,7 @@ def test_smbo_proposes_the_best_predicted_of_its_candidates() -> None:
 
 
 def test_smbo_explores_at_its_rate() -> None:
-    method = Smbo(Problem(GRID, LOSS), np.random.default_rng(0), explore=0.3, initial=1)
+    method = Smbo(Problem(GRID, (LOSS,)), np.random.default_rng(0), explore=0.3, initial=1)
     method.tell(told((0, 0), 1.0))
     method.tell(told((1, 1), 2.0))
     asks = [method.ask() for _ in range(2000)]
@@ -67,8 +67,8 @@ def test_smbo_explores_at_its_rate() -> None:
 
 
 def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible() -> None:
-    bound = Bound(Metric("size", ""), 1, 1.0, True)
-    method = Smbo(Problem(GRID, LOSS, (bound,)), np.random.default_rng(0), explore=0.0, initial=2)
+    bound = Bound(Metric("size", ""), 1.0, True)
+    method = Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0), explore=0.0, initial=2)
     method.tell(told((0, 0), 1.0, 5.0, feasible=False))
     method.tell(told((1, 1), 1.0, 2.0, feasible=False))
     assert method.ask() == (1, 1)  # the smaller violation
@@ -84,10 +84,10 @@ def test_smbo_learns_violations_first_and_objectives_once_something_is_feasible(
 
 def test_to_smbo_an_infeasible_observation_is_as_bad_as_the_worst_feasible_one() -> None:
     """However good its own objective: else the surrogate leads to where nothing is allowed."""
-    bound = Bound(Metric("size", ""), 1, 1.0, True)
+    bound = Bound(Metric("size", ""), 1.0, True)
     tempting = [told((2, 1), 0.01, 5.0, feasible=False), Observation((2, 1), FAILED, False)]
     for bad in tempting:
-        method, plain = (Smbo(Problem(GRID, LOSS, (bound,)), np.random.default_rng(0)) for _ in range(2))
+        method, plain = (Smbo(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0)) for _ in range(2))
         for one in (method, plain):
             for configuration, loss in (((0, 0), 3.0), ((1, 0), 7.0), ((1, 1), 5.0)):
                 one.tell(told(configuration, loss, 0.5))
@@ -98,7 +98,7 @@ def test_to_smbo_an_infeasible_observation_is_as_bad_as_the_worst_feasible_one()
 
 def test_uct_equals_a_computation_by_hand() -> None:
     """Two choices, a of 3 and b of 2 values. After every a was tried once the bound decides."""
-    method = Mcts(Problem(GRID, LOSS), np.random.default_rng(0), exploration=0.5)
+    method = Mcts(Problem(GRID, (LOSS,)), np.random.default_rng(0), exploration=0.5)
     losses = {0: 3.0, 1: 1.0, 2: 2.0}
     order = []
     for _ in range(3):
@@ -122,8 +122,8 @@ def test_uct_equals_a_computation_by_hand() -> None:
 
 
 def test_rewards_are_ranks_with_ties_half_and_infeasible_below() -> None:
-    bound = Bound(Metric("size", ""), 1, 1.0, True)
-    method = Mcts(Problem(GRID, LOSS, (bound,)), np.random.default_rng(0))
+    bound = Bound(Metric("size", ""), 1.0, True)
+    method = Mcts(Problem(GRID, (LOSS,), (bound,)), np.random.default_rng(0))
     rewards = []
     for loss, size in ((2.0, 0.5), (2.0, 0.5), (1.0, 0.5), (0.0, 5.0), (3.0, 0.5)):
         configuration = method.ask()
@@ -138,7 +138,7 @@ def test_rewards_are_ranks_with_ties_half_and_infeasible_below() -> None:
 
 def test_bisection_halves_long_lists_and_reaches_every_value() -> None:
     space = GridSpace([Categorical("a", tuple(range(7)))])
-    method = Mcts(Problem(space, LOSS), np.random.default_rng(0), bisection=True, exploration=2.0)
+    method = Mcts(Problem(space, (LOSS,)), np.random.default_rng(0), bisection=True, exploration=2.0)
     found = set()
     for _ in range(60):
         configuration = method.ask()
@@ -153,11 +153,11 @@ def test_bisection_halves_long_lists_and_reaches_every_value() -> None:
 
 
 def test_mcts_needs_choices_it_can_count() -> None:
-    continuous = ParameterSpace([Float("x", 0, 1)])
-    assert METHODS.get("mcts").misfit(continuous) == (
+    continuous = Problem(ParameterSpace([Float("x", 0, 1)]), (LOSS,))
+    assert MethodSpec("mcts").misfit(continuous) == (
         "needs a space whose configurations are made by one choice after the other, each among finitely many"
     )
-    assert METHODS.get("smbo").misfit(continuous) == ""
+    assert MethodSpec("smbo").misfit(continuous) == ""
 
 
 # Both
@@ -173,8 +173,8 @@ def test_methods_search_programs(name: str, write: object) -> None:
     (`tpe` itself bars what it has evaluated often enough: in a small space its later proposals are not its best.)
     """
     space = Program(write)  # type: ignore[arg-type]
-    bound = Bound(Metric("length", ""), 1, 12.0, True)
-    method = MethodSpec.parse(name).build(Problem(space, LOSS, (bound,)), np.random.default_rng(0))
+    bound = Bound(Metric("size", ""), 12.0, True)
+    method = MethodSpec.parse(name).build(Problem(space, (LOSS,), (bound,)), np.random.default_rng(0))
     pending = [method.ask() for _ in range(3)]
     losses = []
     for _ in range(120):
@@ -193,7 +193,7 @@ def test_methods_search_programs(name: str, write: object) -> None:
 @pytest.mark.parametrize("name", ["smbo", "mcts"])
 def test_the_same_seed_asks_the_same(name: str) -> None:
     def asks() -> list[object]:
-        method = MethodSpec.parse(name).build(Problem(GRID, LOSS), np.random.default_rng(3))
+        method = MethodSpec.parse(name).build(Problem(GRID, (LOSS,)), np.random.default_rng(3))
         found = []
         for i in range(30):
             found.append(method.ask())
@@ -205,7 +205,7 @@ def test_the_same_seed_asks_the_same(name: str) -> None:
 
 def test_smbo_sees_numbers_in_bins() -> None:
     space = ParameterSpace([Float("x", 1e-3, 1.0, log=True), Integer("n", 1, 16)])
-    method = Smbo(Problem(space, LOSS), np.random.default_rng(0), initial=5)
+    method = Smbo(Problem(space, (LOSS,)), np.random.default_rng(0), initial=5)
     for _ in range(60):
         configuration = method.ask()
         method.tell(told(configuration, space.values(configuration)["n"]))
@@ -225,7 +225,7 @@ def test_smbo_mcts_and_evolution_beat_random_search_on_nas_bench_201() -> None:
                 configuration = method.ask()
                 evaluation = benchmark.evaluate(configuration, seed * 1000 + i)
                 method.tell(Observation(configuration, evaluation, True))
-                best = min(best, evaluation.metrics[0])
+                best = min(best, evaluation.metrics[benchmark.objective.name])
             found.append(best)
         return float(np.mean(found))
 
@@ -245,7 +245,7 @@ def test_smbo_mcts_and_evolution_beat_random_search_on_nas_bench_201() -> None:
 )
 def test_options_out_of_range_are_said(spec: str, sentence: str) -> None:
     with pytest.raises(Exception, match=sentence):
-        MethodSpec.parse(spec).build(Problem(GRID, LOSS), np.random.default_rng(0))
+        MethodSpec.parse(spec).build(Problem(GRID, (LOSS,)), np.random.default_rng(0))
 
 
 def test_numbers_of_programs_are_binned_too() -> None:
@@ -253,7 +253,7 @@ def test_numbers_of_programs_are_binned_too() -> None:
         return siso_sequential([conv2d(integer(1, 1000)), dropout(real(0.0, 1.0))])
 
     space = Program(write)
-    method = Smbo(Problem(space, LOSS), np.random.default_rng(0), initial=10)
+    method = Smbo(Problem(space, (LOSS,)), np.random.default_rng(0), initial=10)
     losses = []
     for _ in range(80):
         configuration = method.ask()
@@ -265,7 +265,7 @@ def test_numbers_of_programs_are_binned_too() -> None:
 
 def test_a_method_that_cannot_see_a_program_is_refused_beforehand() -> None:
     with pytest.raises(Exception, match="real number"):
-        Mcts(Problem(Program(lambda: dropout(real(0.0, 1.0))), LOSS), np.random.default_rng(0)).ask()
+        Mcts(Problem(Program(lambda: dropout(real(0.0, 1.0))), (LOSS,)), np.random.default_rng(0)).ask()
 
 
 def test_a_shared_choice_is_one_coordinate_for_tpe() -> None:

@@ -5,11 +5,11 @@ import re
 import pytest
 from numpy.random import Generator
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import Metric, UsageError
 from nasbench.benchmarks.spaces import AsFlat, AsGraph, Categorical, GridSpace
+from nasbench.benchmarks.spaces.options import description, option_defaults, option_meanings
 from nasbench.benchmarks.spaces.views import AsTokens
 from nasbench.methods import METHODS, MethodSpec, Problem
-from nasbench.methods.spec import description, option_defaults, option_meanings
 
 
 def test_defaults_are_left_out_of_the_canonical_label() -> None:
@@ -45,13 +45,13 @@ def test_a_method_that_needs_a_view_does_not_fit_a_space_without_it() -> None:
     class Graphic(METHODS.get("random")):  # type: ignore[misc]
         needs = (AsGraph, AsFlat)
 
-    space = GridSpace([Categorical("a", (1, 2))])
-    assert Graphic.misfit(space) == "needs a space whose configurations are neural networks, or contain one"
+    problem = Problem(GridSpace([Categorical("a", (1, 2))]), (Metric("loss", ""),))
+    assert Graphic.misfit(problem, {}) == "needs a space whose configurations are neural networks, or contain one"
     Graphic.needs = (AsGraph, AsTokens)
-    assert Graphic.misfit(space).endswith(
+    assert Graphic.misfit(problem, {}).endswith(
         "or contain one and a space that says in its own words what a linear model should see of a configuration"
     )
-    assert METHODS.get("random").misfit(space) == ""
+    assert METHODS.get("random").misfit(problem, {}) == ""
 
 
 OURS = [name for name in METHODS.names() if METHODS.get(name).__module__.startswith("nasbench.methods")]

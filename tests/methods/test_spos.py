@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from nasbench.benchmarks.spaces.cells.searchable import LabelledImages  # noqa: 
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
+from nasbench.methods.oneshot import supernet  # noqa: E402
+from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
 from nasbench.methods.oneshot.foils import SPOS  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
 from nasbench.methods.oneshot.single_path import Genes, Paths, Scored, SinglePath  # noqa: E402
@@ -96,7 +99,7 @@ def test_evolution_finds_the_best_of_a_known_score(monkeypatch: pytest.MonkeyPat
     """The score is the distance from a secret path: what random draws find in as many looks is far from it."""
     secret = (3, 2, 1, 4, 3, 3)
 
-    def score(self: SinglePath, genes: Genes, batches: Sequence[LabelledImages]) -> Scored:
+    def score(self: SinglePath, genes: Genes) -> Scored:
         return Scored(float(sum(a != b for a, b in zip(genes, secret, strict=True))), 0.0, genes)
 
     monkeypatch.setattr(SinglePath, "score", score)
@@ -157,9 +160,10 @@ def test_paths_are_ranked_on_images_that_no_weight_is_trained_on(monkeypatch: py
 
     monkeypatch.setattr(search.data, "batches", noted)
     search._stepped(0)
-    search._held_out()
-    trained_on, _, ranked_on = asked
+    search.score((1,) * 6)
+    trained_on, _, ranked_on, recalibrated_on = asked
     assert not trained_on & ranked_on
+    assert recalibrated_on == trained_on  # 32 images: all of them
     assert trained_on | ranked_on == set(range(len(search.data.labels["train"])))
 
 
@@ -167,17 +171,71 @@ def test_a_score_is_the_error_and_the_mean_loss_over_all_images(monkeypatch: pyt
     """Two batches of unequal size; the network says class 0, surely of the first image and hardly of the others."""
     search = SinglePath(digits(), ONE, seed=0)
     search._begin()
-    first, *_ = search._held_out()
+    first, *_ = search._held_out
     sure = torch.zeros(6, 10)
     sure[0, 0] = 5.0
     sure[1:, 0] = 0.1
     labels = torch.tensor([1, 0, 0, 0, 2, 0])
     parts = [Batch(first.images[:2], labels[:2]), Batch(first.images[2:6], labels[2:])]
     outputs = iter([sure[:2], sure[2:]])
+    monkeypatch.setattr(Supernet, "recalibrate", lambda *_: None)
     monkeypatch.setattr(Supernet, "forward", lambda *_: next(outputs))
-    error, loss, _ = search.score((1,) * 6, parts)
+    search.__dict__["_held_out"] = parts
+    error, loss, _ = search.score((1,) * 6)
     assert error == pytest.approx(100 * 2 / 6)
     assert loss == pytest.approx(float(torch.nn.functional.cross_entropy(sure, labels)))
+
+
+@pytest.mark.parametrize("settings", [ONE, EACH])
+def test_a_path_is_normalised_by_its_own_statistics_on_images_that_the_weights_have_seen(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the means over batches of what each normalisation sees; no image then counts in another one's scores."""
+    search = SinglePath(digits(), settings, seed=0)
+    search.run()
+    seen = [part.double() for part in torch.cat(search._seen).split([20, 12])]
+    network = search.network.double()
+    kinds: dict[str, list[tuple[torch.Tensor, torch.Tensor]]] = {"stem": [], "cell": []}
+
+    def noted(kind: str, x: torch.Tensor) -> None:
+        kinds[kind].append((x.mean((0, 2, 3)), x.var((0, 2, 3))))
+
+    def normalised(x: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        if options["training"]:
+            noted("cell", x)
+        return plain(x, *rest, **options)
+
+    plain = supernet.batch_norm
+    monkeypatch.setattr(supernet, "batch_norm", normalised)
+    norm = next(module for module in network.stem.modules() if isinstance(module, torch.nn.BatchNorm2d))
+    norm.register_forward_pre_hook(lambda module, given: noted("stem", given[0]) if module.training else None)
+    genes = next(g for g in map(search.paths.drawn, [np.random.default_rng(k) for k in range(99)]) if 3 in g[:6])
+    path = search.paths.probabilities(genes, torch.device("cpu"))
+    path = Probabilities.of([part.double() for part in path.present()])._replace(alive=path.alive)
+    network.recalibrate(iter(seen), path)
+    assert len(kinds["stem"]) == 2
+    for number, kept in enumerate((norm.running_mean, norm.running_var)):
+        assert torch.allclose(kept, torch.stack([batch[number] for batch in kinds["stem"]]).mean(0))
+    found = [kept for cell in network.cells for kept in cell.statistics.values()]
+    assert len(kinds["cell"]) == 2 * len(found) > 0
+    for place, kept in enumerate(found):
+        batches = kinds["cell"][place], kinds["cell"][len(found) + place]
+        for number in range(2):
+            assert torch.allclose(kept[number], (batches[0][number] + batches[1][number]) / 2)
+    images = search._held_out[0].images.double()
+    together = network(images, path)
+    alone = torch.cat([network(one[None], path) for one in images])
+    assert torch.allclose(together, alone)
+    assert not torch.allclose(network.train()(images, path), together)
+
+
+def test_a_score_does_not_depend_on_the_paths_that_were_scored_before() -> None:
+    search = SinglePath(digits(), EACH, seed=0)
+    search.run()
+    one, other = (search.paths.drawn(np.random.default_rng(k)) for k in range(2))
+    first = search.score(one)
+    assert search.score(other) != first
+    assert search.score(one) == first
 
 
 def test_paths_are_scored_without_the_rounding_of_tensor_cores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +250,8 @@ def test_paths_are_scored_without_the_rounding_of_tensor_cores(monkeypatch: pyte
     monkeypatch.setattr(Supernet, "forward", forward)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(flags, "allow_tf32", True)
-    search.score((1,) * 6, search._held_out()[:1])
-    assert seen == [(False, True)]
+    search.score((1,) * 6)
+    assert seen == [(False, True)] * 2  # to recalibrate, and to score
     assert flags.allow_tf32
 
 

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from scipy import ndimage
 
 from examples import ctpe_figures
-from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, parse_constraints
+from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
@@ -20,20 +20,21 @@ GRID = GridSpace(
     [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]
 )
 SIZE, TIME = Metric("size", "", cheap=True), Metric("time", "s")
+FAILED = Evaluation({"loss": math.nan, "size": math.nan, "time": math.nan}, 0.0, "failed", "out of memory")
 
 
 def problem(*bounds: Bound) -> Problem:
-    return Problem(GRID, Metric("loss", ""), bounds, known=lambda column, c: float(c[0]))
+    return Problem(GRID, (Metric("loss", ""),), bounds, known=lambda metric, c: float(c[0]))
 
 
-def score(configuration: tuple[int, ...]) -> tuple[float, ...]:
+def score(configuration: tuple[int, ...]) -> dict[str, float]:
     """Loss falls with a and b, size is a, time is b."""
     a, b, c = configuration
-    return (20.0 - a - b + (c != 1) * 3.0, float(a), float(b))
+    return {"loss": 20.0 - a - b + (c != 1) * 3.0, "size": float(a), "time": float(b)}
 
 
-def tell(method: Method, configuration: tuple[int, ...], metrics: tuple[float, ...], bounds: tuple[Bound, ...]) -> None:
-    feasible = all(b.holds(metrics[b.column]) for b in bounds)
+def tell(method: Method, configuration: tuple[int, ...], metrics: dict[str, float], bounds: tuple[Bound, ...]) -> None:
+    feasible = all(b.holds(metrics[b.metric.name]) for b in bounds)
     method.tell(Observation(configuration, Evaluation(metrics, 1.0), feasible))
 
 
@@ -47,7 +48,7 @@ def searched(method: Method, bounds: tuple[Bound, ...], n: int = 60) -> list[tup
     return asked
 
 
-UPPER, LOWER = Bound(SIZE, 1, 3.0, upper=True), Bound(TIME, 2, 5.0, upper=False)
+UPPER, LOWER = Bound(SIZE, 3.0, upper=True), Bound(TIME, 5.0, upper=False)
 
 
 def test_tpe_finds_the_unconstrained_optimum() -> None:
@@ -78,7 +79,7 @@ def test_without_a_constraint_c_tpe_is_tpe() -> None:
 
 def test_where_everything_is_feasible_the_constraint_has_no_say() -> None:
     """Corollary 2, on the whole method: the acquisition is TPE's, up to the candidates it is maximised over."""
-    loose = Bound(SIZE, 1, 99.0, upper=True)
+    loose = Bound(SIZE, 99.0, upper=True)
     methods = [
         CTPE(problem(loose), np.random.default_rng(0)),
         TPE(problem(), np.random.default_rng(0), variant="paper"),  # c-TPE keeps the paper's kernels and γ
@@ -115,7 +116,7 @@ def test_knowledge_changes_its_own_constraint_and_nothing_else() -> None:
 
 def test_knowledge_of_a_table_is_its_model_size() -> None:
     table = open_embedded("nb201-cifar10")
-    bounds = table.bounds(parse_constraints(["model_size@0.1"]))
+    bounds = abilities.bounds(table, parse_constraints(["model_size@0.1"]))
     method = CTPE(Problem.of(table, bounds), np.random.default_rng(0), knowledge=200)
     method.ask()
     share = (method._estimators().groups(1)[1] == 1).mean()
@@ -124,14 +125,14 @@ def test_knowledge_of_a_table_is_its_model_size() -> None:
 
 def best_is(best: tuple[int, ...], variant: str, n: int) -> list[tuple[int, ...]]:
     """What c-TPE proposes in n asks where everything is feasible and one configuration is far better than the rest."""
-    loose = Bound(SIZE, 1, 99.0, upper=True)
+    loose = Bound(SIZE, 99.0, upper=True)
     method = CTPE(problem(loose), np.random.default_rng(0), variant=variant)
     asked = [method.ask()]
-    tell(method, best, (-100.0, 0.0, 0.0), (loose,))
+    tell(method, best, {"loss": -100.0, "size": 0.0, "time": 0.0}, (loose,))
     for _ in range(n - 1):
         asked.append(method.ask())
         loss = -100.0 if asked[-1] == best else 0.0
-        tell(method, asked[-1], (loss, 0.0, 0.0), (loose,))
+        tell(method, asked[-1], {"loss": loss, "size": 0.0, "time": 0.0}, (loose,))
     return asked
 
 
@@ -147,12 +148,12 @@ def test_a_configuration_is_proposed_again_only_as_evaluations_accumulate() -> N
 
 def test_where_every_candidate_is_barred_the_best_of_all_is_proposed() -> None:
     space = GridSpace([Categorical("a", (0, 1))])
-    loose = Bound(SIZE, 1, 99.0, upper=True)
-    method = CTPE(Problem(space, Metric("loss", ""), (loose,)), np.random.default_rng(0), initial=2)
+    loose = Bound(SIZE, 99.0, upper=True)
+    method = CTPE(Problem(space, (Metric("loss", ""),), (loose,)), np.random.default_rng(0), initial=2)
     asked = []
     for _ in range(40):
         asked.append(method.ask())
-        tell(method, asked[-1], (float(asked[-1][0]), 0.0), (loose,))
+        tell(method, asked[-1], {"loss": float(asked[-1][0]), "size": 0.0}, (loose,))
     assert asked[20:].count((0,)) > 15
 
 
@@ -165,8 +166,7 @@ def test_failures_repel_and_say_nothing_else(variant: str, most: float) -> None:
         configuration = method.ask()
         asked.append(configuration)
         if configuration[0] >= 4:
-            failed = Evaluation((math.nan,) * 3, 0.0, "failed", "out of memory")
-            method.tell(Observation(configuration, failed, False))
+            method.tell(Observation(configuration, FAILED, False))
         else:
             tell(method, configuration, score(configuration), (LOWER,))
     groups = method._estimators().groups(1)
@@ -184,21 +184,21 @@ def test_a_search_in_which_everything_fails_goes_on() -> None:
     for _ in range(40):
         configuration = method.ask()
         asked.add(configuration)
-        method.tell(Observation(configuration, Evaluation((math.nan,) * 3, 0.0, "failed", "x"), False))
+        method.tell(Observation(configuration, FAILED, False))
     assert len(asked) > 30
 
 
 def test_a_search_without_anything_feasible_does_not_stand_still() -> None:
     """Found on NAS-Bench-201: with ties of the minimum all in, a repeated configuration kept itself the best."""
     table = open_embedded("nb201-cifar10")
-    bounds = table.bounds(parse_constraints(["train_time@0.1"]))
+    bounds = abilities.bounds(table, parse_constraints(["train_time@0.1"]))
     for seed in range(6):
         method = CTPE(Problem.of(table, bounds), np.random.default_rng(seed))
         feasible = 0
         for i in range(120):
             configuration = method.ask()
             evaluation = table.evaluate(configuration, 1000 * seed + i)
-            holds = bounds[0].holds(evaluation.metrics[bounds[0].column])
+            holds = bounds[0].holds(evaluation.metrics[bounds[0].metric.name])
             feasible += holds
             method.tell(Observation(configuration, evaluation, holds))
         assert feasible > 10
@@ -206,8 +206,8 @@ def test_a_search_without_anything_feasible_does_not_stand_still() -> None:
 
 @pytest.mark.parametrize("name", ["tpe", "c-tpe", "c-tpe-naive", "tpe:variant=paper", "c-tpe:variant=scripts"])
 def test_it_searches_spaces_with_floats_integers_and_conditions(name: str) -> None:
-    bound = Bound(Metric("size", ""), 1, 3.0, upper=True)
-    method = MethodSpec.parse(name).build(Problem(SPACE, Metric("loss", ""), (bound,)), np.random.default_rng(0))
+    bound = Bound(Metric("size", ""), 3.0, upper=True)
+    method = MethodSpec.parse(name).build(Problem(SPACE, (Metric("loss", ""),), (bound,)), np.random.default_rng(0))
     losses = []
     for _ in range(80):
         configuration = method.ask()
@@ -216,7 +216,7 @@ def test_it_searches_spaces_with_floats_integers_and_conditions(name: str) -> No
         loss = abs(math.log10(values["lr"]) + 2) + abs(values.get("momentum", 0.2) - 0.7)
         size = float(values["layers"])
         losses.append(loss)
-        method.tell(Observation(configuration, Evaluation((loss, size), 1.0), size <= 3))
+        method.tell(Observation(configuration, Evaluation({"loss": loss, "size": size}, 1.0), size <= 3))
     assert min(losses[10:]) < 0.25
     assert np.median(losses[40:]) < np.median(losses[:10])
 
@@ -255,7 +255,7 @@ def test_options_out_of_range_are_refused(text: str, said: str) -> None:
 def test_too_many_choices_are_refused() -> None:
     space = GridSpace([Categorical("a", tuple(range(300)))])
     with pytest.raises(UsageError, match="at most 256 choices, and a has 300"):
-        TPE(Problem(space, Metric("loss", "")), np.random.default_rng(0))
+        TPE(Problem(space, (Metric("loss", ""),)), np.random.default_rng(0))
 
 
 def test_knowledge_needs_a_cheap_metric() -> None:

@@ -197,3 +197,9 @@ def test_the_bandwidth_is_scotts_rule_guarded(levels: list[int]) -> None:
     expected = np.clip(spread, (upper - lower) / 6, 0.5 * (upper - lower))
     found = compiled.bandwidth(np.bincount(levels, minlength=6), z, lower, upper, 1 / 6)
     assert found == pytest.approx(expected)
+
+
+def test_candidates_that_differ_by_rounding_are_equal_and_the_first_drawn_is_proposed() -> None:
+    scores = np.array([-1.0, 0.3, 0.1 + 0.2, 0.3 + 1e-7])
+    assert compiled.first_of_best(scores[:3]) == 1  # 0.1 + 0.2 is the larger one in the last bit
+    assert compiled.first_of_best(scores) == 3

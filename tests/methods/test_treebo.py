@@ -15,8 +15,8 @@ from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProcess
 from nasbench.methods.treebo.chains import Chains
-from nasbench.methods.treebo.process import Hyperparameters, Points, Process
 from nasbench.methods.treebo.tree import Tree
 
 TREE = open_benchmark("synthetic-tree")
@@ -29,9 +29,9 @@ def built(spec: str, name: str, constraints: tuple[Bound, ...] = (), seed: int =
 
 def told(benchmark: Any, method: Method, configuration: Any, constraints: tuple[Bound, ...] = ()) -> float:
     evaluation = benchmark.evaluate(configuration, 0)
-    holds = all(bound.holds(evaluation.metrics[bound.column]) for bound in constraints)
+    holds = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in constraints)
     method.tell(Observation(configuration, evaluation, holds))
-    return float(evaluation.metrics[0])
+    return float(evaluation.metrics[benchmark.objective.name])
 
 
 def random_points(rng: np.random.Generator, count: int, leaves: int, columns: int, coefficients: int) -> Points:
@@ -49,7 +49,7 @@ def covariances(one: Points, other: Points, h: Hyperparameters) -> np.ndarray:
 
 
 @pytest.mark.parametrize("leaves", [1, 2, 5])
-def test_posterior_and_evidence_are_those_of_a_dense_process(leaves: int) -> None:
+def test_posterior_and_likelihood_are_those_of_a_dense_process(leaves: int) -> None:
     """Also on leaves where nothing was observed: points lie on one leaf more than observations."""
     rng = np.random.default_rng(leaves)
     for _ in range(20):
@@ -59,7 +59,7 @@ def test_posterior_and_evidence_are_those_of_a_dense_process(leaves: int) -> Non
         values = rng.normal(size=count)
         variance, noise = rng.uniform(0.2, 2), rng.uniform(0.01, 0.3)
         h = Hyperparameters(rng.uniform(0.2, 3, columns), variance, rng.uniform(0.1, 2, coefficients), noise)
-        own = Process(seen, values, h)
+        own = TreeProcess(seen, values, h)
         dense = covariances(seen, seen, h) + noise * np.eye(count)
         cross = covariances(points, seen, h)
         mean = cross @ np.linalg.solve(dense, values)
@@ -68,7 +68,7 @@ def test_posterior_and_evidence_are_those_of_a_dense_process(leaves: int) -> Non
         assert found[0] == pytest.approx(mean, abs=1e-9)
         assert found[1] ** 2 == pytest.approx(spread, abs=1e-9)
         evidence = -0.5 * (values @ np.linalg.solve(dense, values) + np.linalg.slogdet(2 * np.pi * dense)[1])
-        assert own.evidence == pytest.approx(evidence, abs=1e-9 * max(1, abs(evidence)))
+        assert own.likelihood == pytest.approx(evidence, abs=1e-9 * max(1, abs(evidence)))
 
 
 def test_a_leaf_learns_from_another_what_they_share_and_nothing_else() -> None:
@@ -81,8 +81,8 @@ def test_a_leaf_learns_from_another_what_they_share_and_nothing_else() -> None:
     for configuration in (*first, *second, *third):
         space.check(configuration)
     lengths, prior = np.ones(len(tree.is_category)), np.full(len(tree.is_bias), 0.5)
-    values = np.array([TREE.evaluate(configuration, 0).metrics[0] for configuration in first])
-    process = Process(tree.points(first), values - values.mean(), Hyperparameters(lengths, 0.1, prior, 1e-4))
+    values = np.array([TREE.evaluate(configuration, 0).metrics[TREE.objective.name] for configuration in first])
+    process = TreeProcess(tree.points(first), values - values.mean(), Hyperparameters(lengths, 0.1, prior, 1e-4))
     mean, deviation = process.predict(tree.points(second))
     assert np.corrcoef(mean, np.linspace(0, 1, 7))[0, 1] > 0.9
     mean, far = process.predict(tree.points(third))
@@ -141,7 +141,7 @@ def test_every_chain_is_a_member_of_the_free_space(name: str, decides: str) -> N
 
 def test_a_space_that_holds_no_chain_is_refused_in_a_sentence() -> None:
     space = NetworkSpace("mlp-reg", Bounds(edges=(100, 200)), [])
-    problem = Problem(space, open_benchmark("synthetic-mlp").objective)
+    problem = Problem(space, (open_benchmark("synthetic-mlp").objective,))
     method = MethodSpec.parse("treebo").build(problem, np.random.default_rng(0))
     with pytest.raises(UsageError, match="none of 200 chains of layers lies within the bounds"):
         method.ask()
@@ -149,7 +149,7 @@ def test_a_space_that_holds_no_chain_is_refused_in_a_sentence() -> None:
 
 def test_what_is_known_beforehand_is_never_asked_for_in_vain() -> None:
     benchmark = open_benchmark("synthetic-mlp")
-    bound = Bound(benchmark.metrics[1], 1, 30_000, upper=True)
+    bound = Bound(benchmark.metrics[1], 30_000, upper=True)
     _, method = built("treebo:initial=5", "synthetic-mlp", (bound,))
     for _ in range(15):
         configuration = method.ask()
@@ -160,7 +160,7 @@ def test_what_is_known_beforehand_is_never_asked_for_in_vain() -> None:
 def test_other_constraints_are_learned() -> None:
     """On the leaves with x1 = 0, which hold the optimum, the value is declared too small."""
     benchmark = open_benchmark("synthetic-tree")
-    bound = Bound(benchmark.metrics[0], 0, 0.5, upper=False)
+    bound = Bound(benchmark.metrics[0], 0.5, upper=False)
     _, method = built("treebo", "synthetic-tree", (bound,))
     values = [told(benchmark, method, method.ask(), (bound,)) for _ in range(30)]
     assert min(value for value in values if value >= 0.5) < 0.6
@@ -170,7 +170,7 @@ def test_other_constraints_are_learned() -> None:
 def test_nothing_is_asked_for_twice_while_there_is_something_else() -> None:
     space = GridSpace([Categorical("a", (1, 2, 3)), Categorical("b", (1, 2, 3))])
     benchmark = open_benchmark("synthetic-tree")
-    method = METHODS.get("treebo")(Problem(space, benchmark.objective), np.random.default_rng(0), initial=3)
+    method = METHODS.get("treebo")(Problem(space, (benchmark.objective,)), np.random.default_rng(0), initial=3)
     asked = []
     for number in range(11):
         asked.append(method.ask())
@@ -196,13 +196,13 @@ def test_wrong_options_are_refused(spec: str, said: str) -> None:
 def test_a_constraint_whose_metric_is_not_always_known_is_learnt_where_it_is(unknown: int) -> None:
     """Of every third evaluation it is missing, or of all."""
     metrics = (Metric("loss", ""), Metric("auc", ""))
-    bound = Bound(metrics[1], 1, 0.5, upper=True)
-    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), metrics[0], (bound,))
+    bound = Bound(metrics[1], 0.5, upper=True)
+    problem = Problem(ParameterSpace([Float("x", 0.0, 1.0)]), (metrics[0],), (bound,))
     method, asked = MethodSpec.parse("treebo:initial=6").build(problem, np.random.default_rng(0)), []
     for i in range(15):
         configuration: Any = method.ask()
-        values = (-configuration[0], configuration[0] if i % unknown else math.nan)
-        method.tell(Observation(configuration, Evaluation(values, 1.0), bound.holds(values[1])))
+        values = {"loss": -configuration[0], "auc": configuration[0] if i % unknown else math.nan}
+        method.tell(Observation(configuration, Evaluation(values, 1.0), bound.holds(values["auc"])))
         asked.append(configuration[0])
     assert max(asked[9:]) < 0.6 or unknown == 1  # the loss is least at 1, and what is allowed lies below 0.5
 
@@ -211,10 +211,10 @@ def test_of_listed_rows_it_asks_for_the_best_and_loses_none_that_it_only_looked_
     points = np.random.default_rng(0).random((1000, 2))
     space = listed([Float("x", 0.0, 1.0), Float("y", 0.0, 1.0)], points)
     losses = ((points - 0.4) ** 2).sum(axis=1)
-    method = MethodSpec.parse("treebo").build(Problem(space, Metric("loss", "")), np.random.default_rng(1))
+    method = MethodSpec.parse("treebo").build(Problem(space, (Metric("loss", ""),)), np.random.default_rng(1))
     asked = []
     for _ in range(40):
         asked.append(method.ask())
-        method.tell(Observation(asked[-1], Evaluation((float(losses[asked[-1]]),), 1.0), True))
+        method.tell(Observation(asked[-1], Evaluation({"loss": float(losses[asked[-1]])}, 1.0), True))
     assert len(set(asked)) == 40
     assert len(set(np.argsort(losses)[:10].tolist()) & set(asked)) >= 8

@@ -2,11 +2,12 @@
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Hashed, Space
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.tabular import TabularBenchmark
@@ -15,9 +16,10 @@ from nasbench.cli.engine import runner
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import Method, MethodSpec
 from nasbench.methods.random_search import RandomSearch
-from nasbench.results import Cell
+from nasbench.results import Setup
 from tests.nasbench_cli.toys import Spec
 
 
@@ -31,10 +33,10 @@ def test_a_run_in_one_go_equals_the_event_loop(
     grid = Grid((MethodSpec("random"),), (bench,), constraints, (0,), Protocol(50, None, workers))
     (planned,) = expand([grid])
     for seed in (0, 1):
-        at_once = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds)
+        at_once = run(planned.setup, seed, planned.spec, open_benchmark(bench), planned.bounds)
         with monkeypatch.context() as patch:
             patch.setattr(runner, "run_block", lambda *_: None)
-            looped = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds)
+            looped = run(planned.setup, seed, planned.spec, open_benchmark(bench), planned.bounds)
         assert at_once.columns.keys() == looped.columns.keys()
         for name in at_once.columns.keys() - {"thinking"}:
             assert at_once.columns[name].dtype == looped.columns[name].dtype, name
@@ -51,7 +53,8 @@ def in_one_go(
     protocol = Protocol(evals, seconds, charge_thinking=charge_thinking)
     (planned,) = expand([Grid((MethodSpec(method),), ("nb201-cifar10",), ((),), (0,), protocol)])
     benchmark = table or open_benchmark("nb201-cifar10")
-    return run_block(planned.cell, planned.spec, benchmark, (), *runner._streams(planned.cell, 0))
+    seeds = EvaluationSeeds(np.random.SeedSequence(1))
+    return run_block(planned.setup, planned.spec, benchmark, (), np.random.default_rng(0), seeds)
 
 
 def test_a_run_goes_in_one_go_where_it_may_and_nowhere_else() -> None:
@@ -96,9 +99,10 @@ class Constant(RandomSearch):
 class Shifted(TabularBenchmark):
     """Overrides only how it evaluates one."""
 
-    def evaluate(self, configuration: tuple[int, ...], seed: int) -> Evaluation:
-        evaluation = super().evaluate(configuration, seed)
-        return evaluation._replace(metrics=(evaluation.metrics[0] + 1000, *evaluation.metrics[1:]))
+    def measure(self, configuration: Any, seed: int, upto: Any, state: Any, /) -> Evaluation:
+        evaluation = super().measure(configuration, seed, upto, state)
+        name = self.objective.name
+        return evaluation._replace(metrics={**evaluation.metrics, name: evaluation.metrics[name] + 1000})
 
 
 class Lazy(CellGrid):
@@ -114,28 +118,28 @@ class Sorted(Constant, blockwise=True):
 
 def test_only_a_class_that_says_so_itself_goes_in_blocks() -> None:
     assert all(kind.blockwise for kind in (RandomSearch, TabularBenchmark, CellGrid, Sorted))
-    assert not any(kind.blockwise for kind in (Constant, Shifted, Lazy, Method, Benchmark, Space))
+    assert not any(kind.blockwise for kind in (Constant, Shifted, Lazy, Method, Space))
 
 
 def test_what_is_overridden_for_one_is_not_passed_over_for_many() -> None:
     (planned,) = expand([Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
     table = open_benchmark("nb201-cifar10")
-    constant = run(planned.cell, 0, Spec(Constant), table, ())
+    constant = run(planned.setup, 0, Spec(Constant), table, ())
     assert set(constant.columns["configuration"]) == {table.space.to_json((1, 2, 3, 4, 0, 0))}
     shifted = open_embedded("nb201-cifar10")
     shifted.__class__ = Shifted
-    assert (run(planned.cell, 0, planned.spec, shifted, ()).columns["objective"] > 1000).all()
+    assert (run(planned.setup, 0, planned.spec, shifted, ()).columns["objective"] > 1000).all()
     lazy = open_embedded("nb201-cifar10")
     lazy.space = Lazy(lazy.space.hyperparameters)
-    first = run(planned.cell, 0, planned.spec, lazy, ())
+    first = run(planned.setup, 0, planned.spec, lazy, ())
     assert set(first.columns["configuration"]) == {table.space.to_json((0,) * 6)}
     assert Hashed(lazy.space, 64).draw(5, np.random.default_rng(0))[0](4) == (0,) * 6
 
 
 def test_whole_and_broken_numbers_of_seconds_are_one_budget() -> None:
-    def cell(seconds: float) -> Cell:
+    def setup(seconds: float) -> Setup:
         grid = Grid((MethodSpec("random"),), ("nb201-cifar10",), ((),), (0,), Protocol(None, seconds))
-        return expand([grid])[0].cell
+        return expand([grid])[0].setup
 
-    assert cell(20000) == cell(20000.0)
-    assert cell(20000).id == cell(20000.0).id
+    assert setup(20000) == setup(20000.0)
+    assert setup(20000).id == setup(20000.0).id

@@ -16,19 +16,20 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from nasbench.benchmarks import BENCHMARKS, Evaluation
+from nasbench.benchmarks import BENCHMARKS, Evaluation, Level
 from nasbench.benchmarks.spaces import Block, Configuration, GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Check, Failed
+from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed
 from nasbench.cli.checks.methods import Trial
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem
-from tests.conftest import Printed
+from tests.conftest import Lend, Printed
 from tests.few_digits import register as register_few_digits
+from tests.nasbench_cli.conftest import importing
+from tests.nasbench_cli.promises import EXTRAS, ONE_SHOT, by_promise
 from tests.nasbench_cli.toys import Careful, Toy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 
-ONE_SHOT = ("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++", "spos")
 TRIED = {
     "nasbot": ("nasbot:draws=20,initial=4", "hpolib-slice"),
     "ax-nei": ("ax-nei:initial=30",),
@@ -43,14 +44,6 @@ TRIED = {
     "zo-darts++": ("zo-darts++:epochs=1,T=2,stop=1,every=1,theta=0",),
 }
 """What is tried smaller than its defaults; and everything else as it is."""
-EXTRAS = {
-    **dict.fromkeys(("ax-nei",), "ax"),
-    **dict.fromkeys(("cnsga2", "optuna-tpe", "optuna-gp", "optuna"), "optuna"),
-    "smac": "smac",
-    "rf-cei": "sklearn",
-    **dict.fromkeys(ONE_SHOT, "torch"),
-    **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
-}
 LIVE = ("digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
 SLOW = ("c-bohb", "zo-darts", "zo-darts+", "zo-darts++", "darts", "optuna-gp", "few-digits/cnn@1")
 
@@ -86,11 +79,6 @@ def test_our_benchmarks_keep_their_promises(name: str, monkeypatch: pytest.Monke
         register_few_digits(monkeypatch)
     for check in BENCHMARK_CHECKS:
         check(name)
-
-
-def by_promise(checks: tuple[Check, ...], words: str) -> Check:
-    (found,) = (check for check in checks if words in check.promise)
-    return found
 
 
 class Known(Toy):
@@ -205,16 +193,16 @@ class Blocks(Careful, blockwise=True):
     ],
 )
 def test_a_method_that_breaks_a_promise_is_found(
-    method: type[Careful], promise: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+    method: type[Careful], promise: str, sentence: str, lend: Lend
 ) -> None:
-    monkeypatch.setitem(METHODS._items, "broken", method)
+    lend(METHODS, "broken", method)
     trial = Trial(MethodSpec("broken"), Known())
     with pytest.raises(Exception, match=sentence):
         by_promise(METHOD_CHECKS, promise).function(trial)
 
 
-def test_a_method_that_keeps_them_passes_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS._items, "careful", Careful)
+def test_a_method_that_keeps_them_passes_every_check(lend: Lend) -> None:
+    lend(METHODS, "careful", Careful)
     for check in METHOD_CHECKS:
         check.function(Trial(MethodSpec("careful"), Known()))
 
@@ -224,23 +212,23 @@ class Drifting(Known):
 
     calls: ClassVar[list[int]] = []
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         self.calls.append(seed)
-        return Evaluation((float(len(self.calls)), float(configuration[0])), 1.0)
+        return Evaluation({"loss": float(len(self.calls)), "size": float(configuration[0])}, 1.0)
 
 
 class Short(Known):
     """Lacks a metric."""
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return Evaluation((1.0,), 1.0)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        return Evaluation({"loss": 1.0}, 1.0)
 
 
 class Guessing(Known):
     """Knows something else beforehand."""
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        return -1.0 if column == 1 else super().known(column, configuration)
+    def known(self, metric: str, configuration: Configuration) -> float:
+        return -1.0
 
 
 class Nameless(Known):
@@ -272,16 +260,16 @@ class Welcoming(Known):
 class Shared(Known):
     """Draws from the state that all code shares."""
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         np.random.random()
-        return super().evaluate(configuration, seed)
+        return super().measure(configuration, seed, upto, state)
 
 
 @pytest.mark.parametrize(
     ("benchmark", "promise", "sentence"),
     [
         (Drifting, "same seed", "then"),
-        (Short, "evaluations are whole", "has 1 metrics"),
+        (Short, "evaluations are whole", "lacks the metrics"),
         (Guessing, "known beforehand", "before an evaluation"),
         (Nameless, "says what it is", "source is empty"),
         (Stuck, "consistent", "as it is"),
@@ -307,9 +295,8 @@ def test_the_command_says_what_is_kept(nasbench: Callable[..., Printed]) -> None
     assert nasbench("check", "hpolib-naval").code == 0
 
 
-def test_the_command_says_what_is_broken(nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch) -> None:
-    METHODS.names()
-    monkeypatch.setitem(METHODS._items, "fragile", Fragile)
+def test_the_command_says_what_is_broken(nasbench: Callable[..., Printed], lend: Lend) -> None:
+    lend(METHODS, "fragile", Fragile)
     done = nasbench("check", "fragile")
     assert done.code == 1
     assert "BROKEN  lives with failed evaluations: ValueError: nan" in done.out
@@ -319,7 +306,7 @@ def test_the_command_says_what_is_broken(nasbench: Callable[..., Printed], monke
     ("arguments", "sentence"),
     [
         (("evolutoin",), "did you mean evolution"),
-        (("darts", "--bench", "nb201-cifar10"), "darts cannot be tried: on nb201-cifar10 it trains"),
+        (("darts", "--bench", "nb201-cifar10"), "darts cannot be tested: on nb201-cifar10 it trains"),
         (("hpolib-naval", "--bench", "hpolib-slice"), "--bench is for methods"),
         (("random", "--bench", "nowhere"), "unknown benchmark"),
         (("evolution:population=0",), "population must"),
@@ -343,7 +330,7 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     shutil.copytree(EXAMPLE, source)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
-    environment = os.environ | {"PYTHONPATH": str(target)}
+    environment = os.environ | importing(target)
     command = [sys.executable, "-m", "nasbench"]
     for arguments in (("hill-climbing", "--bench", "rastrigin"), ("rastrigin",)):
         done = subprocess.run(
@@ -353,4 +340,4 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "test_example.py")]
     done = subprocess.run(tests, capture_output=True, text=True, check=False, env=environment, cwd=source)
     assert done.returncode == 0, done.stdout
-    assert "42 passed" in done.stdout
+    assert "47 passed" in done.stdout

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from nasbench.benchmarks import Evaluation
+from nasbench.benchmarks import Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.checks import BENCHMARK_CHECKS, METHOD_CHECKS, Failed
 from nasbench.cli.checks.methods import Trial
 from nasbench.methods import METHODS, MethodSpec, Observation, Problem, Proposal
-from tests.nasbench_cli.test_checks import by_promise
+from tests.conftest import Lend
+from tests.nasbench_cli.promises import by_promise
 from tests.nasbench_cli.toys import Careful, Separate, Toy, Watched
 
 
@@ -30,11 +31,11 @@ class Levelled(Careful):
     def ask(self) -> Any:
         if self.further:
             last = self.further.pop()
-            return Proposal(last.configuration, 27, last.trial)
-        return Proposal(self.space.sample(self.rng), 3)
+            return Proposal(last.configuration, Level(epochs=27), last.trial)
+        return Proposal(self.space.sample(self.rng), Level(epochs=3))
 
     def tell(self, observation: Observation) -> None:
-        if observation.level == 3 and observation.evaluation.status == "ok":
+        if observation.level.work == 3 and observation.evaluation.status == "ok":
             self.further.append(observation)
 
 
@@ -42,7 +43,7 @@ class Lost(Levelled):
     """Asks for a level that there is not."""
 
     def ask(self) -> Any:
-        return super().ask()._replace(level=28)
+        return super().ask()._replace(level=Level(epochs=28))
 
 
 class Twice(Levelled):
@@ -58,7 +59,7 @@ class Eager(Levelled):
     """Continues what has failed."""
 
     def tell(self, observation: Observation) -> None:
-        if observation.level == 3:
+        if observation.level.work == 3:
             self.further.append(observation)
 
 
@@ -75,76 +76,65 @@ class Backwards(Levelled):
 
     def ask(self) -> Any:
         found = super().ask()
-        return found if found.continues is None else found._replace(level=3)
+        return found if found.continues is None else found._replace(level=Level(epochs=3))
 
 
 class Unsteady(Levelled):
     """Its levels depend on what all code shares."""
 
     def ask(self) -> Any:
-        return super().ask()._replace(level=int(np.random.randint(4, 27)), continues=None)
+        return super().ask()._replace(level=Level(epochs=int(np.random.randint(4, 27))), continues=None)
 
 
 @pytest.mark.parametrize(
     ("method", "sentence"),
     [
-        (Lost, "it asks for level 28, which is none of epochs 1 to 27"),
+        (Lost, "it asks for level epochs 28, which is none of epochs 1 to 27"),
         (Twice, "it continues trial 0, which was not told, is at work, has failed"),
         (Eager, "which was not told, is at work, has failed"),
         (Swapped, "with another configuration"),
-        (Backwards, "up to level 3, but it has reached 3"),
-        (Unsteady, r"the same tells lead to .* at level \d+ and .* at level \d+ as proposal"),
+        (Backwards, "up to level epochs 3, but it has reached epochs 3"),
+        (Unsteady, r"the same tells lead to .* at level epochs \d+ and .* at level epochs \d+ as proposal"),
     ],
 )
-def test_a_method_that_trains_as_it_may_not_is_found(
-    method: type[Careful], sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(METHODS._items, "broken", method)
+def test_a_method_that_trains_as_it_may_not_is_found(method: type[Careful], sentence: str, lend: Lend) -> None:
+    lend(METHODS, "broken", method)
     with pytest.raises(Failed, match=sentence):
         by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec("broken"), Watched()))
 
 
-def test_a_method_that_chooses_levels_passes_every_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS._items, "levelled", Levelled)
+def test_a_method_that_chooses_levels_passes_every_check(lend: Lend) -> None:
+    lend(METHODS, "levelled", Levelled)
     found = by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec("levelled"), Watched()))
-    assert found == "levels 3, 27; 30 of 60 proposals continue a training"
+    assert found == "levels epochs 3, epochs 27; 30 of 60 proposals continue a training"
     for check in METHOD_CHECKS:
         check.function(Trial(MethodSpec("levelled"), Watched()))
 
 
-def test_what_cannot_be_continued_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS._items, "levelled", Levelled)
+def test_what_cannot_be_continued_is_not(lend: Lend) -> None:
+    lend(METHODS, "levelled", Levelled)
     with pytest.raises(Failed, match="cannot be continued"):
         by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec("levelled"), Separate()))
     for name in ("asha", "hyperband", "bohb"):
         by_promise(METHOD_CHECKS, "levels are legal").function(Trial(MethodSpec(name), Separate()))
 
 
-class Longer(Watched):
-    """Has other values at the last level than in one go."""
-
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return self.evaluate_at(configuration, seed, 26)
-
-
-class Dearer(Watched):
-    """Costs more at the last level than in one go."""
-
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return super().evaluate(configuration, seed)._replace(cost=0.5)
-
-
 class Cheaper(Watched):
     """Costs less and less."""
 
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        return super().evaluate_at(configuration, seed, level)._replace(cost=28.0 - level)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        return super().measure(configuration, seed, upto, state)._replace(cost=28.0 - upto.work)
 
 
 class Lenient(Watched):
     """Has values at any level."""
 
-    _refuse = False
+    def evaluate(
+        self, configuration: Configuration, seed: int, upto: Level | None = None, state: Path | None = None
+    ) -> Evaluation:
+        return self.measure(
+            configuration, seed, Level(epochs=27) if upto is None or "epochs" not in upto else upto, state
+        )
 
 
 class Restless(Watched):
@@ -152,56 +142,58 @@ class Restless(Watched):
 
     calls: ClassVar[list[int]] = []
 
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        self.calls.append(level)
-        found = super().evaluate_at(configuration, seed, level)
-        return found if level == 27 else found._replace(metrics=(float(len(self.calls)), found.metrics[1]), curve=None)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        self.calls.append(upto.work)
+        found = super().measure(configuration, seed, upto, state)
+        return (
+            found
+            if upto.work == 27
+            else found._replace(metrics={**found.metrics, "loss": float(len(self.calls))}, curve=None)
+        )
 
 
 class Shorter(Watched):
     """Its curves lack their last value."""
 
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        found = super().evaluate_at(configuration, seed, level)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        found = super().measure(configuration, seed, upto, state)
         return found._replace(curve=(found.curve or ())[:-1])
 
 
 class Ended(Watched):
     """Its curves end elsewhere than its scores say."""
 
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        found = super().evaluate_at(configuration, seed, level)
-        return found._replace(curve=(-1.0,) * level)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        found = super().measure(configuration, seed, upto, state)
+        return found._replace(curve=(-1.0,) * upto.work)
 
 
 class Bent(Watched):
     """Its curves change when the training goes on."""
 
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        found = super().evaluate_at(configuration, seed, level)
-        return found._replace(curve=(*(float(level),) * (level - 1), found.metrics[0]))
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        found = super().measure(configuration, seed, upto, state)
+        return found._replace(curve=(*(float(upto.work),) * (upto.work - 1), found.metrics["loss"]))
 
 
 class Apart(Separate):
     """Says the curve of trainings that are each one's own."""
 
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        found = super().evaluate_at(configuration, seed, level)
-        return found._replace(curve=found.metrics[:1] * level)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        found = super().measure(configuration, seed, upto, state)
+        return found._replace(curve=(found.metrics["loss"],) * upto.work)
 
 
 @pytest.mark.parametrize(
     ("benchmark", "sentence"),
     [
-        (Longer, r"scores .* at level 27, but .* in one go"),
-        (Dearer, r"seconds at level 27, but 0\.5 in one go"),
-        (Cheaper, r"costs 27\.0 seconds up to level 1, and 1\.0 up to the end"),
-        (Lenient, "at level 0, which it has not, is no UsageError"),
-        (Shorter, "the curve of .* up to level 1 has 0 values, not 1"),
-        (Ended, r"the curve of .* up to level 1 ends at -1\.0, not at"),
-        (Bent, r"the curve of .* up to level 1 is .*, but .* in one go"),
-        (Apart, "has a curve, but its levels are trainings of their own"),
-        (Restless, r"at levels \[1, 14, 27\], then something else"),
+        (Cheaper, r"costs 27\.0 seconds up to level epochs 1, and 1\.0 up to the end"),
+        (Lenient, "which it does not have, raises no UsageError"),
+        (Shorter, "the curve of .* up to level epochs 1 has 0 values, not 1"),
+        (Ended, r"the curve of .* up to level epochs 1 ends at -1\.0, not at"),
+        (Bent, r"the curve of .* up to level epochs 1 is .*, but .* in one go"),
+        (Apart, "has a curve, but its levels are separate trainings"),
+        (Restless, r"at levels \[Level\(epochs=1\), .*\], then something else"),
     ],
 )
 def test_a_benchmark_whose_levels_are_no_parts_of_a_training_is_found(benchmark: type[Toy], sentence: str) -> None:

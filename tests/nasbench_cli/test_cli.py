@@ -98,7 +98,7 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ([*RUN, "--sedes", "3"], "No such option '--sedes'"),
         ([*RUN, "--method", "evolution:population=0"], r"population must lie in \[1, 1000000\]"),
         ([*RUN, "--method", "evolution:pop=3"], "did you mean population"),
-        ([*RUN, "--suite", "x.toml"], "give it alone"),
+        ([*RUN, "--suite", "x.toml"], "leave out --method and --bench and --evals, or the suite"),
         (["run", "--suite", "absent.toml"], "there is no file absent.toml: unknown suite 'absent'.*; allowed: .*quick"),
         (
             ["run", "--suite", "qiuck"],
@@ -106,18 +106,23 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ),
         (["plan", "qiuck"], r"did you mean quick\?"),
         (["plan", "quick.old"], "there is no file quick.old.toml: unknown suite 'quick.old'"),
-        (["run", "--suite", "smoke", "--evals", "0"], "give it alone"),
-        (["run", "--suite", "smoke", "--workers", "0"], "give it alone"),
-        (["run", "--suite", "smoke", "--budget-seconds", "0"], "give it alone"),
-        (["run", "--suite", "smoke", "--charge-thinking"], "give it alone"),
+        (["run", "--suite", "smoke", "--evals", "0"], "leave out --evals, or"),
+        (["run", "--suite", "smoke", "--workers", "1"], "leave out --workers, or"),
+        (["run", "--suite", "smoke", "--budget-seconds", "0"], "leave out --budget-seconds, or"),
+        (["run", "--suite", "smoke", "--charge-thinking"], "leave out --charge-thinking, or"),
+        (["plan", "smoke", "--seeds", "10"], "leave out --seeds, or"),
+        (["plan"], "give a --method and a --bench"),
+        ([*RUN, "--without", "random"], "name only the methods you want"),
         ([*RUN, "--store", ""], "--store is empty: is a variable of the shell not set"),
         ([*RUN, "--store="], "--store is empty"),
         (["report", ""], "an argument is empty"),
         (["import", "csv"], "No such command 'csv'. Allowed: columns, lcbench, nas-bench-101"),
-        (["show", "nb201"], "unknown benchmark or method 'nb201'"),
-        (["list", "everything"], "'everything' is not one of 'methods', 'benchmarks', 'suites'"),
+        (["show", "nb201"], "unknown benchmark, method or executor 'nb201'"),
+        (["list", "everything"], "'everything' is not one of 'methods', 'benchmarks', 'suites', 'executors', 'parts'"),
         (["status", "absent"], "absent is not a trajectory store; there is no such folder; `nasbench run --store"),
         (["report", "absent"], "absent is not a trajectory store; there is no such folder"),
+        (["data", "list", "--data-dir", "absent"], "'absent' does not exist"),
+        (["run", "--method", "random", "--bench", "nb201-cifar10", "--data-dir", "absent"], "'absent' does not exist"),
         (["report", "absent", "--checkpoints", "a,b"], "checkpoints 'a,b' must be evaluation counts"),
         (["report", "absent", "--checkpoints", "0,5"], "a checkpoint must be at least 1"),
     ],
@@ -145,6 +150,13 @@ def test_a_cluster_without_ray_is_refused_before_anything_else(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder in which nothing can be made")
+def test_a_store_that_cannot_be_made_is_bad_usage(nasbench: Command) -> None:
+    printed = nasbench(*RUN, "--store", "/proc/x")
+    assert (printed.code, printed.out) == (2, "")
+    assert printed.err == "nasbench: cannot use the store /proc/x: No such file or directory; give another --store\n"
+
+
 def test_c_tpe_without_a_constraint_says_so_once(nasbench: Command, tmp_path: Path) -> None:
     asked = ["run", "--method", "c-tpe", "--bench", "nb201-cifar10", "--evals", 12, "--seeds", 3]
     printed = nasbench(*asked, "--store", tmp_path / "s")
@@ -168,7 +180,7 @@ def test_interrupted_then_asked_for_less_the_first_command_finishes_it(nasbench:
     path.unlink()
     nasbench(*RUN, "--seeds", 3, "--store", store)
     out = nasbench("status", store).out
-    assert f"--seeds 8 --store {store}" in out
+    assert f"--seeds 8 --evals 10 --store {store}" in out
     assert "--seeds 3" not in out
 
 
@@ -243,7 +255,7 @@ def test_a_command_line_either_runs_whole_or_is_refused_whole(
 
 
 def test_json_listings_are_json(nasbench: Command) -> None:
-    assert {"methods", "benchmarks", "suites"} == set(json.loads(nasbench("list", "--json").out))
+    assert {"methods", "benchmarks", "suites", "executors"} == set(json.loads(nasbench("list", "--json").out))
     assert {row["name"] for row in json.loads(nasbench("list", "methods", "--json").out)} >= {"random", "evolution"}
     matrix = json.loads(nasbench("list", "--matrix", "--json").out)
     assert matrix["random"]["nb201-cifar10"] == "fits"
@@ -277,13 +289,13 @@ def test_one_of_something_is_in_the_singular(nasbench: Command, tmp_path: Path) 
     store, out = tmp_path / "s", tmp_path / "report"
     said = nasbench(*asked, "--store", store).out
     assert "random on hpolib-naval, none: 1 run, to run" in said
-    assert "1 run in 1 cell: 0 (cached), 1 to run" in said
+    assert "1 run in 1 setup: 0 (cached), 1 to run" in said
     assert "1 run computed, 1 evaluation in" in said
     nasbench(*asked, "--method", "local", "--store", store)
     texts = [nasbench("status", store).out, nasbench("show-run", store, "local", "hpolib-naval", 0).out]
     texts += [nasbench("report", store, "--out", out, "--format", "md,html").out]
     texts += [path.read_text() for path in out.iterdir()]
-    several = r"(?<![\d.,])1 (?:failed )?(?:run|pair|setting|evaluation|cell|seed|benchmark|file|row|method|epoch)s\b"
+    several = r"(?<![\d.,])1 (?:failed )?(?:run|pair|setting|evaluation|setup|seed|benchmark|file|row|method|epoch)s\b"
     assert [re.findall(f".*{several}.*", text) for text in texts] == [[] for _ in texts]
 
 
@@ -295,7 +307,7 @@ def test_status_says_how_to_finish(nasbench: Command, tmp_path: Path) -> None:
     printed = nasbench("status", store)
     assert printed.code == 0
     assert "0/4   missing" in printed.out
-    assert f"  nasbench run --method random --bench nb201-cifar10 --evals 10 --seeds 4 --store {store}\n" in printed.out
+    assert f"  nasbench run --method random --bench nb201-cifar10 --seeds 4 --evals 10 --store {store}\n" in printed.out
     assert "set aside" in printed.err
     assert nasbench(*RUN, "--seeds", 4, "--store", store).code == 0
     assert "4/4   complete" in nasbench("status", store).out
@@ -366,7 +378,7 @@ def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Stor
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("nb201-cifar10@12", "not recorded at 12 epochs; it has one fidelity only"),
+        ("nb201-cifar10@12", "there is no nb201-cifar10@12; it has one fidelity only"),
         ("nb201-cifar10@x", "after @ stands a number of epochs, as in nb201-cifar10@12"),
         ("nb201-cifar1@12", "did you mean nb201-cifar10"),
     ],

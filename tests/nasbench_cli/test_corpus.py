@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.benchmarks.test_own_table import CSV, SPEC
+from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed, at_most
-from tests.nasbench_cli.test_networks import FIXTURES
+from tests.methods.fixtures import FIXTURES
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -67,6 +67,8 @@ BAD_BENCHES += [
 BAD_CONSTRAINTS = ["a", "model_size", "model_size@", "model_size@2", "model_size@nan", "model_size<=", "model_size<=x"]
 BAD_CONSTRAINTS += ["absent<=1", "<=", "@", "model_size==1", "model_size<=nan", "model_size@XL", "a@b@c", "none,none"]
 BAD_SEEDS = ["", "0", "-1", "3:1", "3:3", "x", ":", "1:", "1.5", "9" * 12, "0:99999999", "1:2:3", "٣٣٣x"]
+BAD_EXECUTORS = ["slurm", "serial:", "serial:jobs=2", *ODD_WORDS]
+BAD_EXECUTORS += [f"processes:ask_seconds={seconds}" for seconds in ("", "0", "-1", "nan", "x")]
 BAD_SHARDS = ["", "0/2", "3/2", "1/0", "x", "1", "-1/2", "1/2/3", "1.5/2", "1/" + "9" * 5000]
 BAD_STORES = ["s\udcff", "absent", "file", "folder", "x" * 300, "file/below", "/dev/null", "", "loop"]
 BAD_SUITES = ["f\udcff", "absent", "file", "folder", "/dev/null", "x" * 300, "loop", "binary", "../absent.toml", ""]
@@ -82,10 +84,8 @@ POSSIBLE: dict[str, dict[str, tuple[list[str], list[str]]]] = {
         "--workers": (["2"], [*BAD_COUNTS, *ODD_WORDS]),
         "--jobs": (["1"], BAD_COUNTS),
         "--budget-seconds": (["50"], BAD_SECONDS),
-        "--ask-seconds": (["50"], BAD_SECONDS),
-        "--evaluation-seconds": (["50"], BAD_SECONDS),
         "--shard": (["1/2"], [*BAD_SHARDS, *ODD_WORDS]),
-        "--executor": (["local"], ["", "slurm", *ODD_WORDS]),
+        "--executor": (["serial", "processes:ask_seconds=50"], BAD_EXECUTORS),
         "--store": (["new"], [store for store in BAD_STORES if store not in ("absent", "")]),
         "--data-dir": (["folder"], ["file"]),
     },

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks.training.faults import DeviceLost
-from nasbench.cli.commands.run import _say_device
+from nasbench.cli.commands.forewarnings import say_device
 from nasbench.cli.engine import devices
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.pool import Lost, in_processes
@@ -54,7 +54,7 @@ def test_a_task_whose_device_failed_is_done_in_a_new_process(tmp_path: Path) -> 
     assert found[tasks[0]] == "once.1"
     lost = found[tasks[1]]
     assert isinstance(lost, Lost)
-    assert lost.reason == "its device failed in 3 processes, one after the other"
+    assert lost.reason == "its device failed in 3 processes, one after another"
     assert not lost.killed  # it is recorded as failed, not left missing for ever
     assert len(list(tmp_path.glob("always.*"))) == 3
 
@@ -191,7 +191,7 @@ def test_the_gpu_of_a_run_is_the_one_that_pytorch_computes_on(
     assert "device:" not in nasbench(*asked, "digits@1", "--store", tmp_path / "gpu").out  # nothing is computed
     assert "device:" not in nasbench(*asked, "nb201-cifar10", "--store", tmp_path / "table").out
     assert recorded(tmp_path / "table") == [""]  # a table is looked up
-    _say_device(expand([Grid((MethodSpec("random"),), ("digits@1",), ((),), (0,), Protocol(1))]), 2)
+    say_device(expand([Grid((MethodSpec("random"),), ("digits@1",), ((),), (0,), Protocol(1))]), 2)
     assert capsys.readouterr().out == "device: NVIDIA H200 (--jobs take 3 devices in turn)\n"
 
 

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pandas as pd
@@ -37,23 +37,22 @@ LONG = (pytest.mark.slow, pytest.mark.long)
 class Quick(toys.Live):
     """Live, but at once."""
 
-    def evaluate(self, configuration: toys.Configuration, seed: int) -> toys.Evaluation:
-        return toys.Toy.evaluate(self, configuration, seed)
+    def measure(
+        self, configuration: toys.Configuration, seed: int, upto: toys.Level, state: Path | None, /
+    ) -> toys.Evaluation:
+        return toys.Toy.measure(self, configuration, seed, upto, state)
 
 
-def register() -> None:
-    METHODS.names(), BENCHMARKS.names()  # everything is loaded
-    METHODS._items["careful"] = toys.Careful
-    BENCHMARKS._items |= {"toy": toys.Toy, "toy-live": Quick}
+@contextmanager
+def registered() -> Iterator[None]:
+    with METHODS.lent("careful", toys.Careful), BENCHMARKS.lent("toy", toys.Toy), BENCHMARKS.lent("toy-live", Quick):
+        yield
 
 
 @pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    register()
-    yield
-    METHODS._items.pop("careful")
-    for name in ("toy", "toy-live"):
-        BENCHMARKS._items.pop(name)
+def here() -> Iterator[None]:
+    with registered():
+        yield
 
 
 def contents(folder: Path) -> pd.DataFrame:
@@ -99,10 +98,8 @@ def test_whichever_operation_of_a_command_fails_it_says_so_and_the_same_command_
 
 def command(arguments: list[str], nth: int | None) -> None:
     """Runs a command in this process, which is killed at its Nth operation on the disk; exits with its code."""
-    register()
-    sys.argv = ["nasbench", *arguments]
     disk.system = Counting() if nth is None else Killing(nth)
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    with registered(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = main.run_command(arguments)
     os._exit(code)
 
@@ -157,7 +154,7 @@ def test_many_commands_on_one_store_disturb_nobody(tmp_path: Path) -> None:
     stale = (
         "from pathlib import Path; from nasbench.results import Store\n"
         f"store = Store.open(Path({store!r}))\n"
-        "[store.forget(f.cell, {f.seeds[-1]}) for f in store.fragments()]\n"
+        "[store.forget(f.setup, {f.seeds[-1]}) for f in store.fragments()]\n"
         "print(*store.notices)"
     )
     said = []

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from nasbench.benchmarks import open_benchmark
-from nasbench.cli.engine import forecast, progress
+from nasbench.cli.commands import progress
+from nasbench.cli.engine import forecast
 from nasbench.cli.engine.forecast import Forecast
-from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand
+from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.methods import MethodSpec
 from nasbench.results import Store
 from tests.conftest import Printed
-from tests.nasbench_cli.test_progress import Terminal
+from tests.nasbench_cli.conftest import Terminal
 from tests.results.conftest import FACTS, make_run
 
 STATED = {"random": 100.0, "evolution": 200.0, "local": 1000.0}
@@ -25,7 +26,7 @@ IDLE = " on an idle machine"
 
 
 @pytest.fixture
-def planned(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PlannedCell, list[int]]]:
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PlannedSetup, list[int]]]:
     """Three methods on two benchmarks, with two seeds each."""
     monkeypatch.setattr(forecast, "stated", lambda p: STATED[p.spec.name])
     monkeypatch.setattr("nasbench.cli.engine.costs.stated", lambda p: STATED[p.spec.name])
@@ -33,27 +34,27 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PlannedCell, list[int
     return [(p, list(p.seeds)) for p in expand([grid])]
 
 
-def finish(store: Store, planned: PlannedCell, seed: int, seconds: int) -> None:
+def finish(store: Store, planned: PlannedSetup, seed: int, seconds: int) -> None:
     """Stores a run that took so long."""
-    metrics = len(open_benchmark(planned.cell.bench).metrics)
+    metrics = len(open_benchmark(planned.setup.bench).metrics)
     run = make_run(seed, [3.0, 2.0, 1.0])
     columns = run.columns | {"metrics": run.columns["metrics"][:, [0] * metrics]}
     ended = f"2026-01-01T00:{seconds // 60:02}:{seconds % 60:02}+00:00"
-    store.commit(planned.cell, [replace(run, columns=columns, ended=ended)], FACTS)
+    store.commit(planned.setup, [replace(run, columns=columns, ended=ended)], FACTS)
 
 
 def test_what_is_stated_assumes_an_idle_machine_and_runs_correct_it_by_method(
-    planned: list[tuple[PlannedCell, list[int]]], tmp_path: Path
+    planned: list[tuple[PlannedSetup, list[int]]], tmp_path: Path
 ) -> None:
     store = Store.create(tmp_path / "store")
     left = Forecast(store, planned, 1).left
-    cells = {(p.spec.name, p.cell.bench): p for p, _ in planned}
+    setups = {(p.spec.name, p.setup.bench): p for p, _ in planned}
     assert left() == f"about {2600 * 2 / 3600 * 1:.1f} h left{IDLE}"
     assert Forecast(store, planned, 2).left() == f"about {2600 / 60:.1f} min left{IDLE}"
-    finish(store, cells["random", "hpolib-naval"], 0, 300)  # three times what was stated
+    finish(store, setups["random", "hpolib-naval"], 0, 300)  # three times what was stated
     # Of random there it is measured; the rest, of which nothing is known, is thought to be as much slower.
     assert left() == f"about {(300 + 3 * 5000) / 3600:.1f} h left"
-    finish(store, cells["evolution", "nb201-cifar10"], 0, 100)  # half of what was stated
+    finish(store, setups["evolution", "nb201-cifar10"], 0, 100)  # half of what was stated
     # random: 300 s, elsewhere too; evolution: 100 s, elsewhere too; local: 4/3 of what is stated, as all that finished.
     assert left() == f"about {(3 * 300 + 3 * 100 + 4 * 1000 * 4 / 3) / 3600:.1f} h left"
     assert (
@@ -62,20 +63,20 @@ def test_what_is_stated_assumes_an_idle_machine_and_runs_correct_it_by_method(
 
 
 def test_what_takes_longer_than_stated_is_said_until_a_run_has_finished(
-    planned: list[tuple[PlannedCell, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    planned: list[tuple[PlannedSetup, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(forecast, "monotonic", lambda: now[0])
     store = Store.create(tmp_path / "store")
     left = Forecast(store, planned[:1], 1).left
     now[0] = 201.0
-    assert left(0.5) == f"longer than the {200 / 60:.1f} min that it should take{IDLE}"
+    assert left(0.5) == f"longer than the {200 / 60:.1f} min expected{IDLE}"
     finish(store, planned[0][0], 0, 180)
     assert left() == "about 3.0 min left"
 
 
 def test_what_is_said_of_runs_below_a_second_is_not_applied_to_others(
-    planned: list[tuple[PlannedCell, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    planned: list[tuple[PlannedSetup, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(STATED, "random", 0.01)
     store = Store.create(tmp_path / "store")
@@ -107,10 +108,10 @@ def test_lines_and_the_bar_say_the_time_that_is_left(
 def test_a_run_says_what_the_forecast_does(
     monkeypatch: pytest.MonkeyPatch, nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", -1.0)
-    monkeypatch.setattr(Forecast, "left", lambda self, under_way: f"about {len(self._missing)} cells left")
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(Forecast, "left", lambda self, under_way: f"about {len(self._missing)} setups left")
     asked = ("--bench", "hpolib-naval", "--seeds", 2, "--evals", 3, "--store", tmp_path / "store")
-    assert "2 of 2 runs, about 1 cells left" in nasbench("run", "--method", "random", *asked).err
+    assert "2 of 2 runs, about 1 setups left" in nasbench("run", "--method", "random", *asked).err
 
 
 def test_a_plan_says_that_its_times_assume_an_idle_machine(nasbench: Callable[..., Printed], tmp_path: Path) -> None:

@@ -4,70 +4,43 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS, Benchmark, Metric, UsageError, parse_constraints
+from nasbench.benchmarks import BENCHMARKS, Benchmark, Metric, UsageError, abilities, parse_constraints
 from nasbench.benchmarks.spaces import GridSpace
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.cli.engine import batches, on_ray
-from nasbench.cli.engine.batches import Batch
-from nasbench.cli.engine.plan import PlannedCell, open_benchmark
+from nasbench.cli.engine import batches
+from nasbench.cli.engine.batches import Batch, compute_batch
+from nasbench.cli.engine.plan import PlannedSetup, open_benchmark
 from nasbench.cli.engine.runner import run
 from nasbench.methods import Problem
-from nasbench.results import Cell, Trajectory
+from nasbench.results import Setup, Trajectory
 from nasbench.results.store.journal import Journal
+from tests.conftest import Lend
 from tests.nasbench_cli import toys
-from tests.nasbench_cli.test_plugin import Command, command, plugged  # noqa: F401 (two are fixtures)
+from tests.nasbench_cli.conftest import Command
+from tests.nasbench_cli.spied import TEST, check_run, check_store
 from tests.nasbench_cli.toy_runs import SETTING
 from tests.nasbench_cli.toys import Spec
 
-TEST = 2  # the column of the toys' metric that is measured on a test split
 
-
-def planned(benchmark: Benchmark, evals: int = 12, **protocol: Any) -> PlannedCell:
+def planned(benchmark: Benchmark, evals: int = 12, **protocol: Any) -> PlannedSetup:
     """A run of the spy."""
     facts = {"seconds": None, "workers": 1, "charge_thinking": False} | protocol
     names = tuple(metric.name for metric in benchmark.metrics)
     setting = replace(SETTING, held_out=(names[TEST],))
-    cell = Cell("spy", (), 1, benchmark.name, "toy-1", "none", evals, **facts, metrics=names, setting=setting)
-    return PlannedCell(cell, Spec(toys.Spy), (), (0,))
+    setup = Setup("spy", (), 1, benchmark.name, "toy-1", "none", evals, **facts, metrics=names, setting=setting)
+    return PlannedSetup(setup, Spec(toys.Spy), (), (0,))
 
 
 def spied(benchmark: Benchmark, journal: Journal | None = None, **protocol: Any) -> Trajectory:
     plan = planned(benchmark, **protocol)
-    return run(plan.cell, 0, plan.spec, benchmark, (), journal)
-
-
-def check(heard: Sequence[float], recorded: np.ndarray) -> None:
-    """That the spy was told every recorded metric but the one on a test split; shape (evaluations, metrics)."""
-    told = np.reshape(heard, recorded.shape)
-    assert (recorded[:, TEST] < -1000).all()  # it was measured, and is kept for the report
-    assert np.isnan(told[:, TEST]).all()
-    others = np.delete(np.arange(recorded.shape[1]), TEST)
-    np.testing.assert_array_equal(told[:, others], recorded[:, others])
-
-
-def check_run(trajectory: Trajectory, evaluations: int = 12) -> None:
-    assert trajectory.failure == ""
-    assert len(trajectory) == evaluations
-    check([row[2] for row in trajectory.log], trajectory.columns["metrics"])
-
-
-def check_store(folder: Path, runs: int) -> None:
-    """The same of every run of a store."""
-    frame = pd.read_parquet(folder).sort_values(["run", "evaluation"])
-    logs = pd.concat([pd.read_parquet(path) for path in (folder / "_searches").glob("*.parquet")])
-    assert frame["run"].nunique() == logs["run"].nunique() == runs
-    for identity, log in logs.groupby("run"):
-        recorded = frame.loc[frame["run"] == identity, ["metric.loss", "metric.size", "metric.test-loss"]]
-        check(log.sort_values(["epoch", "step"])["value"].to_numpy(), recorded.to_numpy())
+    return run(plan.setup, 0, plan.spec, benchmark, (), journal)
 
 
 def table() -> TabularBenchmark:
@@ -103,7 +76,7 @@ def test_no_method_sees_test_metrics_of_a_live_run_nor_of_its_journal(workers: i
     again.close()
 
 
-def test_no_method_sees_test_metrics_in_a_pool_of_processes(command: Command, tmp_path: Path) -> None:  # noqa: F811
+def test_no_method_sees_test_metrics_in_a_pool_of_processes(command: Command, tmp_path: Path) -> None:
     asked = ["run", "--method", "spy", "--bench", "toy-tested", "--bench", "toy-tested-live", "--seeds", 3]
     done = command(*asked, "--evals", 7, "--jobs", 2, "--store", "s")
     assert done.returncode == 0, done.stderr
@@ -112,14 +85,13 @@ def test_no_method_sees_test_metrics_in_a_pool_of_processes(command: Command, tm
 
 @pytest.mark.parametrize("benchmark", [toys.Tested(), toys.TestedLive()], ids=lambda benchmark: benchmark.name)
 @pytest.mark.parametrize("shared", [True, False])
-def test_no_method_sees_test_metrics_in_what_a_ray_worker_computes(
+def test_no_method_sees_test_metrics_in_what_another_machine_computes(
     benchmark: Benchmark, shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The function that the remote task calls, on a node that sees the store and on one that does not."""
+    """On a machine that sees the store and on one that does not."""
     monkeypatch.setattr(batches, "open_benchmark", lambda name: benchmark)
-    monkeypatch.setattr(on_ray, "provenance", dict)
     folder = tmp_path if shared else tmp_path / "elsewhere"
-    results, _ = on_ray._compute_remotely(Batch(planned(benchmark), (0, 1)), str(folder))
+    results, *_ = compute_batch(Batch(planned(benchmark), (0, 1)), folder)
     trajectories = [trajectory for computed in results for trajectory in computed.trajectories]
     assert [trajectory.seed for trajectory in trajectories] == [0, 1]
     for trajectory in trajectories:
@@ -132,17 +104,16 @@ class Tattling(toys.Tested):
     name = "toy-tattling"
     metrics = (*toys.Toy.metrics, Metric("test-loss", "", split="test", cheap=True))
 
-    def known(self, column: int, configuration: Any) -> float:
-        return self.evaluate(configuration, 0).metrics[column]
+    def known(self, metric: str, configuration: Any) -> float:
+        return self.evaluate(configuration, 0).metrics[metric]
 
 
 def test_no_method_is_told_test_metrics_before_an_evaluation() -> None:
     problem = Problem.of(Tattling())
     assert problem.known is not None
-    assert problem.known(1, (4, 0, 0, 0)) == 4
-    for column in (TEST, TEST - len(Tattling.metrics)):
-        with pytest.raises(UsageError, match="test-loss of toy-tattling is measured on a test split"):
-            problem.known(column, (4, 0, 0, 0))
+    assert problem.known("size", (4, 0, 0, 0)) == 4
+    with pytest.raises(UsageError, match="test-loss of toy-tattling is measured on a test split"):
+        problem.known("test-loss", (4, 0, 0, 0))
 
 
 class Swapped(toys.Tested):
@@ -151,20 +122,20 @@ class Swapped(toys.Tested):
     metrics = toys.Tested.metrics[::-1]
 
 
-def test_a_problem_names_no_test_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_problem_names_no_test_metric(lend: Lend) -> None:
     """Neither as the objective nor in a constraint; the rest is the space, the levels, and a file of the run's."""
-    known = {"space", "objective", "constraints", "known", "state", "fidelity", "told"}
+    known = {"space", "objectives", "constraints", "known", "state", "fidelity", "told"}
     assert {field.name for field in fields(Problem)} == known
     benchmark = toys.Tested()
     assert Problem.of(benchmark).objective.name == "loss"
     told = Problem.of(benchmark).told
     assert [metric.name for metric in told.values()] == [m.name for m in benchmark.metrics if not m.held_out]
-    assert all(benchmark.metrics[column] is metric for column, metric in told.items())
+    assert all(metric.name == name for name, metric in told.items())
     assert any(metric.held_out for metric in benchmark.metrics)
     for text in ("test-loss<=1", "test-loss>=1", "test-loss@0.1", "test-loss@S"):
         with pytest.raises(UsageError, match="reported and never selected on"):
-            benchmark.bounds(parse_constraints([text]))
-    monkeypatch.setitem(BENCHMARKS._items, "toy-tested", Swapped)
+            abilities.bounds(benchmark, parse_constraints([text]))
+    lend(BENCHMARKS, "toy-tested", Swapped)
     with pytest.raises(UsageError, match="a metric used for selection cannot be reported as test"):
         open_benchmark("toy-tested")
 
@@ -176,18 +147,18 @@ def test_what_is_known_before_an_evaluation_is_what_is_declared_cheap(name: str)
     known = Problem.of(benchmark).known
     assert known is not None
     assert not any(metric.cheap and metric.held_out for metric in benchmark.metrics)
-    for column, metric in enumerate(benchmark.metrics):
+    for metric in benchmark.metrics:
         if metric.cheap:
-            assert not math.isinf(known(column, configuration))
+            assert not math.isinf(known(metric.name, configuration))
         else:
             with pytest.raises(UsageError):
-                known(column, configuration)
+                known(metric.name, configuration)
 
 
 def test_a_spy_hears_of_a_failed_evaluation_nothing_but_its_failure() -> None:
     class Broken(toys.Tested):
-        def evaluate(self, configuration: Any, seed: int) -> Any:
-            return super().evaluate(configuration, seed)._replace(status="failed", reason="on purpose")
+        def measure(self, configuration: Any, seed: int, upto: Any, state: Any, /) -> Any:
+            return super().measure(configuration, seed, upto, state)._replace(status="failed", reason="on purpose")
 
     found = spied(Broken())
     assert np.isnan([row[2] for row in found.log]).all()
@@ -196,6 +167,6 @@ def test_a_spy_hears_of_a_failed_evaluation_nothing_but_its_failure() -> None:
 
 def test_the_spy_hears_everything_where_nothing_is_held_out() -> None:
     """Its silence above is no deafness."""
-    cell = replace(planned(toys.Tested()).cell, metrics=("loss", "size"), setting=SETTING)
-    found = run(cell, 0, Spec(toys.Spy), toys.Toy(), ())
+    setup = replace(planned(toys.Tested()).setup, metrics=("loss", "size"), setting=SETTING)
+    found = run(setup, 0, Spec(toys.Spy), toys.Toy(), ())
     np.testing.assert_array_equal([row[2] for row in found.log], found.columns["metrics"].ravel())

@@ -11,16 +11,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation, open_benchmark
+from nasbench.benchmarks import Evaluation, Level, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
-from nasbench.results import Cell, Setting, Trajectory
+from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal, drop_failed, peek
 from nasbench.results.store.under_way import Begun
 from tests.nasbench_cli import toys
-from tests.results.conftest import SETTING, make_cell
+from tests.results.conftest import SETTING, make_setup
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -33,7 +33,7 @@ def searched(path: Path, method: str = "successive-halving:eta=2", evals: int = 
     (planned,) = expand([grid])
     journal = Journal(path, "id")
     try:
-        return run(planned.cell, 0, planned.spec, open_benchmark(planned.cell.bench), (), journal)
+        return run(planned.setup, 0, planned.spec, open_benchmark(planned.setup.bench), (), journal)
     finally:
         journal.close()
 
@@ -61,8 +61,8 @@ def test_trainings_go_on_from_level_to_level(whole: tuple[Path, Trajectory]) -> 
 
 def test_the_journal_of_a_search_tells_what_its_trajectory_tells(whole: tuple[Path, Trajectory]) -> None:
     path, found = whole
-    cell = make_cell(evals=2, setting=replace(SETTING, highest=4))
-    rows = Begun(path, cell, 0, peek(path, "id") or []).rows
+    setup = make_setup(evals=2, setting=replace(SETTING, highest=4))
+    rows = Begun(path, setup, 0, peek(path, "id") or []).rows
     for name in (*SAME, "evaluation", "feasible", "started", "finished", "cost"):
         assert [getattr(row, name) for row in rows] == found.columns[name].tolist()
 
@@ -104,14 +104,16 @@ class Watcher(Method):
         Watcher.last = self
 
     def ask(self) -> Proposal:
-        return self._next or Proposal(self._space.sample(self._rng), 3)
+        return self._next or Proposal(self._space.sample(self._rng), Level(epochs=3))
 
     def tell(self, observation: Observation) -> None:
         curve = observation.curve
         self.told.append(curve)
         assert curve is not None
         falls = len(curve) < 27 and curve[-1] < curve[0]
-        self._next = Proposal(observation.configuration, len(curve) * 3, observation.trial) if falls else None
+        self._next = (
+            Proposal(observation.configuration, Level(epochs=len(curve) * 3), observation.trial) if falls else None
+        )
 
     last: ClassVar[Watcher]
 
@@ -119,17 +121,14 @@ class Watcher(Method):
 class Kept(toys.Watched):
     """Trained now; what it keeps says of which configuration it is, and at which level."""
 
-    name, live = "toy-kept", True
+    name, kind = "toy-kept", "live"
 
     def __init__(self, fails: int | None = None) -> None:
         self._fails, self._calls = fails, itertools.count(1)
 
-    def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
-        return self.evaluate_at(configuration, seed, self.highest, state)
-
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         assert state is not None
-        since = 0
+        level, since = upto["epochs"], 0
         if state.exists():
             owner, reached = json.loads(state.read_text())
             assert owner == list(configuration)
@@ -137,16 +136,16 @@ class Kept(toys.Watched):
         if next(self._calls) == self._fails:
             raise MemoryError("no memory, this time")
         state.write_text(json.dumps([configuration, level]))
-        return super().evaluate_at(configuration, seed, level)._replace(cost=float(level - since))
+        return super().measure(configuration, seed, upto, state)._replace(cost=float(level - since))
 
 
 def kept(path: Path, benchmark: Kept, workers: int, spec: MethodSpec | None = None) -> Trajectory:
     spec = spec or MethodSpec.parse("asha")
     setting = Setting("toy", "loss", "", "", (), None, None, None, highest=27)
-    cell = Cell(spec.name, (), 1, "toy-kept", "toy", "none", 8, None, workers, False, ("loss", "size"), setting)
+    setup = Setup(spec.name, (), 1, "toy-kept", "toy", "none", 8, None, workers, False, ("loss", "size"), setting)
     journal = Journal(path, "id")
     try:
-        return run(cell, 0, spec, benchmark, (), journal)
+        return run(setup, 0, spec, benchmark, (), journal)
     finally:
         journal.close()
 

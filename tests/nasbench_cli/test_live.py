@@ -125,7 +125,7 @@ def test_a_failed_evaluation_is_retried_without_those_before_it(
 ) -> None:
     asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 1, "--evals", 5, "--store", tmp_path / "store"]
     calls = []
-    plain = ImageBenchmark._evaluated
+    plain = ImageBenchmark.measure
 
     def third_fails(benchmark: ImageBenchmark, *arguments: Any) -> Any:
         calls.append(1)
@@ -133,7 +133,7 @@ def test_a_failed_evaluation_is_retried_without_those_before_it(
             raise MemoryError("no memory")
         return plain(benchmark, *arguments)
 
-    monkeypatch.setattr(ImageBenchmark, "_evaluated", third_fails)
+    monkeypatch.setattr(ImageBenchmark, "measure", third_fails)
     assert nasbench(*asked).code == 1
     first = rows(tmp_path / "store")
     assert first["status"].tolist().count("failed") == 1
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_a_live_run_in_one_sentence(workers: int, tmp_path: Path) ->
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)  # a run would take longer
     assert process.returncode == 130
-    assert "goes on from it" in err
+    assert "the same command continues from it" in err
     assert "terminate called" not in err
 
 
@@ -212,8 +212,8 @@ def test_a_method_is_made_ready_before_the_clock_of_a_live_run(
 ) -> None:
     called = []
     monkeypatch.setattr(METHODS.get("c-tpe"), "make_ready", classmethod(lambda cls: called.append(time.monotonic())))
-    plain = ImageBenchmark._evaluated
-    monkeypatch.setattr(ImageBenchmark, "_evaluated", lambda *a: (called.append(0), plain(*a))[1])
+    plain = ImageBenchmark.measure
+    monkeypatch.setattr(ImageBenchmark, "measure", lambda *a: (called.append(0), plain(*a))[1])
     asked = ["run", "--method", "c-tpe", "--bench", BENCH, "--seeds", 1, "--evals", 1, "--store", tmp_path / "store"]
     assert nasbench(*asked).code == 0
     assert called[0] > 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Evaluation
+from nasbench.benchmarks import Evaluation, Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine import workers
 from nasbench.cli.engine.workers import Diverged
@@ -83,11 +83,11 @@ def test_a_live_budget_in_seconds_is_not_spent_on_the_replay(tmp_path: Path, mon
     monkeypatch.setattr(workers, "time", clock)
 
     class Slow(toys.Toy):
-        live = True
+        kind = "live"
 
-        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
             clock.seconds += 10
-            return super().evaluate(configuration, seed)
+            return super().measure(configuration, seed, upto, state)
 
     def attempt(seconds: float) -> Trajectory:
         journal = journaled(tmp_path)
@@ -163,12 +163,13 @@ def test_what_an_interrupted_attempt_had_done_of_an_evaluation_is_on_the_clock(
     monkeypatch.setattr(workers, "time", clock)
 
     class Kept(toys.Toy):
-        live = True
+        kind = "live"
 
-        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            assert state is not None
             clock.seconds += 10
             states.append(state)
-            return super().evaluate(configuration, seed)._replace(cost=cost)
+            return super().measure(configuration, seed, upto, state)._replace(cost=cost)
 
     (tmp_path / "before").mkdir()
     toy_run(toys.Careful, Kept(), evals=1, journal=journaled(tmp_path / "before"))
@@ -186,9 +187,10 @@ def test_a_state_serves_the_configuration_that_it_is_of(tmp_path: Path) -> None:
     found = list[tuple[str, Path]]()
 
     class Kept(toys.Live):
-        def evaluate_resumably(self, configuration: Configuration, seed: int, state: Path) -> Evaluation:
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            assert state is not None
             found.append((str(configuration), state))
-            return super().evaluate_resumably(configuration, seed, state)
+            return super().measure(configuration, seed, upto, state)
 
     for seed in (0, 1, 0):
         (tmp_path / "run.jsonl").unlink(missing_ok=True)

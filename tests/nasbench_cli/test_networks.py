@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.conftest import Printed
-
-FIXTURES = json.loads((Path(__file__).parent.parent / "methods" / "otmann_fixtures.json").read_text())
+from tests.methods.fixtures import FIXTURES
 
 
 def written(folder: Path, name: str, **changes: Any) -> Path:

@@ -18,8 +18,8 @@ pytest.importorskip("ray")
 from nasbench.results import Store
 from nasbench.results.store import content_hash
 from tests.conftest import Printed
-from tests.nasbench_cli.test_held_out import check_store
-from tests.nasbench_cli.test_plugin import plugged  # noqa: F401 (a fixture)
+from tests.nasbench_cli.conftest import importing
+from tests.nasbench_cli.spied import check_store
 
 MARKED = """
 methods = ["careful", "toy-local"]
@@ -36,11 +36,11 @@ evals = 150
 
 
 @pytest.fixture
-def cluster(plugged: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  # noqa: F811
+def cluster(plugged: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head that computes nothing, and two nodes of one CPU."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("PYTHONPATH", str(plugged))
+    monkeypatch.setenv(*importing(plugged).popitem())
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     yield made
@@ -49,7 +49,7 @@ def cluster(plugged: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:  #
 
 def started(cluster: Any, suite: Path, store: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "nasbench", "run", "--suite", str(suite), "--store", str(store)]
-    ray = ["--executor", "ray", "--address", cluster.address]
+    ray = ["--executor", f"ray:address={cluster.address}"]
     return subprocess.Popen(
         [*command, *ray], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=suite.parent
     )
@@ -120,7 +120,7 @@ def test_what_takes_its_worker_down_is_recorded_as_failed(cluster: Any, tmp_path
     out, _ = process.communicate(timeout=240)
     assert process.returncode == 1, out
     records = {
-        (f.cell.method, run.seed): run.failure for f in Store.open(tmp_path / "store").fragments() for run in f.runs
+        (f.setup.method, run.seed): run.failure for f in Store.open(tmp_path / "store").fragments() for run in f.runs
     }
     assert len(records) == 4
     assert records["careful", 0] == records["careful", 1] == ""
@@ -146,21 +146,19 @@ def test_without_an_address_a_cluster_begins_here(nasbench: Callable[..., Printe
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("executor", "sentence"),
     [
-        (("--cpus", "0", "--executor", "ray"), "cpus must be positive"),
-        (("--gpus", "-1", "--executor", "ray"), "gpus must be 0 or more"),
-        (("--address", "auto"), "--address, --cpus and --gpus are for --executor ray"),
-        (("--executor", "ray", "--cpus", "64"), "takes 64 CPUs and 0 GPUs, and no node has them"),
-        (("--executor", "ray", "--address", "127.0.0.1:1"), "there is no Ray cluster at 127.0.0.1:1"),
-        (("--executor", "ray", "--address", "auto"), "there is no Ray cluster at auto"),
+        ("ray:cpus=-1", "cpus must be 0 or more"),
+        ("ray:gpus=-2", "gpus must be 0 or more, or -1"),
+        ("ray:cpus=64", "takes 64 CPUs and 0 GPUs, and no node has them"),
+        ("ray:address=127.0.0.1:1", "there is no Ray cluster at 127.0.0.1:1"),
+        ("ray:address=auto", "there is no Ray cluster at auto"),
     ],
 )
-def test_bad_input_is_one_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_sentence(executor: str, sentence: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nasbench", "run", "--method", "random", "--bench", "hpolib-naval"]
-    done = subprocess.run(
-        [*command, "--store", str(tmp_path / "store"), *arguments], capture_output=True, text=True, check=False
-    )
+    command += ["--store", str(tmp_path / "store"), "--executor", executor]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from nasbench.benchmarks import UsageError
-from nasbench.cli.commands.run import _say_crowd
+from nasbench.cli.commands.forewarnings import warn_of_crowd
 from nasbench.cli.engine import costs
 from nasbench.cli.engine.costs import Costs
-from nasbench.cli.engine.plan import Grid, PlannedCell, Protocol, expand, is_current
+from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand, is_current
 from nasbench.cli.engine.suites import Shard, load_suite
 from nasbench.methods import MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store
 from nasbench.results.store import content_hash
-from nasbench.results.store.trajectory import Cell
+from nasbench.results.store.trajectory import Setup
 from tests.conftest import Printed
 from tests.nasbench_cli import toys
 
@@ -44,12 +44,27 @@ def suite(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("count", [1, 3, 5, 40])
 def test_shards_are_everything_once(suite: Path, count: int) -> None:
     planned = expand(load_suite(suite).grids)
-    everything = {(p.cell.id, seed) for p in planned for seed in p.seeds}
-    parts = [[(p.cell.id, seed) for p in Shard(i + 1, count).of(planned) for seed in p.seeds] for i in range(count)]
+    everything = {(p.setup.id, seed) for p in planned for seed in p.seeds}
+    parts = [[(p.setup.id, seed) for p in Shard(i + 1, count).of(planned) for seed in p.seeds] for i in range(count)]
     flat = [run for part in parts for run in part]
     assert len(flat) == len(everything) == 28
     assert set(flat) == everything
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_a_setting_names_its_search_space() -> None:
+    spaces = {
+        "nb201-cifar10": "nas-bench-201",
+        "hpolib-naval": "hpolib",
+        "nbgraph-cora": "nas-bench-graph",
+        "nbgraph-proteins": "nas-bench-graph",
+        "synthetic-cnn": "synthetic-cnn",
+        "digits": "trained-cells",
+        "medmnist-breast": "trained-cells",
+        "medmnist-breast/genetic": "trained-genetic",
+    }
+    planned = expand([Grid((MethodSpec("random"),), tuple(spaces), ((),), (0,), Protocol())])
+    assert {p.setup.bench: p.setup.setting.space for p in planned} == spaces
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
@@ -76,14 +91,14 @@ def test_a_plan_counts_runs_hours_and_bytes(nasbench: Callable[..., Printed], su
     store = tmp_path / "store"
     before = json.loads(nasbench("plan", suite, "--store", store, "--json").out)
     assert (before["runs"], before["stored"]) == (28, 0)
-    assert len(before["cells"]) == 4
-    assert not any(entry["measured"] for entry in before["cells"])
+    assert len(before["setups"]) == 4
+    assert not any(entry["measured"] for entry in before["setups"])
     assert before["bytes"] == pytest.approx(28 * 20 * before["bytes_a_row"])
     assert not store.exists()
     assert nasbench("run", "--suite", suite, "--without", "evolution", "--store", store).code == 0
     after = json.loads(nasbench("plan", suite, "--store", store, "--json").out)
     assert (after["runs"], after["stored"]) == (28, 14)
-    by_method = {(e["method"].partition(":")[0], e["bench"]): e for e in after["cells"]}
+    by_method = {(e["method"].partition(":")[0], e["bench"]): e for e in after["setups"]}
     assert by_method["random", "hpolib-naval"]["measured"]
     assert by_method["random", "hpolib-naval"]["cpu_seconds"] == 0
     assert not by_method["evolution", "hpolib-naval"]["measured"]
@@ -100,15 +115,15 @@ def test_a_plan_states_live_runs_by_their_budget(nasbench: Callable[..., Printed
         'methods = ["random"]\nbenchmarks = ["digits@1"]\nseeds = 3\nworkers = 2\nbudget_seconds = 40\n'
     )
     facts = json.loads(nasbench("plan", tmp_path / "live.toml", "--store", tmp_path / "store", "--json").out)
-    (entry,) = facts["cells"]
+    (entry,) = facts["setups"]
     assert entry["seconds_a_run"] == 40
     assert entry["cpu_seconds"] == 3 * 40 * 2
 
 
-def costly(workers: int, evals: int | None, seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> PlannedCell:
+def costly(workers: int, evals: int | None, seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> PlannedSetup:
     """A run of `random` on a live benchmark whose evaluations take 12 s each."""
     benchmark = toys.Live()
-    monkeypatch.setattr(toys.Live, "seconds", 12.0)
+    monkeypatch.setattr(toys.Live, "seconds_each", lambda self: 12.0, raising=False)
     monkeypatch.setattr(costs, "open_benchmark", lambda name: benchmark)
     monkeypatch.setattr(RandomSearch, "seconds", 0.5)
     (planned,) = expand([Grid((MethodSpec("random"),), ("digits@1",), ((),), (0,), Protocol(evals, seconds, workers))])
@@ -137,33 +152,33 @@ def test_more_evaluations_at_a_time_than_cores_are_warned_of_and_as_many_are_not
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     names, protocol = ("digits@1", "nb201-cifar10"), Protocol(20, None, workers)
-    _say_crowd(expand([Grid((MethodSpec("random"),), names, ((),), (0,), protocol)]), jobs)
-    assert ("evaluations at a time" in capsys.readouterr().err) == warned
-    _say_crowd(expand([Grid((MethodSpec("random"),), names[1:], ((),), (0,), protocol)]), jobs)
+    warn_of_crowd(expand([Grid((MethodSpec("random"),), names, ((),), (0,), protocol)]), jobs)
+    assert ("evaluations at the same time" in capsys.readouterr().err) == warned
+    warn_of_crowd(expand([Grid((MethodSpec("random"),), names[1:], ((),), (0,), protocol)]), jobs)
     assert not capsys.readouterr().err  # a table's clock is no wall's
 
 
-def test_a_stored_cell_is_current_if_its_data_method_options_and_schema_are_todays() -> None:
+def test_a_stored_setup_is_current_if_its_data_method_options_and_schema_are_todays() -> None:
     (planned,) = expand([Grid((MethodSpec.parse("evolution"),), ("nb201-cifar10",), ((),), (0,), Protocol(20))])
-    cell = planned.cell
-    assert is_current(cell)
-    (name, value), *others = cell.parameters
+    setup = planned.setup
+    assert is_current(setup)
+    (name, value), *others = setup.parameters
     for change in (
         {"parameters": ((name, value + 1), *others)},
         {"parameters": tuple(others)},
-        {"method_version": cell.method_version + 1},
+        {"method_version": setup.method_version + 1},
         {"data": "sha256:other"},
-        {"schema": cell.schema + 1},
+        {"schema": setup.schema + 1},
         {"method": "gone"},
         {"bench": "gone"},
     ):
-        assert not is_current(replace(cell, **change)), change
+        assert not is_current(replace(setup, **change)), change
 
 
 def test_a_plan_notes_of_which_metrics_more_is_better() -> None:
     (planned,) = expand([Grid((MethodSpec("random"),), ("hpobench-car",), ((),), (0,), Protocol(20))])
-    assert planned.cell.setting.maximised == ("valid-precision@243", "valid-f1@243")
-    assert Cell.from_json(json.loads(json.dumps(planned.cell.to_json()))) == planned.cell
+    assert planned.setup.setting.maximised == ("valid-precision@243", "valid-f1@243")
+    assert Setup.from_json(json.loads(json.dumps(planned.setup.to_json()))) == planned.setup
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -20,58 +19,12 @@ import pytest
 
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
-
-HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="session")
-def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip has installed the toys as a distribution with entry points."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
-    shutil.copy(HERE.parent / "plugin" / "pyproject.toml", source)
-    module = (HERE / "toys.py").read_text()
-    more = """
-
-def cannot_open() -> Benchmark:
-    raise OSError('the data has gone')
-
-
-from nasbench.methods import METHODS
-
-
-@METHODS.register("toy-local")
-class Local(Careful):
-    \"\"\"Registered by its decorator and by its entry point.\"\"\"
-"""
-    (source / "nasbench_toys.py").write_text(module + more)
-    (source / "nasbench_exits.py").write_text("print('importing')\nraise SystemExit(0)\n")
-    (source / "nasbench_wrong.py").write_text("import math\n\nclass Method(:\n    pass\n")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
-    return target
-
-
-@pytest.fixture
-def command(plugged: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "nasbench", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(plugged)} | environment,
-        )
-
-    return call
+from tests.nasbench_cli.conftest import Command, importing
 
 
 def line_of(name: str, offset: int) -> int:
     """A line of a toy, counted from that of its `ask`."""
     return inspect.getsourcelines(getattr(toys, name).ask)[1] + offset
-
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_a_plugins_names_are_listed_and_its_broken_ones_say_why(command: Command) -> None:
@@ -124,9 +77,9 @@ def test_failures_are_data_and_the_rest_goes_on(command: Command, tmp_path: Path
     assert command("report", "s", "--out", "r").returncode == 0
     again = command(*arguments)
     assert again.returncode == 1
-    assert "12 runs in 6 cells: all (cached)" in again.stdout
+    assert "12 runs in 6 setups: all (cached)" in again.stdout
     status = json.loads(command("status", "s", "--json").stdout)
-    states = {(c["method"], c["bench"]): c["state"] for c in status["cells"]}
+    states = {(c["method"], c["bench"]): c["state"] for c in status["setups"]}
     assert states["random", "toy"] == "complete"
     assert states["raises-in-ask", "toy"] == "failed"
     retried = command(*arguments, "--retry-failed")
@@ -220,7 +173,7 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
 ) -> None:
     arguments = ["run", "--method", "careful", "--bench", "toy-live", "--seeds", "2", "--evals", "60"]
     assert command(*arguments, "--store", "whole").returncode == 0
-    environment = os.environ | {"PYTHONPATH": str(plugged), "TOY_MARKS": str(tmp_path / "marks")}
+    environment = os.environ | importing(plugged) | {"TOY_MARKS": str(tmp_path / "marks")}
     marks = tmp_path / "marks"
     kills = range(1, 120, 13)
     for evaluations in kills:  # the next kill comes when so many evaluations have ended
@@ -248,15 +201,15 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
 
 def test_a_method_that_hangs_is_stopped_and_the_rest_goes_on(command: Command, tmp_path: Path) -> None:
     asked = ["--method", "hangs", "--method", "random", "--bench", "toy", "--seeds", 1, "--evals", 5, "--store", "s"]
-    done = command("run", *asked, "--ask-seconds", 6)
+    done = command("run", *asked, "--executor", "processes:ask_seconds=6")
     assert done.returncode == 1
-    assert "stopped: timeout: ask 3 took longer than 6 s (--ask-seconds)" in done.stderr
+    assert "stopped: timeout: ask 3 took longer than 6 s (ask_seconds)" in done.stderr
     assert pd.read_parquet(tmp_path / "s").groupby("method").size().to_dict() == {"hangs": 1, "random": 5}
 
 
 def test_an_evaluation_that_hangs_ends_its_run_and_what_came_before_is_kept(command: Command, tmp_path: Path) -> None:
     asked = ["run", "--method", "careful", "--bench", "toy-hangs", "--seeds", 2, "--evals", 30, "--workers", 2]
-    done = command(*asked, "--store", "s", "--evaluation-seconds", 6, "--jobs", 2)
+    done = command(*asked, "--store", "s", "--executor", "processes:evaluation_seconds=6", "--jobs", 2)
     assert done.returncode == 1
     assert re.search(r"seed 0: stopped: timeout: evaluation \d+ took longer than 6 s", done.stderr)
     assert list((tmp_path / "s" / "_journals").glob("*.jsonl"))
@@ -281,6 +234,17 @@ def test_a_method_that_goes_elsewhere_leaves_the_store_where_it_is(command: Comm
     done = command("run", "--method", "leaves", "--bench", "toy", "--seeds", 2, "--evals", 3, "--store", "s")
     assert done.returncode == 0, done.stderr
     assert len(pd.read_parquet(tmp_path / "s")) == 6
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_standard_error_on_a_full_disk_stops_no_run(plugged: Path, tmp_path: Path) -> None:
+    asked = "run --method leaves --method evolution:population=20 --bench toy --seeds 2 --evals 3 --store s"
+    command = f"{sys.executable} -m nasbench {asked} 2>/dev/full"
+    environment = os.environ | importing(plugged)
+    done = subprocess.run(command, shell=True, check=False, capture_output=True, cwd=tmp_path, env=environment)
+    assert done.returncode == 0
+    assert b"4 runs computed" in done.stdout
+    assert len(pd.read_parquet(tmp_path / "s")) == 12
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -318,7 +282,7 @@ def test_a_check_of_a_method_that_raises_a_keyboard_interrupt_goes_on(command: C
 
 def test_ctrl_c_ends_the_command_while_a_plugins_method_thinks(plugged: Path, tmp_path: Path) -> None:
     asked = ["run", "--method", "hangs", "--bench", "toy", "--seeds", "1", "--store", "s"]
-    environment = os.environ | {"PYTHONPATH": str(plugged)}
+    environment = os.environ | importing(plugged)
     process = subprocess.Popen(
         [sys.executable, "-m", "nasbench", *asked], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     )
@@ -385,6 +349,35 @@ def test_a_plugin_that_hangs_at_import_keeps_only_those_waiting_who_ask_for_it(
     module.write_text("import threading\nthreading.Event().wait()\n")
     done = command(
         *("run", "--method", "careful", "--bench", "toy", "--seeds", 1, "--evals", 2),
-        PYTHONPATH=str(tmp_path / "other"),
+        **importing(tmp_path / "other"),
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_plugins_part_of_the_report_is_listed_and_made(command: Command, tmp_path: Path) -> None:
+    listed = {row["name"]: row["summary"] for row in json.loads(command("list", "parts", "--json").stdout)}
+    assert listed["runs"] == "Number of runs of each method."
+    assert listed["lost-part"].startswith("part 'lost-part' cannot be loaded: AttributeError")
+    asked = ["--method", "random", "--method", "evolution", "--bench", "hpobench-car", "--seeds", 3, "--evals", 10]
+    assert command("run", *asked, "--store", "s").returncode == 0
+    done = command("report", "s", "--format", "csv", "--out", "r", "--part", "runs")
+    assert done.returncode == 0, done.stderr
+    assert "Runs of each method" in done.stdout
+    assert (tmp_path / "r" / "runs.csv").read_text() == "method,runs\nevolution,3\nrandom,3\n"
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("no-runs", "part 'no-runs' fails: KeyError: 'nothing to count'"),
+        ("lost-part", "part 'lost-part' cannot be loaded: AttributeError: "),
+        ("three", "part 'three' fails: TypeError: "),
+        ("rnus", "there is no part 'rnus' (did you mean runs?); allowed: importance, pareto, thinking, lost-part, "),
+    ],
+)
+def test_a_part_that_cannot_be_made_is_one_sentence(command: Command, tmp_path: Path, part: str, said: str) -> None:
+    assert command("run", "--method", "random", "--bench", "hpobench-car", "--evals", 5, "--store", "s").returncode == 0
+    done = command("report", "s", "--out", "r", "--part", part)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+    assert not (tmp_path / "r").exists()

@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Metric, open_benchmark
+from nasbench.benchmarks import Benchmark, Metric, abilities, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.imported import ImportedTable, Table, save
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.cli.checks.methods import Trial
 from nasbench.cli.checks.problems import PROBLEMS
-from nasbench.methods import METHODS, MethodSpec
-from nasbench.methods.spec import misfit
-from tests.benchmarks.test_nasbench101 import SPACE as CELLS
+from nasbench.methods import METHODS, MethodSpec, Problem
+from tests.benchmarks.cells101 import SPACE as CELLS
 from tests.few_digits import register as register_few_digits
-from tests.nasbench_cli.test_checks import EXTRAS, ONE_SHOT
+from tests.nasbench_cli.promises import EXTRAS, ONE_SHOT
 from tests.nasbench_cli.toys import Live, Separate, Toy, Watched
 
 CHECKS = [check for check in METHOD_CHECKS if check.promise in PROBLEMS]
@@ -103,7 +102,7 @@ def broken(name: str, benchmarks: list[Benchmark]) -> list[str]:
     for text in SOON.get(name, [name]):
         spec = MethodSpec.parse(text)
         for benchmark in benchmarks:
-            if misfit(spec.method, benchmark.space, benchmark.fidelity):
+            if spec.misfit(Problem.of(benchmark)):
                 continue
             trial = Trial(spec, benchmark)
             for check in CHECKS:
@@ -140,7 +139,7 @@ def named(cheap: bool) -> list[Any]:
 def test_every_method_goes_on_with_every_kind_of_problem_on_a_table(name: str, tables: list[Benchmark]) -> None:
     opened = [open_benchmark(bench) for bench in TABLES]
     for benchmark in opened:
-        benchmark.make_ready()
+        abilities.make_ready(benchmark)
     assert broken(ready(name), [*opened, *tables, Toy(), Watched(), Separate(), Live()]) == []
 
 
@@ -157,5 +156,5 @@ def test_every_method_goes_on_with_every_kind_of_problem_on_live_networks(
     if not all(map(importlib.util.find_spec, ("torch", "sklearn"))):
         pytest.skip("PyTorch or scikit-learn is not installed")
     live = open_benchmark(f"{register_few_digits(monkeypatch)}@9")
-    live.make_ready()
+    abilities.make_ready(live)
     assert broken(ready(name), [live]) == []

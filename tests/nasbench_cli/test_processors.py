@@ -19,8 +19,8 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.cli.arithmetic import fix, processor
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.cli.checks.elsewhere import OTHER_HASHES, OTHER_KERNELS, digests, environment_for
-from nasbench.methods import METHODS, MethodSpec
-from nasbench.methods.spec import misfit
+from nasbench.methods import METHODS, MethodSpec, Problem
+from tests.conftest import Lend
 from tests.nasbench_cli.toys import Careful
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -48,7 +48,7 @@ def pairs(*, dear: bool) -> list[tuple[str, str]]:
         if is_dear != dear or not installed or method.repeatable is Repeatable.SAME_MACHINE:
             continue
         at_levels = ["digits@9"] if method.needs_fidelity and importlib.util.find_spec("torch") else []
-        fits = [b for b in TABLES if not misfit(method, open_benchmark(b).space, open_benchmark(b).fidelity)]
+        fits = [b for b in TABLES if not MethodSpec(name).misfit(Problem.of(open_benchmark(b)))]
         found += [(name, bench) for bench in fits or at_levels]
     return found
 
@@ -157,10 +157,10 @@ def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(t
     assert "14 of 15" in run.stdout
 
 
-def test_a_method_of_this_process_alone_is_not_tried_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS._items, "careful", Careful)
+def test_a_method_of_this_process_alone_is_not_tried_elsewhere(lend: Lend) -> None:
+    lend(METHODS, "careful", Careful)
     (check,) = (c for c in METHOD_CHECKS if "another process" in c.promise)
-    assert "in this process alone" in str(check("careful", "hpolib-naval"))
+    assert "only in this process" in str(check("careful", "hpolib-naval"))
 
 
 def test_the_page_lists_what_is_not_the_same_on_any_processor() -> None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from nasbench.cli.engine.progress import Progress, UnderWay
+from nasbench.cli.commands.progress import Progress
+from nasbench.cli.engine.events import UnderWay
 from nasbench.cli.engine.under_way import Missing
 from nasbench.results import Store
 from tests.conftest import Printed
-from tests.results.conftest import FACTS, make_cell, make_run
-from tests.results.test_under_way import begin
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.nasbench_cli.conftest import Terminal
+from tests.results.conftest import FACTS, begin, make_run, make_setup
 
 
 def test_elsewhere_lines_say_what_is_under_way_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,13 +50,13 @@ def test_more_than_all_is_never_done(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_of_the_missing_runs_those_with_a_journal_are_under_way(store: Store) -> None:
-    cell = make_cell("a", evals=10)
-    runs = tuple((cell, seed) for seed in range(12))
+    setup = make_setup("a", evals=10)
+    runs = tuple((setup, seed) for seed in range(12))
     assert Missing(store, runs).look() == UnderWay(0.0, [])
-    begin(store, cell, 0, [])
-    begin(store, cell, 1, [4.0, 3.0])
-    begin(store, cell, 2, [1.0])
-    store.commit(cell, [make_run(2, [1.0])], FACTS)
+    begin(store, setup, 0, [])
+    begin(store, setup, 1, [4.0, 3.0])
+    begin(store, setup, 2, [1.0])
+    store.commit(setup, [make_run(2, [1.0])], FACTS)
     found = Missing(store, runs).look()
     assert found.done == pytest.approx(0.2)
     assert found.lines == [
@@ -71,7 +65,7 @@ def test_of_the_missing_runs_those_with_a_journal_are_under_way(store: Store) ->
         "8 s left",
     ]
     for seed in range(3, 12):
-        begin(store, cell, seed, [1.0])
+        begin(store, setup, seed, [1.0])
     assert Missing(store, runs).look().lines[-1] == "… and 3 more"
 
 
@@ -102,20 +96,6 @@ def test_a_training_by_steps_tells_how_many_are_done(nasbench: Callable[..., Pri
     said = nasbench("run", "--method", "random", *asked).err
     assert ", evaluation 1: step 5 of 1,000: validation error" in said
     assert ", evaluation 1: step 1,000 of 1,000: validation error" in said
-
-
-@pytest.mark.usefixtures("every_epoch")
-def test_of_trainings_side_by_side_one_speaks(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from nasbench.benchmarks.training import lockstep
-    from nasbench.benchmarks.training.news import News
-
-    caplog.set_level("INFO", "nasbench")
-    for number, is_first in enumerate((True, False), 1):
-        monkeypatch.setattr(lockstep, "member", lambda first=is_first: SimpleNamespace(is_first=first))
-        News().tell("epoch %d", number)
-    assert caplog.messages == ["epoch 1"]
 
 
 @pytest.fixture

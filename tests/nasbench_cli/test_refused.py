@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Evaluation, open_benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, Evaluation, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
@@ -42,9 +42,9 @@ def search(
     monkeypatch.setattr("nasbench.cli.engine.plan.open_benchmark", lambda name: benchmark)
     protocol = Protocol(evals=evals, train_infeasible=train_infeasible)
     (planned,) = expand([Grid((MethodSpec.parse(method),), (benchmark.name,), (SMALL,), (0,), protocol)])
-    assert planned.cell.train_infeasible == (train_infeasible and benchmark.live)
+    assert planned.setup.train_infeasible == (train_infeasible and benchmark.live)
     journal = Journal(tmp_path / "run.jsonl", "id") if benchmark.live else None
-    found = run(planned.cell, 0, planned.spec, benchmark, planned.bounds, journal)
+    found = run(planned.setup, 0, planned.spec, benchmark, planned.bounds, journal)
     if journal is not None:
         journal.close()
     return found
@@ -88,7 +88,7 @@ def test_a_benchmark_that_cannot_say_beforehand_is_asked_by_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Silent(toys.Live):
-        def known(self, column: int, configuration: Configuration) -> float:
+        def known(self, metric: str, configuration: Configuration) -> float:
             raise ValueError("no idea")
 
     found = search(tmp_path, monkeypatch, Silent())
@@ -99,11 +99,11 @@ def test_a_refusal_is_told_with_what_is_known_and_ranked_by_it(tmp_path: Path, m
     monkeypatch.setattr(Listening, "told", [])
     monkeypatch.setattr(MethodSpec, "method", property(lambda self: Listening))
     search(tmp_path, monkeypatch, toys.Live())
-    bounds = toys.Live().bounds(SMALL)
+    bounds = abilities.bounds(toys.Live(), SMALL)
     refused = [o for o in Listening.told if o.evaluation.status == "infeasible"]
     assert refused
     for observation in refused:
-        assert observation.evaluation.metrics[1] == observation.configuration[0]
+        assert observation.evaluation.metrics["size"] == observation.configuration[0]
         assert math.isnan(observation.objective)
         assert observation.rank(bounds) == (bounds[0].violation(observation.configuration[0]), math.inf)
 
@@ -119,12 +119,12 @@ def test_methods_learn_from_refusals_what_is_too_large(
 
 def test_nasbots_evolution_breeds_from_what_is_less_too_large() -> None:
     table = open_benchmark("nb201-cifar10")
-    bounds = table.bounds(parse_constraints(["model_size<=0.1"]))
+    bounds = abilities.bounds(table, parse_constraints(["model_size<=0.1"]))
     method = MethodSpec.parse("nasbot-ea:initial=4").build(Problem.of(table, bounds), np.random.default_rng(0))
-    nothing = [math.nan] * len(table.metrics)
+    nothing = {metric.name: math.nan for metric in table.metrics}
     for size in (0.9, 0.2, 0.9, 0.9):
-        nothing[bounds[0].column] = size
-        method.tell(Observation(method.ask(), Evaluation(tuple(nothing), 0.0, "infeasible"), False))
+        told = nothing | {"model_size": size}
+        method.tell(Observation(method.ask(), Evaluation(told, 0.0, "infeasible"), False))
     fitness = method._fitness()  # type: ignore[attr-defined]
     assert np.isfinite(fitness).all()
     assert int(np.argmax(fitness)) == 1
@@ -145,9 +145,9 @@ def test_digits_refuses_a_network_without_training_it(tmp_path: Path) -> None:
     grid = Grid((MethodSpec("random"),), ("digits",), (parse_constraints(["parameters<=1"]),), (0,), Protocol(evals=5))
     (planned,) = expand([grid])
     journal = Journal(tmp_path / "run.jsonl", "id")
-    found = run(planned.cell, 0, planned.spec, open_benchmark("digits"), planned.bounds, journal)
+    found = run(planned.setup, 0, planned.spec, open_benchmark("digits"), planned.bounds, journal)
     journal.close()
     assert set(found.columns["status"]) == {"infeasible"}
     assert found.columns["finished"][-1] < 5
-    column = open_benchmark("digits").column("parameters")
+    column = open_benchmark("digits").places["parameters"]
     assert (found.columns["metrics"][:, column] > 1).any()

@@ -14,7 +14,7 @@ from nasbench.benchmarks import Evaluation
 from nasbench.benchmarks.tabular import frames
 from nasbench.cli.engine.workers import attempt
 from nasbench.results import Store
-from tests.benchmarks.test_own_table import CSV, SPEC
+from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed, at_most
 from tests.nasbench_cli import toys
 
@@ -156,7 +156,8 @@ def test_a_report_whose_second_export_was_refused_can_be_repeated(
 def test_a_value_beyond_all_measure_is_a_failed_evaluation(
     metrics: tuple[float, ...], cost: float, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(toys.Toy, "evaluate", lambda *_: Evaluation(metrics, cost))
+    values = dict(zip(("loss", "size"), metrics, strict=True))
+    monkeypatch.setattr(toys.Toy, "evaluate", lambda *_: Evaluation(values, cost))
     found = attempt(toys.Toy(), (0, 0, 0, 0), 0)
     assert (found.status, found.reason) == ("failed", reason)
     assert found.cost <= 1

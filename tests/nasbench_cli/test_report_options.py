@@ -45,6 +45,30 @@ def test_a_wrong_selection_is_a_sentence(
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--out", "r", "--paper", "r"], "--out and --paper both name r: give each a folder of its own"),
+        (["--ioh", "./report"], "--out and --ioh both name report: give each"),
+        (["--paper", "x", "--ioh", "y/../x"], "--paper and --ioh both name y/../x: give each"),
+    ],
+)
+def test_one_folder_for_two_kinds_of_files_is_refused(
+    nasbench: Command,
+    small_store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "y").mkdir()
+    printed = nasbench("report", small_store.folder, *options)
+    assert (printed.code, printed.err.count("\n")) == (2, 1)
+    assert said in printed.err
+    assert {path.name for path in tmp_path.iterdir()} == {"y", "store"}
+
+
 def test_a_suites_labels_reach_its_report(nasbench: Command, tmp_path: Path) -> None:
     suite = tmp_path / "mine.toml"
     text = f"""methods = ["random", "{EVOLUTION}"]

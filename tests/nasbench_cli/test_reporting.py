@@ -17,6 +17,7 @@ from nasbench.results import Store
 from nasbench.results.report.request import Request
 from nasbench.results.selection import Selection
 from tests.conftest import Printed
+from tests.results.conftest import LITERATURE
 
 EVOLUTION = "evolution:population=5,tournament=2"
 
@@ -83,6 +84,7 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
         ioh="ioh",
         optuna=tmp_path / "studies.log",
         partial=True,
+        wilcoxon=True,
     )
     chosen = Selection(
         ("random",), ("mcts", "evolution:population=50,tournament=5"), ("digits",), ("hpolib",), ("none",)
@@ -102,6 +104,8 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
         Path("ioh"),
         tmp_path / "studies.log",
         True,
+        True,
+        LITERATURE,
     )
 
 

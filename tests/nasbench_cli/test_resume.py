@@ -17,7 +17,7 @@ import pytest
 from nasbench.results import Store
 from nasbench.results.store import content_hash
 from tests.conftest import Printed
-from tests.nasbench_cli.test_plugin import plugged  # noqa: F401 (a fixture)
+from tests.nasbench_cli.conftest import importing
 
 _LONG = 120  # seconds for what takes less than one
 
@@ -48,11 +48,11 @@ def start(suite: Path, store: Path, jobs: int, **environment: str) -> subprocess
 
 
 @pytest.mark.slow
-def test_killed_a_dozen_times_the_store_equals_that_of_an_undisturbed_run(plugged: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_killed_a_dozen_times_the_store_equals_that_of_an_undisturbed_run(plugged: Path, tmp_path: Path) -> None:
     """Each kill comes when so many evaluations have begun: of the driver alone, or of its workers too."""
     suite, marks = tmp_path / "suite.toml", tmp_path / "marks"
     suite.write_text(MARKED)
-    toys = {"PYTHONPATH": str(plugged), "TOY_MARKS": str(marks)}
+    toys = importing(plugged) | {"TOY_MARKS": str(marks)}
     assert start(suite, tmp_path / "whole", 1, **toys).wait() == 0
     expected = content_hash(Store.open(tmp_path / "whole"))
     assert len(marks.read_text().split()) == 8 * 25 * 20
@@ -120,10 +120,7 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=_LONG)  # the suite would take longer
     assert process.returncode == 130
-    assert (
-        errors.strip()
-        == b"nasbench: stopped; what was stored is kept, and the same run, tabulate or fetch goes on from it"
-    )
+    assert errors.strip() == b"nasbench: stopped; what was stored is kept, and the same command continues from it"
     assert len(Store.open(tmp_path / "store").fragments()) > 0
 
 

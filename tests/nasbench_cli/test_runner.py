@@ -7,22 +7,23 @@ import json
 import math
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasbench.benchmarks import Evaluation, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import runner
-from nasbench.cli.engine.block import _schedule
+from nasbench.cli.engine.block import schedule
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import METHODS, Logged, Method, MethodSpec, Observation
-from nasbench.results import Cell, Row, Trajectory
+from nasbench.results import Row, Setup, Trajectory
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toy_runs import SETTING, rows, toy_run
 
@@ -47,8 +48,8 @@ def test_what_finishes_at_the_same_time_is_told_in_the_order_of_asking(costs: li
     told: list[int] = []
 
     class Timed(toys.Toy):
-        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-            return Evaluation((float(len(asked) - 1), 0.0), costs[len(asked) - 1])
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return Evaluation({"loss": float(len(asked) - 1), "size": 0.0}, costs[len(asked) - 1])
 
     class Watching(toys.Careful):
         def ask(self) -> Configuration:
@@ -61,7 +62,7 @@ def test_what_finishes_at_the_same_time_is_told_in_the_order_of_asking(costs: li
     trajectory = toy_run(Watching, Timed(), evals=len(costs), workers=workers)
     ends = dict(zip(told, trajectory.columns["finished"].tolist(), strict=True))
     assert told == sorted(told, key=lambda ask: (ends[ask], ask))
-    scheduled = _schedule(np.array(costs), workers)
+    scheduled = schedule(np.array(costs), workers)
     columns = (trajectory.columns[name] for name in ("worker", "started", "finished"))
     for one, other in zip(scheduled, (told, *columns), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -77,7 +78,7 @@ def test_settings_have_streams_of_their_own_that_methods_share() -> None:
     def drawn(method: str, bench: str, constraint: str, seed: int = 3) -> tuple[list[str], list[float]]:
         grid = Grid((MethodSpec.parse(method),), (bench,), (parse_constraints([constraint]),), (seed,), Protocol(30))
         (planned,) = expand([grid])
-        columns = run(planned.cell, seed, planned.spec, open_benchmark(bench), planned.bounds).columns
+        columns = run(planned.setup, seed, planned.spec, open_benchmark(bench), planned.bounds).columns
         return columns["configuration"].tolist(), columns["objective"].tolist()
 
     settings = [("hpobench-car", "none"), ("hpobench-kc1", "none"), ("hpobench-car", "train_time@0.9")]
@@ -88,16 +89,15 @@ def test_settings_have_streams_of_their_own_that_methods_share() -> None:
     assert drawn("random", *settings[0], seed=4)[0] != proposals[0]
 
 
-def test_a_score_is_the_mean_over_repetitions_of_the_rows_configuration() -> None:
+def test_a_score_is_the_mean_over_repetitions_of_the_rows_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = open_benchmark("hpobench-car")
     assert isinstance(bench, TabularBenchmark)
     (planned,) = expand(
         [Grid((MethodSpec("random"),), (bench.name,), (parse_constraints(["train_time@0.5"]),), (0,), Protocol(40))]
     )
-    block = run(planned.cell, 0, planned.spec, bench, planned.bounds).columns
-    loop = runner._run_loop(planned.cell, planned.spec, bench, planned.bounds, None, *runner._streams(planned.cell, 0))[
-        0
-    ]
+    block = run(planned.setup, 0, planned.spec, bench, planned.bounds).columns
+    monkeypatch.setattr(METHODS.get("random"), "blockwise", False)
+    loop = run(planned.setup, 0, planned.spec, bench, planned.bounds).columns
     for name in ("score", "score_feasible", "objective", "configuration"):
         assert loop[name].tolist() == block[name].tolist()
     (bound,) = planned.bounds
@@ -107,7 +107,7 @@ def test_a_score_is_the_mean_over_repetitions_of_the_rows_configuration() -> Non
         row = bench.space.index(bench.space.from_values(json.loads(configuration)))
         own = bench.values[row]
         assert score == pytest.approx(np.nanmean(own[:, 0]), rel=1e-12)
-        assert feasible == (np.nanmean(own[:, bound.column]) <= bound.limit)
+        assert feasible == (np.nanmean(own[:, bench.places[bound.metric.name]]) <= bound.limit)
     assert (block["score"] != block["objective"]).any()  # a repetition is not the mean
     assert len(set(block["score_feasible"])) == 2
 
@@ -241,8 +241,8 @@ def test_the_row_that_closes_a_failed_run_stands_where_the_run_stopped() -> None
 
 
 def test_a_run_whose_process_died_is_one_row_with_the_reason() -> None:
-    cell = Cell("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
-    trajectory = runner.died(cell, 3, "out of memory")
+    setup = Setup("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
+    trajectory = runner.died(setup, 3, "out of memory")
     assert (trajectory.seed, trajectory.failure, len(trajectory), trajectory.log) == (3, "out of memory", 1, ())
     row = last_row(trajectory)
     assert NOTHING.items() <= row.items()
@@ -258,11 +258,11 @@ def test_a_benchmark_that_fails_costs_its_evaluation_and_no_more() -> None:
     by_fault: dict[int, set[tuple[object, ...]]] = {}
     for row in rows(trajectory, "configuration", "status", "reason", "feasible"):
         by_fault.setdefault(int(str(row[0]).rpartition(": ")[2][:-1]), set()).add(row[1:])
-    line = inspect.getsourcelines(toys.Faulty.evaluate)[1] + 3
+    line = inspect.getsourcelines(toys.Faulty.measure)[1] + 3
     assert by_fault[0] == {("failed", f"MemoryError: out of memory (toys.py:{line})", False)}
     assert by_fault[1] == {("failed", "loss is nan", False)}
-    assert by_fault[2] == {("failed", "1 metrics at a cost of 2.0 s, not 2 at a finite cost", False)}
-    assert by_fault[3] == {("failed", "2 metrics at a cost of -2.0 s, not 2 at a finite cost", False)}
+    assert by_fault[2] == {("failed", "ValueError: it gives other metrics than the benchmark has: size", False)}
+    assert by_fault[3] == {("failed", "a cost of -2.0 s, which is no number of seconds", False)}
     assert by_fault[4] == {("infeasible", "too large to train", False)}
     assert {status for status, *_ in by_fault[5]} == {"failed"}
     assert all(by_fault[fault] == {("ok", "", True)} for fault in range(6, 10))
@@ -288,13 +288,13 @@ def test_evaluation_seeds_are_distinct_and_fit_63_bits() -> None:
 @pytest.mark.parametrize("cost", [math.inf, math.nan, -1e-9])
 def test_a_cost_that_no_clock_can_take_is_a_failure_that_costs_nothing(cost: float) -> None:
     class Costly(toys.Toy):
-        def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-            return super().evaluate(configuration, seed)._replace(cost=cost)
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            return super().measure(configuration, seed, upto, state)._replace(cost=cost)
 
     found = toy_run(benchmark=Costly(), evals=2)
     assert found.columns["status"].tolist() == ["failed", "failed"]
     assert found.columns["finished"].tolist() == [0.0, 0.0]
-    assert found.columns["reason"][0] == f"2 metrics at a cost of {cost} s, not 2 at a finite cost"
+    assert found.columns["reason"][0] == f"a cost of {cost} s, which is no number of seconds"
 
 
 def test_thinking_is_measured_from_the_beginning_of_each_ask_and_each_tell() -> None:
@@ -323,11 +323,11 @@ def test_what_a_method_logs_is_in_the_trajectory_even_if_it_fails() -> None:
 
 
 def test_of_a_run_whose_process_died_its_journal_is_kept_with_the_reason() -> None:
-    cell = Cell("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
+    setup = Setup("toy", (), 1, "toy", "toy-1", "none", 9, None, 4, False, metrics=("loss", "size"), setting=SETTING)
     evaluations = [
         Row(i + 1, 0, "{}", 2.0 - i, True, 2.0 - i, i, i + 1, math.nan, "ok", "", (2.0 - i, 1.0)) for i in range(2)
     ]
-    trajectory = runner.died(cell, 3, "an ask took too long", evaluations)
+    trajectory = runner.died(setup, 3, "an ask took too long", evaluations)
     assert trajectory.columns["incumbent"].tolist() == [2.0, 1.0, 1.0]
     row = last_row(trajectory)
     assert NOTHING.items() <= row.items()

@@ -88,7 +88,7 @@ def test_images_are_trained_on_for_any_number_of_epochs_their_usual_one_too(epoc
     """`digits@3` is no name, since `digits` is that already: it stopped the command half-way."""
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
-    assert training._opened("digits", epochs).name == f"digits@{epochs}"
+    assert training.opened("digits", epochs).name == f"digits@{epochs}"
 
 
 def test_without_any_images_the_other_parts_are_measured(
@@ -100,11 +100,11 @@ def test_without_any_images_the_other_parts_are_measured(
         raise UsageError("there are no images")
 
     measured: list[str] = []
-    monkeypatch.setattr(training, "_opened", missing)
-    for part in ("_run_speed", "_suggestion_speed", "_language_speed", "_distance_speed", "_report_speed"):
+    monkeypatch.setattr(training, "opened", missing)
+    for part in ("run_speed", "suggestion_speed", "language_speed", "distance_speed", "report_speed"):
         monkeypatch.setattr(tables, part, lambda sizes, part=part: measured.append(part))
-    monkeypatch.setattr(tables, "_seconds", lambda *_: 1.0)
-    monkeypatch.setattr(tables, "_peak_memory", lambda sizes: "7")
+    monkeypatch.setattr(tables, "timed", lambda *_: 1.0)
+    monkeypatch.setattr(tables, "peak_memory", lambda sizes: "7")
     tables.main(TINY)
     assert len(measured) == 5
     out = capsys.readouterr().out
@@ -117,13 +117,13 @@ def test_the_paths_of_a_network_are_computed_whenever_they_are_timed(monkeypatch
     plain = otmann.path_lengths
     monkeypatch.setattr(otmann, "path_lengths", lambda *a: (calls.append(1), plain(*a))[1])
     monkeypatch.setattr(otmann, "compile_ahead", lambda: None)  # it computes some, too
-    tables._distance_speed(TINY)
+    tables.distance_speed(TINY)
     timed = (TINY.repeats + 1) * TINY.networks  # the first is not counted
     groups = 1 + len(TINY.layers)  # cells, and networks of each size
     assert len(calls) == groups * (timed + TINY.networks) + TINY.matrix
-    (graph,) = tables._networks(10, 1)
+    (graph,) = tables.networks(10, 1)
     kept = dict(vars(graph))
-    first, second = tables._encoded(graph), tables._encoded(graph)
+    first, second = tables.encoded(graph), tables.encoded(graph)
     assert first is not second
     assert vars(graph) == kept  # what a graph derives from its edges is derived anew, too
 

@@ -12,7 +12,7 @@ from nasbench.cli.layout import in_columns, prose
 from nasbench.results import Store
 from nasbench.results.store.journal import Journal, Record
 from tests.conftest import Printed
-from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.conftest import FACTS, make_run, make_setup
 
 Command = Callable[..., Printed]
 
@@ -21,17 +21,17 @@ def test_what_is_under_way_is_shown_until_nothing_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store.create(tmp_path / "s")
-    cell = make_cell("a", evals=50)
-    store.save_plan("c", [(cell, [0, 1, 2])], {})
-    store.commit(cell, [make_run(0, [1.0])], FACTS)
-    journal = Journal(store.journals / f"{cell.run_id(1)}.jsonl", cell.run_id(1))
+    setup = make_setup("a", evals=50)
+    store.save_plan("c", [(setup, [0, 1, 2])], {})
+    store.commit(setup, [make_run(0, [1.0])], FACTS)
+    journal = Journal(store.journals / f"{setup.run_id(1)}.jsonl", setup.run_id(1))
     for i, value in enumerate((7.0, 4.0, 5.0)):
         journal.append(Record(i, "{}", (value, 1.0), 60.0, "ok", "", 60.0 * i, 60.0 * (i + 1), i, feasible=i != 1))
     journal.close()
     times = iter([0.0, 0.0, 60.0])
 
     def pause(_: float) -> None:
-        store.commit(cell, [make_run(seed, [1.0]) for seed in (1, 2)], FACTS)
+        store.commit(setup, [make_run(seed, [1.0]) for seed in (1, 2)], FACTS)
 
     follow(store, pause, lambda: next(times))
     first, second = capsys.readouterr().out.split("3 of 3 runs")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
 
@@ -15,10 +16,14 @@ from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.spaces.trainable.cells import CellSpace
 from nasbench.benchmarks.surrogate import lcbench
+from nasbench.cli.commands.plan import plan
+from nasbench.cli.commands.run import run
+from nasbench.cli.engine.keys import KEYS, asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.cli.engine.suites import load_suite
-from tests.conftest import Printed
-from tests.methods.test_external import LIBRARIES
+from nasbench.results import Store
+from tests.conftest import Lend, Printed
+from tests.methods.libraries import LIBRARIES
 
 Command = Callable[..., Printed]
 
@@ -32,8 +37,8 @@ def test_a_suite_runs_every_grid(nasbench: Command, tmp_path: Path) -> None:
     )
     assert nasbench("run", "--suite", suite, "--store", tmp_path / "s").code == 0
     frame = pd.read_parquet(tmp_path / "s")
-    cells = set(zip(frame["method"], frame["bench"], frame["constraint"], strict=True))
-    assert cells == {
+    setups = set(zip(frame["method"], frame["bench"], frame["constraint"], strict=True))
+    assert setups == {
         ("random", "nb201-cifar10", "none"),
         ("random", "nb201-cifar10", "latency@0.5+model_size@0.1"),
         ("evolution:population=2,tournament=1", "hpobench-car", "none"),
@@ -138,12 +143,11 @@ def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "suites").glob("*.toml")), ids=lambda p: p.stem)
-def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
     monkeypatch.setattr(ImageBenchmark, "make_ready", lambda benchmark: None)  # the images may be absent
     monkeypatch.setattr(CellSpace, "pool", 30)  # size classes are drawn from 900 networks for each data set
-    BENCHMARKS.names()
     for task in lcbench.TASKS:  # the surrogate may be absent, too: to plan it takes no answer of it
-        monkeypatch.setitem(BENCHMARKS._items, f"lcbench-{task}", partial(lcbench.LCBench, task))
+        lend(BENCHMARKS, f"lcbench-{task}", partial(lcbench.LCBench, task))
     suite = load_suite(path)
     assert suite.title
     # Peers whose library is not installed cannot be built here; everything else must fit.
@@ -161,3 +165,50 @@ def test_a_suite_of_ours_is_found_by_its_name_and_its_files(tmp_path: Path, monk
     (tmp_path / "smoke.toml").write_text('title = "own"\nmethods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n')
     assert load_suite(Path("smoke.toml")).title == "own"
     assert load_suite(Path("smoke")).title.startswith("Smoke")
+
+
+def test_every_key_of_a_grid_is_an_option_of_run_and_plan() -> None:
+    options = {
+        command.name: {p.name: (p.opts, p.multiple) for p in command.params if isinstance(p, click.Option)}
+        for command in (run, plan)
+    }
+    for key in KEYS:
+        assert options["run"][key.name] == options["plan"][key.name] == ([key.option], key.several)
+
+
+def test_options_and_a_file_with_the_same_values_are_the_same_setups(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        'methods = ["random", "evolution:population=5"]\nbenchmarks = ["hpolib-naval"]\nseeds = "2:4"\n'
+        'constraints = ["train_time@0.5+valid-mse<=1"]\nbudget_seconds = 60\nworkers = 3\ncharge_thinking = true\n'
+    )
+    values = {"methods": ["random", "evolution:population=5"], "benchmarks": ["hpolib-naval"], "seeds": "2:4"}
+    together = ["valid-mse<=1", "train_time@0.5"]
+    grid = asked_grid(**values, constraints=[together], budget_seconds=60, workers=3, charge_thinking=True)
+    assert grid == load_suite(tmp_path / "s.toml").grids[0]
+
+
+def test_a_plan_of_options_is_that_of_the_suite_with_them(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["hpolib-naval"]\nseeds = 3\nevals = 5\n')
+    asked = ["--method", "random", "--bench", "hpolib-naval", "--seeds", 3, "--evals", 5]
+    store = ["--store", tmp_path / "s"]
+    plans = [nasbench("plan", *words, *store) for words in ([tmp_path / "s.toml"], asked)]
+    assert plans[0].out == plans[1].out
+    assert "3 runs, 0 of them in" in plans[0].out
+
+
+def test_the_recorded_command_has_what_was_given_and_works_from_any_folder(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NASBENCH_DATA", "elsewhere")
+    Path("data").mkdir()
+    Path("own.toml").write_text('methods = ["random", "local"]\nbenchmarks = ["hpolib-naval"]\nevals = 5\n')
+    grid = ["--method", "random", "--method", "local", "--bench=hpolib-naval", "--budget-seconds", "60", "--workers", 1]
+    assert nasbench("run", *grid, "--charge-thinking", "--store", "one", "--data-dir", "data").code == 0
+    assert nasbench("run", "--suite", "own.toml", "--store=two", "--without", "local", "--shard", "1/1").code == 0
+    commands = [plan["command"] for name in ("one", "two") for plan in Store.open(Path(name)).plans()]
+    assert commands == [
+        "nasbench run --method random --method local --bench hpolib-naval --budget-seconds 60 --workers 1 "
+        f"--charge-thinking --data-dir {tmp_path}/data",
+        f"nasbench run --without local --suite {tmp_path}/own.toml --shard 1/1",
+    ]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,37 +15,16 @@ from nasbench.benchmarks import Evaluation, open_benchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.training.faults import DeviceLost
-from nasbench.cli.engine import progress
+from nasbench.cli.commands import progress
 from nasbench.cli.engine.tabulate import tabulate
 from tests.conftest import Printed
+from tests.nasbench_cli.digit_tables import BENCH, records
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from nasbench.benchmarks.training import lockstep
 
-BENCH = "digits/nasbench201/table@2"
 CELL = [f"Op{k}" for k in range(6)]
-
-
-def records(part: Path) -> list[dict[str, Any]]:
-    """The evaluations in a part."""
-    return [facts for facts in map(json.loads, part.read_text().splitlines()) if "configuration" in facts]
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, int]]:
-    """What is evaluated, with numbers made of the configuration and the seed instead of a training."""
-    found: list[tuple[Configuration, int]] = []
-
-    def evaluate(benchmark: TrainingCurves, configuration: Configuration, seed: int) -> Evaluation:
-        if benchmark.networks.infeasible(configuration):
-            return Evaluation((float("nan"),) * len(benchmark.metrics), 0.0, "infeasible", "no path")
-        found.append((configuration, seed))
-        return Evaluation(tuple(float(seed % (90 + i)) for i, _ in enumerate(benchmark.metrics)), 1.0)
-
-    monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
-    return found
 
 
 def test_a_table_is_made_continued_and_imported(
@@ -143,7 +121,7 @@ def test_shards_that_lie_together_are_one_table(
     here, there = tmp_path / "here", tmp_path / "there"
     first = nasbench(*command, "--out", here / "t", "--shard", "1/2")
     assert first.code == 0
-    assert "evaluations of other shards are not here" in first.out
+    assert "evaluations of other shards are missing" in first.out
     assert not (here / "t.csv").exists()
     nasbench(*command, "--out", there / "t", "--shard", "2/2")
     assert len(asked) == 2 * evaluations
@@ -180,7 +158,7 @@ def test_parts_of_another_benchmark_are_left_alone(
     (tmp_path / "u.jsonl").write_text("a note of mine\n")
     foreign = nasbench("tabulate", BENCH, "--sample", 3, "--out", tmp_path / "u")
     assert foreign.code == 2
-    assert "is no part of a table" in foreign.err
+    assert "is no journal of a table" in foreign.err
     assert (tmp_path / "u.jsonl").read_text() == "a note of mine\n"
 
 
@@ -195,57 +173,19 @@ def test_progress_says_how_long_it_will_take(
     assert capsys.readouterr().err == "1 of 4 evaluations, about 2.0 min left\n"
 
 
-def test_repetitions_of_a_network_are_trained_as_one(
-    nasbench: Callable[..., Printed], tmp_path: Path, made: list[int]
-) -> None:
-    tables = []
-    for stack in (1, 2):
-        out = tmp_path / f"{stack}"
-        command = ["tabulate", "digits/nasbench201/table@1", "--sample", 2, "--repetitions", 3, "--out", out]
-        assert nasbench(*command, "--stack", stack).code == 0
-        assert set(made) == ({2} if stack == 2 else set())
-        tables.append(pd.read_csv(f"{out}.csv"))
-    alone, stacked = tables
-    assert stacked[[*CELL, "class", "repetition"]].equals(alone[[*CELL, "class", "repetition"]])
-    assert stacked["train-loss@1"].tolist() == pytest.approx(alone["train-loss@1"].tolist(), rel=0.01)
-    assert (stacked[["train_time", "evaluation_time"]] > 0).all(axis=None)
-
-
-def test_what_fails_in_company_is_evaluated_again_alone(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def evaluate(benchmark: TrainingCurves, configuration: Configuration, seed: int) -> Evaluation:
-        seen.append(lockstep.member() is not None)
-        if seen[-1]:
-            raise MemoryError
-        return Evaluation((50.0,) * len(benchmark.metrics), 1.0)
-
-    seen: list[bool] = []
-    monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
-    command = ["tabulate", BENCH, "--sample", 1, "--repetitions", 3, "--stack", 3, "--out", tmp_path / "x"]
-    assert nasbench(*command).code == 0
-    assert seen == [True] * 3 + [False] * 3
-    assert len(pd.read_csv(tmp_path / "x.csv")) == 3
-
-
 def test_a_failed_device_ends_the_process_that_tabulates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def evaluate(*_: object) -> Evaluation:
         raise DeviceLost("gone")
 
     monkeypatch.setattr(TrainingCurves, "evaluate", evaluate)
     with pytest.raises(DeviceLost):
-        tabulate(BENCH, None, 1, 2, tmp_path / "x", 1, None, stack=2)
+        list(tabulate(BENCH, None, 1, 2, tmp_path / "x", 1, None))
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["digits"], "is no grid"),
-        (["digits/nasbench201", "--sample", "5", "--stack", "2"], "give --repetitions, too"),
-        (
-            ["digits/genetic", "--sample", "5", "--repetitions", "2", "--stack", "2"],
-            "--stack trains networks of cells as one",
-        ),
+        (["digits"], "a table needs a grid, and the space of digits is none"),
         (["nb201-cifar10"], "is a table already"),
         (["digits/nasbench201", "--sample", "20000"], "sample must lie in [1, 15,625]"),
         (["digits/nasbench201", "--sample", "0"], "sample must lie in [1, 15,625]"),

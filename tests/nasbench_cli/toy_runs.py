@@ -1,9 +1,9 @@
 """Runs of toy methods on toy benchmarks, without a command or a store."""
 
-from nasbench.benchmarks import Benchmark, parse_constraints
+from nasbench.benchmarks import Benchmark, abilities, parse_constraints
 from nasbench.cli.engine.runner import run
 from nasbench.methods import Method
-from nasbench.results import Cell, Setting, Trajectory
+from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal
 from tests.nasbench_cli import toys
 from tests.nasbench_cli.toys import Spec
@@ -21,9 +21,9 @@ def toy_run(
 ) -> Trajectory:
     benchmark = benchmark or toys.Toy()
     facts = {"evals": 30, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
-    cell = Cell("toy", (), 1, benchmark.name, "toy-1", constraint, **facts, metrics=("loss", "size"), setting=SETTING)  # type: ignore[arg-type]
-    bounds = benchmark.bounds(parse_constraints([constraint]))
-    return run(cell, seed, Spec(method), benchmark, bounds, journal)
+    setup = Setup("toy", (), 1, benchmark.name, "toy-1", constraint, **facts, metrics=("loss", "size"), setting=SETTING)  # type: ignore[arg-type]
+    bounds = abilities.bounds(benchmark, parse_constraints([constraint]))
+    return run(setup, seed, Spec(method), benchmark, bounds, journal)
 
 
 def rows(trajectory: Trajectory, *names: str) -> list[tuple[object, ...]]:

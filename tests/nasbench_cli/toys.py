@@ -8,13 +8,16 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Metric, UsageError
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
+from nasbench.cli.engine.executors import Executor, Records, Work, compute_batch
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
 
 
@@ -38,12 +41,12 @@ class Toy(Benchmark):
     space = GridSpace([Ordinal(f"digit{i}", tuple(range(10))) for i in range(4)])
     metrics = (Metric("loss", ""), Metric("size", "", cheap=True))
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         loss = float(sum(configuration)) + seed % 1000 / 1e4
-        return Evaluation((loss, float(configuration[0])), 1.0 + seed % 7)
+        return Evaluation({"loss": loss, "size": float(configuration[0])}, 1.0 + seed % 7)
 
-    def known(self, column: int, configuration: Configuration) -> float:
-        return float(configuration[0]) if column == 1 else super().known(column, configuration)
+    def known(self, metric: str, configuration: Configuration) -> float:
+        return float(configuration[0])
 
 
 class Watched(Toy):
@@ -51,26 +54,21 @@ class Watched(Toy):
 
     name = "toy-watched"
     fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, 28)))
-    _refuse = True
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return self.evaluate_at(configuration, seed, 27)
-
-    def evaluate_at(self, configuration: Configuration, seed: int, level: int, state: Path | None = None) -> Evaluation:
-        if level not in self.fidelity.levels and self._refuse:
-            raise UsageError(f"no level {level}")
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        epochs = upto["epochs"]
         end = float(sum(configuration)) + seed % 1000 / 1e4
-        curve = tuple(end + (27 - early) * (seed % 13) / 10 for early in range(1, level + 1))
-        seconds = level * (1.0 + configuration[1] + seed % 7 / 8)
+        curve = tuple(end + (27 - early) * (seed % 13) / 10 for early in range(1, epochs + 1))
+        seconds = epochs * (1.0 + configuration[1] + seed % 7 / 8)
         watched = curve if self.fidelity.continuable else None
-        return Evaluation((curve[-1] if curve else end, float(configuration[0])), seconds, curve=watched)
+        return Evaluation({"loss": curve[-1], "size": float(configuration[0])}, seconds, curve=watched)
 
 
 class Separate(Watched):
     """Each level is a training of its own."""
 
     name = "toy-separate"
-    fidelity = Watched.fidelity._replace(continuable=False)
+    fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, 28)), continuable=False)
 
 
 class Faulty(Toy):
@@ -78,18 +76,18 @@ class Faulty(Toy):
 
     name = "toy-faulty"
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        fault, good = configuration[3], super().evaluate(configuration, seed)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        fault, good = configuration[3], super().measure(configuration, seed, upto, state)
         if fault == 0:
             raise MemoryError("out of memory")
         if fault == 1:
-            return Evaluation((math.nan, 1.0), 2.0)
+            return Evaluation({"loss": math.nan, "size": 1.0}, 2.0)
         if fault == 2:
-            return Evaluation((1.0,), 2.0)
+            return Evaluation({"loss": 1.0}, 2.0)
         if fault == 3:
-            return Evaluation((1.0, 1.0), -2.0)
+            return Evaluation({"loss": 1.0, "size": 1.0}, -2.0)
         if fault == 4:
-            return Evaluation((math.nan, math.nan), 0.5, "infeasible", "too large to train")
+            return Evaluation({}, 0.5, "infeasible", "too large to train")
         if fault == 5:
             return None  # type: ignore[return-value]
         return good
@@ -98,14 +96,14 @@ class Faulty(Toy):
 class Live(Toy):
     """Computes now: each evaluation takes some milliseconds of real time and leaves a mark."""
 
-    name, live = "toy-live", True
+    name, kind = "toy-live", "live"
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         time.sleep(0.01)
         if marks := os.environ.get("TOY_MARKS"):
             with Path(marks).open("a") as file:
                 file.write(f"{seed}\n")
-        return super().evaluate(configuration, seed)
+        return super().measure(configuration, seed, upto, state)
 
 
 class Marked(Toy):
@@ -113,12 +111,12 @@ class Marked(Toy):
 
     name = "toy-marked"
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         with Path(os.environ["TOY_MARKS"]).open("a") as file:
             file.write(f"{seed}\n")
         while (gate := os.environ.get("TOY_GATE")) and not Path(gate).exists():
             time.sleep(0.01)
-        return super().evaluate(configuration, seed)
+        return super().measure(configuration, seed, upto, state)
 
 
 class Tested(Toy):
@@ -128,9 +126,10 @@ class Tested(Toy):
     name = "toy-tested"
     metrics = (*Toy.metrics, Metric("test-loss", "", split="test"))
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        evaluation = super().evaluate(configuration, seed)
-        return evaluation._replace(metrics=(*evaluation.metrics, -1000 - evaluation.metrics[0]))
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        evaluation = super().measure(configuration, seed, upto, state)
+        metrics = evaluation.metrics
+        return evaluation._replace(metrics={**metrics, "test-loss": -1000 - metrics["loss"]})
 
 
 class TestedLive(Tested, Live):
@@ -144,10 +143,10 @@ class Hanging(Live):
 
     name = "toy-hangs"
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         if configuration[0] % 2:
             threading.Event().wait()
-        return super().evaluate(configuration, seed)
+        return super().measure(configuration, seed, upto, state)
 
 
 class Hermit(Toy):
@@ -156,8 +155,8 @@ class Hermit(Toy):
     name = "toy-hermit"
     space = GridSpace([Categorical("only", ("x",))])
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
-        return Evaluation((1.0, 1.0), 1.0)
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        return Evaluation({"loss": 1.0, "size": 1.0}, 1.0)
 
 
 class Careful(Method):
@@ -195,8 +194,8 @@ class Spy(Careful):
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
         self.told += 1
-        metrics = observation.evaluation.metrics
-        self.heard += [Logged(self.told, "heard", value, step=column) for column, value in enumerate(metrics)]
+        metrics = observation.evaluation.metrics.values()
+        self.heard += [Logged(self.told, "heard", value, step=place) for place, value in enumerate(metrics)]
 
     @property
     def log(self) -> list[Logged]:
@@ -348,6 +347,32 @@ class ExitsAtOnce(Careful):
         raise SystemExit("\x1b]0;title\x07bye\0" + "!" * 1000)
 
 
+class Pool(Executor):
+    """Computes runs in a pool of processes of Python's standard library, one process per batch.
+
+    Options:
+        nice: niceness of the processes, 0 to 19.
+    """
+
+    local = True
+
+    def __init__(self, jobs: int, *, nice: int = 10) -> None:
+        if not 0 <= nice <= 19:
+            raise UsageError(f"nice must lie in [0, 19], not {nice}")
+        super().__init__(jobs)
+        self._nice = nice
+
+    def execute(self, work: Work) -> Records:
+        context = get_context("spawn")
+        pool = ProcessPoolExecutor(self.jobs, context, os.nice, (self._nice,), max_tasks_per_child=1)
+        try:
+            batches = {pool.submit(compute_batch, batch, work.journals): batch for batch in work.batches(self.jobs)}
+            for done in as_completed(batches):
+                yield work.keep(batches[done], done.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
 SOMETHING = 3
 
 
@@ -366,17 +391,17 @@ class Clumsy(Toy):
 
     name = "toy-clumsy"
 
-    def evaluate(self, configuration: Configuration, seed: int) -> Evaluation:
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         kind = configuration[3] % 5
         if kind == 0:
-            return Evaluation((np.float32(1.5), np.int64(2)), np.float32(1.0))  # type: ignore[arg-type]
+            return Evaluation({"loss": np.float32(1.5), "size": np.int64(2)}, np.float32(1.0))  # type: ignore[dict-item,arg-type]
         if kind == 1:
-            return Evaluation((1.0, None), 1.0)  # type: ignore[arg-type]
+            return Evaluation({"loss": 1.0, "size": None}, 1.0)  # type: ignore[dict-item]
         if kind == 2:
             raise ValueError("line one\nline two \ud800")
         if kind == 3:
             raise SystemExit(3)
-        return super().evaluate(configuration, seed)
+        return super().measure(configuration, seed, upto, state)
 
 
 class Hoarder(Careful):

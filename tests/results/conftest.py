@@ -1,4 +1,4 @@
-"""Hand-made cells and trajectories: the results room needs neither methods nor benchmarks."""
+"""Hand-made setups and trajectories: the results room needs neither methods nor benchmarks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.results import Cell, Row, Setting, Store, Trajectory
-from nasbench.results.curves import Curves, load, select
+from nasbench.results import Row, Setting, Setup, Store, Trajectory
+from nasbench.results.curves import Curves
+from nasbench.results.parts.literature import Literature
+from nasbench.results.reading import load, select
+from nasbench.results.store.journal import Journal, Record
 from nasbench.results.store.trajectory import to_columns
 
 SETTING = Setting(
@@ -26,7 +29,7 @@ SETTING = Setting(
 )
 
 
-def make_cell(method: str = "random", bench: str = "toy", constraint: str = "none", **changes: object) -> Cell:
+def make_setup(method: str = "random", bench: str = "toy", constraint: str = "none", **changes: object) -> Setup:
     facts = {
         "method": method,
         "parameters": (),
@@ -41,7 +44,7 @@ def make_cell(method: str = "random", bench: str = "toy", constraint: str = "non
         "metrics": ("valid-error@1", "time"),
         "setting": SETTING,
     }
-    return Cell(**facts | changes)  # type: ignore[arg-type]
+    return Setup(**facts | changes)  # type: ignore[arg-type]
 
 
 def make_run(
@@ -50,6 +53,7 @@ def make_run(
     feasible: Sequence[bool] | None = None,
     failure: str = "",
     scores: Sequence[tuple[float, bool | None]] | None = None,
+    unseen: Sequence[tuple[float, bool | None]] | None = None,
 ) -> Trajectory:
     """A run whose evaluations take a second each; NaN objectives are failed evaluations; without scores it is live."""
     rows, incumbent = [], math.nan
@@ -64,9 +68,12 @@ def make_run(
         metrics = (objective, math.nan if failed else 1.0)
         score = scores[i] if scores is not None else (math.nan, None)
         known = (configuration, objective, good, incumbent, i, i + 1, 0.5, status, reason, metrics)
-        rows.append(Row(i + 1, 0, *known, *score))
+        worth = unseen[i] if unseen is not None else (math.nan, None)
+        rows.append(Row(i + 1, 0, *known, *score, unseen=worth[0], unseen_feasible=worth[1]))
     return Trajectory(seed, to_columns(rows, 2), failure, "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01+00:00")
 
+
+LITERATURE = Literature.read(Path(__file__).parents[2] / "suites" / "claims")
 
 FACTS = {"versions": {"python": "3"}, "commit": "c0ffee", "machine": {"cpu": "x", "gpu": ""}}
 
@@ -78,11 +85,11 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def filled(store: Store) -> Callable[..., Store]:
-    """Commits runs: `filled({cell: [objectives of seed 0, objectives of seed 1, …]})`."""
+    """Commits runs: `filled({setup: [objectives of seed 0, objectives of seed 1, …]})`."""
 
-    def fill(contents: dict[Cell, list[Trajectory]]) -> Store:
-        for cell, runs in contents.items():
-            store.commit(cell, runs, FACTS)
+    def fill(contents: dict[Setup, list[Trajectory]]) -> Store:
+        for setup, runs in contents.items():
+            store.commit(setup, runs, FACTS)
         return store
 
     return fill
@@ -98,14 +105,24 @@ def curves(filled: Callable[..., Store]) -> Curves:
     return load_all(
         filled(
             {
-                make_cell("a", constraint="size@0.1"): [
+                make_setup("a", constraint="size@0.1"): [
                     make_run(0, [5.0, 4.0, 2.0], [False, True, True]),
                     make_run(1, [9.0, 9.0, 3.0], [False, False, True]),
                     make_run(2, [9.0, 9.0, 9.0], [False, False, False]),
                 ],
-                make_cell("b", constraint="size@0.1"): [make_run(s, [8.0, 8.0, 8.0 - s]) for s in (0, 1, 2)],
-                make_cell("a"): [make_run(0, [2.0, 2.0, 1.5])],
-                make_cell("b"): [make_run(0, [2.0, 2.0, 1.5 * (1 + 1e-12)])],
+                make_setup("b", constraint="size@0.1"): [make_run(s, [8.0, 8.0, 8.0 - s]) for s in (0, 1, 2)],
+                make_setup("a"): [make_run(0, [2.0, 2.0, 1.5])],
+                make_setup("b"): [make_run(0, [2.0, 2.0, 1.5 * (1 + 1e-12)])],
             }
         )
     )
+
+
+def begin(store: Store, setup: Setup, seed: int, objectives: Sequence[float], **known: object) -> None:
+    """Writes the journal of a run whose evaluations take a second each; those of NaN fail."""
+    journal = Journal(store.journals / f"{setup.run_id(seed)}.jsonl", setup.run_id(seed))
+    for i, value in enumerate(objectives):
+        status, reason = ("failed", "boom") if math.isnan(value) else ("ok", "")
+        record = Record(i, f'{{"x": {i}}}', (value, 1.0), 1.0, status, reason, i, i + 1, i, feasible=status == "ok")
+        journal.append(record._replace(**known))
+    journal.close()

@@ -21,7 +21,7 @@ from matplotlib.image import imread
 from nasbench.results import Store
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from tests.results.conftest import SETTING, make_cell, make_run
+from tests.results.conftest import SETTING, make_run, make_setup
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the path")
@@ -67,7 +67,7 @@ def page(store: Store, filled: Callable[..., Store], tmp_path: Path) -> Path:
     for method, shift in (("random", 2.0), ("evolution", 0.0), ("c-tpe:gamma=<b>&_%", 1.0)):
         for constraint in ("none", "size_x@0.1"):
             runs = [make_run(s, [9.0 + s, 8.0 + s, 2.0 + shift + s / 10], [False, True, True]) for s in range(4)]
-            filled({make_cell(method, constraint=constraint): runs})
+            filled({make_setup(method, constraint=constraint): runs})
     report.write([store], Request(tmp_path / "out", formats=("html", "csv")))
     return tmp_path / "out" / "index.html"
 
@@ -100,8 +100,8 @@ def test_odd_ranges_are_drawn_without_complaint(
     """A logarithmic axis with an oracle of 0, values one ulp apart, and names that look like formulas."""
     zero = dataclasses.replace(SETTING, oracle=0.0)
     for method, first in (("$a$", 0.1 + 0.2), ("b", 0.3)):
-        filled({make_cell(method, bench="log", setting=zero): [make_run(s, [9.0, 1e-3, 1e-5]) for s in range(3)]})
-        filled({make_cell(method, bench="flat"): [make_run(s, [first] * 3) for s in range(3)]})
+        filled({make_setup(method, bench="log", setting=zero): [make_run(s, [9.0, 1e-3, 1e-5]) for s in range(3)]})
+        filled({make_setup(method, bench="flat"): [make_run(s, [first] * 3) for s in range(3)]})
     report.write([store], Request(tmp_path / "odd", formats=("html", "svg")))
     dom, console = browse(tmp_path / "odd" / "index.html", "--dump-dom")
     assert console == []

@@ -16,13 +16,13 @@ from nasbench.results.store import content_hash, disk, fragment
 from nasbench.results.store import store as store_module
 from nasbench.results.store.status import status
 from nasbench.results.store.trajectory import schema
-from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.conftest import FACTS, make_run, make_setup
 from tests.results.faults import SHORT, Counting, Cutting, Failing, PowerCut, flipped
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
 SLOW = pytest.mark.slow
-ONE, OTHER = make_cell(), make_cell("other", metrics=("valid-error@1", "latency"))
+ONE, OTHER = make_setup(), make_setup("other", metrics=("valid-error@1", "latency"))
 
 
 def logged(seed: int) -> Trajectory:
@@ -32,7 +32,7 @@ def logged(seed: int) -> Trajectory:
 
 
 def work(folder: Path) -> Store:
-    """What a command does with a store: a plan, two cells, one of them in two parts with logs, a retried run."""
+    """What a command does with a store: a plan, two setups, one of them in two parts with logs, a retried run."""
     store = Store.create(folder)
     store.save_plan("nasbench run", [(ONE, [0, 1, 2]), (OTHER, [0])], {"title": "t"})
     present = store.runs().get(ONE.id, {})
@@ -159,7 +159,7 @@ def test_every_flipped_bit_of_a_file_is_noticed_or_without_effect(part: str, in_
 
 def test_every_flipped_bit_of_a_search_log_is_noticed(in_memory: Path) -> None:
     store = work(in_memory / "store")
-    (f, *_) = [f for f in store.fragments() if f.cell == ONE]
+    (f, *_) = [f for f in store.fragments() if f.setup == ONE]
     path = store._search(ONE, f.seeds[0])
     assert fragment.read_log(path, f.runs[0].log).num_rows == 3
     for _, damaged in flipped(path.read_bytes()):

@@ -1,4 +1,4 @@
-"""Inside the results room arrows run report → parts → statistics → curves → selection → store; display is beside."""
+"""Inside the results room arrows run report → parts → statistics → curves → scores → store; display is beside."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ MAY_IMPORT = {
     "errors": set[str](),
     "store": {"errors"},
     "selection": {"store", "errors"},
-    "curves": {"selection", "store", "errors"},
-    "statistics": {"curves", "store"},
+    "scores": {"store", "errors"},
+    "curves": {"scores", "selection", "store", "errors"},
+    "reading": {"curves", "scores", "selection", "store", "errors"},
+    "statistics": {"curves", "scores", "store"},
     "display": {"curves"},
-    "parts": {"display", "statistics", "curves", "store", "errors"},
-    "report": {"parts", "display", "statistics", "curves", "selection", "store", "errors"},
+    "parts": {"display", "statistics", "curves", "scores", "store", "errors"},
+    "report": {"parts", "display", "statistics", "reading", "curves", "scores", "selection", "store", "errors"},
 }
 
 

@@ -9,16 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nasbench.results import Cell, Row, Store, Trajectory
-from nasbench.results.curves import Curves, load, select
+from nasbench.results import Row, Setup, Store, Trajectory
+from nasbench.results.curves import Curves
 from nasbench.results.parts import graphs
+from nasbench.results.reading import load, select
 from nasbench.results.report.single_run import describe
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
-from tests.results.conftest import SETTING, make_cell, make_run
+from tests.results.conftest import SETTING, make_run, make_setup
 
-Fill = Callable[[dict[Cell, list[Trajectory]]], Store]
+Fill = Callable[[dict[Setup, list[Trajectory]]], Store]
 HIGHEST = 9
 
 
@@ -45,7 +46,7 @@ def in_parts(seed: int, budget: int, scores: bool) -> list[Row]:
 
 def read(filled: Fill, runs: list[list[Row]], held_out: tuple[str, ...] = (), **budget: object) -> Curves:
     setting = replace(SETTING, highest=HIGHEST, held_out=held_out)
-    return load(select([filled({make_cell(setting=setting, **{"evals": 12} | budget): trajectories(runs)})]))
+    return load(select([filled({make_setup(setting=setting, **{"evals": 12} | budget): trajectories(runs)})]))
 
 
 def trajectories(runs: list[list[Row]]) -> list[Trajectory]:
@@ -79,7 +80,7 @@ def test_a_run_in_parts_counts_by_whole_evaluations_worth(filled: Fill, scores: 
         for n in range(1, int(rows[-1].spent) + 1):
             observed, mean = state_after(rows, n, scores)
             assert curves.observed[row, n - 1] == pytest.approx(observed, nan_ok=True)
-            assert curves.mean[row, n - 1] == pytest.approx(mean, nan_ok=True)
+            assert curves.incumbent[row, n - 1] == pytest.approx(mean, nan_ok=True)
             assert curves.finished[row, n - 1] == max(r.finished for r in rows if r.spent <= n)
 
 
@@ -117,7 +118,7 @@ def test_the_end_of_a_run_counts_although_its_last_evaluation_is_in_part(filled:
         assert curves.runs["evaluations"][row] == math.ceil(rows[-1].spent)
         observed, mean = state_after(rows, math.inf, True)
         assert curves.observed[row, -1] == pytest.approx(observed, nan_ok=True)
-        assert curves.mean[row, -1] == pytest.approx(mean, nan_ok=True)
+        assert curves.incumbent[row, -1] == pytest.approx(mean, nan_ok=True)
 
 
 def test_a_run_too_short_for_one_whole_evaluation_has_its_state_at_the_end_of_the_budget(filled: Fill) -> None:
@@ -145,7 +146,7 @@ def test_searches_that_trained_nothing_to_the_end_are_identical_only_if_their_sc
     other = [[row._replace(score=row.score + 1) for row in rows] for rows in short]
     setting = replace(SETTING, highest=HIGHEST)
     found = {"a": short, "b": short, "c": other}
-    store = filled({make_cell(method=m, setting=setting, evals=12): trajectories(own) for m, own in found.items()})
+    store = filled({make_setup(method=m, setting=setting, evals=12): trajectories(own) for m, own in found.items()})
     assert [tuple(kind) for kind in Comparison(load(select([store])), 0, (1.0,)).overall.kinds] == [(0, 1), (2,)]
 
 
@@ -174,7 +175,7 @@ def lucky(level_of_the_best: int, highest: int = HIGHEST) -> list[Row]:
 
 def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled: Fill) -> None:
     setting = replace(SETTING, highest=HIGHEST)
-    store = filled({make_cell(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
+    store = filled({make_setup(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
     page = describe(store, "random", "toy", None, 0)
     assert "Best valid-error@1: 3 % (evaluation 2; oracle 1, regret 2, 200 %)" in page
     steps = page.partition("Incumbent steps")[2].splitlines()[1:4]
@@ -188,8 +189,8 @@ def test_the_page_of_a_run_shows_the_incumbent_not_a_lucky_short_training(filled
 
 def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> None:
     setting = replace(SETTING, highest=HIGHEST)
-    cells = {"a": [lucky(HIGHEST)], "b": [lucky(3)]}
-    store = filled({make_cell(m, setting=setting, evals=2): trajectories(runs) for m, runs in cells.items()})
+    setups = {"a": [lucky(HIGHEST)], "b": [lucky(3)]}
+    store = filled({make_setup(m, setting=setting, evals=2): trajectories(runs) for m, runs in setups.items()})
     fragments = select([store])
     found = graphs.load(fragments, load(fragments))
     assert found is not None
@@ -200,9 +201,9 @@ def test_the_best_network_of_a_store_was_trained_to_the_end(filled: Fill) -> Non
 def test_of_a_search_in_parts_other_parts_of_the_report_read_whole_evaluations(filled: Fill) -> None:
     """A part of a training is quick, and has another objective: it is no point of a front."""
     setting = replace(SETTING, highest=HIGHEST)
-    store = filled({make_cell(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
+    store = filled({make_setup(setting=setting, evals=2): trajectories([lucky(HIGHEST), lucky(3)])})
     ((_, fragment),) = select([store])
     found = fragment.whole(["seed", "objective"])
     assert found.to_pydict() == {"seed": [0], "objective": [3.0]}
-    plain = filled({make_cell("plain", evals=2): [make_run(0, [3.0, 2.0])]})
-    assert [len(f.whole(["seed"])) for _, f in select([plain]) if f.cell.method == "plain"] == [2]
+    plain = filled({make_setup("plain", evals=2): [make_run(0, [3.0, 2.0])]})
+    assert [len(f.whole(["seed"])) for _, f in select([plain]) if f.setup.method == "plain"] == [2]

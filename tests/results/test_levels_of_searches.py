@@ -13,7 +13,7 @@ from nasbench.results import Store
 from nasbench.results.parts.levels import nondominated
 from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
-from tests.results.conftest import FACTS, SETTING, make_cell, make_run
+from tests.results.conftest import FACTS, LITERATURE, SETTING, make_run, make_setup
 
 
 def logged(objectives: list[float]) -> list[tuple[Any, ...]]:
@@ -34,9 +34,9 @@ def logged(objectives: list[float]) -> list[tuple[Any, ...]]:
 def test_the_report_has_a_row_per_level_and_a_figure_per_search(store: Store, tmp_path: Path) -> None:
     for seed in (0, 1):
         store.commit(
-            make_cell("popnas"), [replace(make_run(seed, [9.0, 7.0, 5.0]), log=logged([9.0, 7.0, 5.0]))], FACTS
+            make_setup("popnas"), [replace(make_run(seed, [9.0, 7.0, 5.0]), log=logged([9.0, 7.0, 5.0]))], FACTS
         )
-    store.commit(make_cell("random"), [make_run(seed, [9.0, 8.0, 7.0]) for seed in (0, 1)], FACTS)
+    store.commit(make_setup("random"), [make_run(seed, [9.0, 8.0, 7.0]) for seed in (0, 1)], FACTS)
     written = write([store], Request(tmp_path / "report", formats=["csv", "svg", "html"]))
     data = pd.read_csv(tmp_path / "report" / "levels.csv")
     assert data[["level", "seeds", "rounds", "candidates", "front", "evaluated"]].to_numpy().tolist() == [
@@ -52,13 +52,13 @@ def test_published_rows_stand_beside_the_network_that_each_run_ended_with(store:
     setting = replace(SETTING, family="medmnist-breast", held_out=names[1:], oracle=None, worst=None, median=None)
     for bench in ("medmnist-breast/popnas", "digits/popnas"):
         family = bench.partition("/")[0]
-        cell = make_cell("popnas", bench, metrics=names, setting=replace(setting, family=family))
+        setup = make_setup("popnas", bench, metrics=names, setting=replace(setting, family=family))
         for seed, test in enumerate((20.0, 30.0)):
             run = make_run(seed, [9.0, 5.0, 7.0])
             metrics = np.array([[9.0, 1.0], [5.0, test], [7.0, 2.0]])
             run = replace(run, columns=run.columns | {"metrics": metrics}, log=logged([9.0, 5.0, 7.0]))
-            store.commit(cell, [run], FACTS)
-    written = write([store], Request(tmp_path / "report", formats=["csv"]))
+            store.commit(setup, [run], FACTS)
+    written = write([store], Request(tmp_path / "report", formats=["csv"], literature=LITERATURE))
     (row,) = pd.read_csv(tmp_path / "report" / "published-levels.csv").to_dict("records")
     assert (row["bench"], row["published_as"]) == ("medmnist-breast/popnas", "POPNASv3, BreastMNIST")
     # ZO-DARTS++, tables II, III and IV.

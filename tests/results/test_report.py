@@ -16,7 +16,7 @@ from nasbench.results.display.table import shortened
 from nasbench.results.report import report
 from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.report.single_run import describe
-from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.conftest import FACTS, LITERATURE, make_run, make_setup
 
 Fill = Callable[..., Store]
 QUICK = ("html", "csv", "latex")
@@ -28,7 +28,7 @@ def compared(store: Store, filled: Fill) -> Store:
     for method, shift in (("random", 2.0), ("evolution", 0.0), ("c-tpe:gamma=<b>&_%", 1.0)):
         for constraint in ("none", "size_x@0.1"):
             runs = [make_run(s, [9.0 + s, 8.0 + s, 2.0 + shift + s / 10], [False, True, True]) for s in range(4)]
-            filled({make_cell(method, constraint=constraint): runs})
+            filled({make_setup(method, constraint=constraint): runs})
     return store
 
 
@@ -111,7 +111,7 @@ def test_checkpoints_beyond_the_runs_are_refused(compared: Store, tmp_path: Path
 
 
 def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_path: Path) -> None:
-    filled({make_cell("random", workers=4): [make_run(0, [1.0])]})
+    filled({make_setup("random", workers=4): [make_run(0, [1.0])]})
     with pytest.raises(StoreError, match="choose one of --protocol '3 evaluations on 1 worker'; --protocol"):
         report.write([compared], Request(tmp_path / "out", formats=QUICK))
     chosen = report.write([compared], Request(tmp_path / "out", formats=QUICK, protocol="3 evaluations on 4 workers"))
@@ -120,14 +120,14 @@ def test_mixed_protocols_must_be_chosen_from(compared: Store, filled: Fill, tmp_
         report.write([compared], Request(tmp_path / "out", formats=QUICK, protocol="nonsense"))
 
 
-def test_two_versions_of_one_cell_are_never_mixed(compared: Store, filled: Fill, tmp_path: Path) -> None:
-    filled({make_cell("random", data="sha256:other"): [make_run(0, [1.0])]})
+def test_two_versions_of_one_setup_are_never_mixed(compared: Store, filled: Fill, tmp_path: Path) -> None:
+    filled({make_setup("random", data="sha256:other"): [make_run(0, [1.0])]})
     with pytest.raises(StoreError, match="two versions"):
         report.write([compared], Request(tmp_path / "out"))
 
 
 def test_one_method_with_one_seed_still_has_a_report(filled: Fill, tmp_path: Path) -> None:
-    store = filled({make_cell("only"): [make_run(0, [3.0])]})
+    store = filled({make_setup("only"): [make_run(0, [3.0])]})
     written = report.write([store], Request(tmp_path / "out", formats=QUICK))
     assert "Expected rank" in written.text
     assert not (tmp_path / "out" / "comparison.csv").exists()
@@ -143,7 +143,7 @@ def test_an_empty_store_and_a_report_inside_the_store_are_refused(tmp_path: Path
 
 
 def test_a_torn_benchmark_leaves_the_others_a_report(filled: Fill, tmp_path: Path) -> None:
-    store = filled({make_cell("a", bench=bench): [make_run(0, [3.0] * 50)] for bench in ("one", "two")})
+    store = filled({make_setup("a", bench=bench): [make_run(0, [3.0] * 50)] for bench in ("one", "two")})
     (path,) = store.folder.glob("a.two*.parquet")
     content = bytearray(path.read_bytes())
     for i in range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 20):
@@ -155,9 +155,9 @@ def test_a_torn_benchmark_leaves_the_others_a_report(filled: Fill, tmp_path: Pat
 
 
 def test_what_is_missing_or_uneven_is_said_first(filled: Fill, tmp_path: Path) -> None:
-    a, b = make_cell("a"), make_cell("b")
+    a, b = make_setup("a"), make_setup("b")
     store = filled({a: [make_run(s, [3.0]) for s in (0, 1, 2)], b: [make_run(0, [3.0])]})
-    store.save_plan("c", [(a, [0, 1, 2]), (b, [0, 1, 2]), (make_cell("a", bench="other"), [0])], {})
+    store.save_plan("c", [(a, [0, 1, 2]), (b, [0, 1, 2]), (make_setup("a", bench="other"), [0])], {})
     text = report.write([store], Request(tmp_path / "out", formats=QUICK)).text
     assert "Warning: 3 of the 7 runs asked for are missing" in text
     assert "Warning: every method has 3 seeds at most: below 5 there is no interval" in text
@@ -168,7 +168,7 @@ def test_a_later_report_clears_away_the_earlier_and_nothing_else(compared: Store
     report.write([compared], Request(tmp_path / "out", formats=("csv", "svg")))
     (tmp_path / "out" / "mine.txt").write_text("mine")
     other = Store.create(tmp_path / "other")
-    other.commit(make_cell("a", bench="elsewhere"), [make_run(0, [3.0])], FACTS)
+    other.commit(make_setup("a", bench="elsewhere"), [make_run(0, [3.0])], FACTS)
     report.write([other], Request(tmp_path / "out", formats=("csv", "svg")))
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert "curves-elsewhere.svg" in names
@@ -185,14 +185,14 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
     ours, theirs = (1.0, 2.0), (3.0, 2.0)
     store = filled(
         {
-            make_cell(method, bench=f"hpolib-{bench}", constraint="model_size@0.1+train_time@0.1", evals=50): [
+            make_setup(method, bench=f"hpolib-{bench}", constraint="model_size@0.1+train_time@0.1", evals=50): [
                 make_run(0, [value] * 50)
             ]
             for method, values in (("c-tpe", ours), ("random", theirs))
             for bench, value in zip(("naval", "slice"), values, strict=True)
         }
     )
-    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="c-tpe"))
+    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="c-tpe", literature=LITERATURE))
     with (tmp_path / "out" / "published.csv").open() as file:
         rows = list(csv.DictReader(file))
     at_50 = {(r["method"], r["settings"]): r for r in rows if r["evaluations"] == "50"}
@@ -208,14 +208,14 @@ def test_published_numbers_stand_beside_ours(filled: Fill, tmp_path: Path) -> No
     assert "no runs" in page
     assert "needs data" in page
     assert "Watanabe and Hutter" in page
-    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="random"))
+    report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="random", literature=LITERATURE))
     assert not (tmp_path / "out" / "published.csv").exists()
 
 
 def test_where_no_pair_is_tested_nothing_is_marked_or_claimed(filled: Fill, tmp_path: Path) -> None:
     apart = filled(
         {
-            make_cell(method, bench=bench): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)]
+            make_setup(method, bench=bench): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)]
             for i, (method, bench) in enumerate((("random", "a"), ("c-tpe", "b")))
         }
     )
@@ -224,30 +224,30 @@ def test_where_no_pair_is_tested_nothing_is_marked_or_claimed(filled: Fill, tmp_
     assert "No setting has runs of every method, so there are no ranks" in said
     assert "2 pairs of method and setting have no run; there are no ranks." in said
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "| c-tpe | random | - | - | - | - | - |" in text
-    assert "\\* told apart" not in text
+    assert "\\* significant" not in text
 
 
 @pytest.mark.parametrize("seeds", [2, 5])
 def test_too_few_seeds_earn_no_legend_of_marks_and_the_correction_counts_all_pairs(
     seeds: int, filled: Fill, tmp_path: Path
 ) -> None:
-    shifts = {"random": 3.0, "c-tpe": 0.0, "evolution": 1.0}
-    store = filled({make_cell(m): [make_run(s, [9.0, s % 3 + i]) for s in range(seeds)] for m, i in shifts.items()})
+    """Five seeds on one setting: p is 0.008 at best, times 10 pairs."""
+    store = filled(
+        {make_setup(m): [make_run(s, [9.0, s % 3 + i]) for s in range(seeds)] for i, m in enumerate("abcde")}
+    )
     text = " ".join(report.write([store], Request(tmp_path / "out", formats=("md",))).text.split())
-    is_tested = seeds >= 5
-    assert ("* told apart on these benchmarks, **" in text) == is_tested
-    assert ("There are too few seeds for intervals and p" in text) != is_tested
-    assert ("Holm's correction over 3 pairs" in text) == is_tested
-    assert ("cannot give p < 0.05 among 3 pairs" in text) == is_tested
+    is_tested, legend = seeds >= 5, "significant at 5 % (Holm over 10 pairs) on these benchmarks"
+    assert (f"* {legend}, **" in text) == is_tested
+    assert ("Too few seeds for intervals and p" in text) != is_tested
+    assert ("cannot give p < 0.05 among 10 pairs" in text) == is_tested
     explained = (tmp_path / "out" / "report.md").read_text()
-    assert ("\n\n\\* told apart on these benchmarks, \\*\\* on tasks" in explained) == is_tested
+    assert (f"\n\n\\* {legend}, \\*\\* on new" in explained) == is_tested
 
 
 def test_a_long_name_is_cut_in_one_way_in_all_tables_of_a_terminal(filled: Fill, tmp_path: Path) -> None:
     long = "c-tpe:candidates=48,gamma=linear,initial=5"
     methods = (long, "random", "evolution")
-    store = filled({make_cell(m): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, m in enumerate(methods)})
+    store = filled({make_setup(m): [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, m in enumerate(methods)})
     text = report.write([store], Request(tmp_path / "out", formats=("md",))).text
     cut = re.findall(r"^ *(\S*…\S*)", text, re.MULTILINE)
     assert len(cut) == 3
@@ -256,20 +256,22 @@ def test_a_long_name_is_cut_in_one_way_in_all_tables_of_a_terminal(filled: Fill,
 
 
 def test_published_numbers_do_not_stand_beside_other_benchmarks(filled: Fill, tmp_path: Path) -> None:
-    cells = {make_cell(m, bench="mine", constraint="model_size@0.1"): [make_run(0, [1.0])] for m in ("c-tpe", "random")}
-    report.write([filled(cells)], Request(tmp_path / "out", formats=QUICK, baseline="c-tpe"))
+    setups = {
+        make_setup(m, bench="mine", constraint="model_size@0.1"): [make_run(0, [1.0])] for m in ("c-tpe", "random")
+    }
+    report.write([filled(setups)], Request(tmp_path / "out", formats=QUICK, baseline="c-tpe", literature=LITERATURE))
     assert not (tmp_path / "out" / "published.csv").exists()
 
 
 def test_published_scores_stand_beside_our_medians(filled: Fill, tmp_path: Path) -> None:
     """NASBOT's table 3 for the data sets that we have, of its methods, without a constraint."""
-    cells = {
-        make_cell(method, bench=bench, constraint=constraint): [make_run(seed, [v]) for seed, v in enumerate(values)]
+    setups = {
+        make_setup(method, bench=bench, constraint=constraint): [make_run(seed, [v]) for seed, v in enumerate(values)]
         for method, values in (("nasbot", (0.1, 0.3, 0.2)), ("random", (0.5, 0.6, 0.7)))
         for bench in ("hpolib-slice", "hpolib-parkinsons")
         for constraint in ("none", "model_size@0.1")
     }
-    report.write([filled(cells)], Request(tmp_path / "out", formats=QUICK))
+    report.write([filled(setups)], Request(tmp_path / "out", formats=QUICK, literature=LITERATURE))
     with (tmp_path / "out" / "published-scores.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (row["benchmark"], row["method"], row["published_as"]) == ("hpolib-slice", "nasbot", "Slice")
@@ -278,13 +280,13 @@ def test_published_scores_stand_beside_our_medians(filled: Fill, tmp_path: Path)
 
 def test_the_published_scores_are_the_papers() -> None:
     """What the text of NASBOT says of its table 3: the best on all but indoor location."""
-    scores = json.loads(Path("results/published/nasbot.json").read_text())["scores"]
+    scores = json.loads(Path("suites/claims/nasbot.json").read_text())["scores"]
     best = {data: min(scores, key=lambda method: scores[method][data][0]) for data in scores["NASBOT"]}
     assert best == {data: "RAND" if data == "Indoor" else "NASBOT" for data in scores["NASBOT"]}
 
 
 def test_methods_on_different_data_are_never_compared(filled: Fill, tmp_path: Path) -> None:
-    store = filled({make_cell("a"): [make_run(0, [1.0])], make_cell("b", data="sha256:1"): [make_run(0, [2.0])]})
+    store = filled({make_setup("a"): [make_run(0, [1.0])], make_setup("b", data="sha256:1"): [make_run(0, [2.0])]})
     with pytest.raises(StoreError, match="two versions of the data of toy, which must not be compared"):
         report.write([store], Request(tmp_path / "out"))
 
@@ -292,7 +294,7 @@ def test_methods_on_different_data_are_never_compared(filled: Fill, tmp_path: Pa
 def test_stale_runs_are_warned_of(compared: Store, tmp_path: Path) -> None:
     assert "stale" not in report.write([compared], Request(tmp_path / "out", formats=QUICK)).text
     text = report.write(
-        [compared], Request(tmp_path / "out", formats=QUICK), is_current=lambda cell: cell.method != "random"
+        [compared], Request(tmp_path / "out", formats=QUICK), is_current=lambda setup: setup.method != "random"
     ).text
     assert "has stale runs on toy: made with other data" in " ".join(text.split())
 
@@ -310,8 +312,10 @@ def test_shortened_labels_stay_distinct() -> None:
 def test_any_constraint_and_any_name_has_a_report(filled: Fill, tmp_path: Path) -> None:
     """Absolute bounds on metrics with an epoch, beside the paper's baseline; methods named like columns or formulas."""
     names = ("c-tpe", "oracle", "benchmark", "a$b$c", "method")
-    cells = {make_cell(n, constraint="valid-f1@243>=0.5+x@9<=3"): [make_run(s, [1.0]) for s in range(2)] for n in names}
-    text = report.write([filled(cells)], Request(tmp_path / "out", baseline="c-tpe", formats=FORMATS)).text
+    setups = {
+        make_setup(n, constraint="valid-f1@243>=0.5+x@9<=3"): [make_run(s, [1.0]) for s in range(2)] for n in names
+    }
+    text = report.write([filled(setups)], Request(tmp_path / "out", baseline="c-tpe", formats=FORMATS)).text
     assert "oracle" in text
     with (tmp_path / "out" / "medians.csv").open() as file:
         assert "oracle (method)" in next(csv.DictReader(file))
@@ -319,7 +323,7 @@ def test_any_constraint_and_any_name_has_a_report(filled: Fill, tmp_path: Path) 
 
 
 def test_a_damaged_run_has_no_page_but_a_sentence(filled: Fill) -> None:
-    store = filled({make_cell("a"): [make_run(0, [3.0] * 50)]})
+    store = filled({make_setup("a"): [make_run(0, [3.0] * 50)]})
     (path,) = store.folder.glob("a.*.parquet")
     content = bytearray(path.read_bytes())
     for i in range(4, len(content) - 8 - int.from_bytes(content[-8:-4], "little"), 20):
@@ -337,14 +341,14 @@ def test_too_little_for_a_posterior_is_not_a_posterior(compared: Store, tmp_path
 
 
 def test_failed_runs_are_named(filled: Fill, tmp_path: Path) -> None:
-    store = filled({make_cell("a"): [make_run(3, [1.0, float("nan")], failure="ask: ValueError: no")]})
+    store = filled({make_setup("a"): [make_run(3, [1.0, float("nan")], failure="ask: ValueError: no")]})
     report.write([store], Request(tmp_path / "out", formats=QUICK))
     assert "a on toy, none, seed 3: ask: ValueError: no" in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_runs_of_unequal_length_meet(filled: Fill, tmp_path: Path) -> None:
-    cell = make_cell("a", evals=None, seconds=9.0)
-    store = filled({cell: [make_run(0, [5.0, 4.0, 3.0]), make_run(1, []), make_run(2, [2.0])]})
+    setup = make_setup("a", evals=None, seconds=9.0)
+    store = filled({setup: [make_run(0, [5.0, 4.0, 3.0]), make_run(1, []), make_run(2, [2.0])]})
     assert "3 runs of 9 seconds" in report.write([store], Request(tmp_path / "out", formats=QUICK)).text
 
 
@@ -379,7 +383,7 @@ def test_every_format_has_the_same_bytes_again(compared: Store, tmp_path: Path) 
 
 def test_terminal_tables_fit_80_columns_whatever_the_labels(filled: Fill, tmp_path: Path) -> None:
     labels = [f"evolution:population={n},tournament=25,some_other_option=0.125" for n in (10, 20)]
-    store = filled({make_cell(label): [make_run(s, [3.0, 2.0, 1.5 + s]) for s in range(3)] for label in labels})
+    store = filled({make_setup(label): [make_run(s, [3.0, 2.0, 1.5 + s]) for s in range(3)] for label in labels})
     text = click.unstyle(report.write([store], Request(tmp_path / "out", formats=QUICK)).text)
     assert max(map(len, text.splitlines())) <= 80
     assert "evolution:" in text
@@ -396,7 +400,7 @@ def test_the_best_is_bold_in_latex_markdown_and_on_a_terminal(compared: Store, t
 
 def test_two_stores_with_different_budgets_must_be_chosen_from(compared: Store, tmp_path: Path) -> None:
     other = Store.create(tmp_path / "other")
-    other.commit(make_cell("b", evals=2), [make_run(0, [3.0, 2.0])], FACTS)
+    other.commit(make_setup("b", evals=2), [make_run(0, [3.0, 2.0])], FACTS)
     with pytest.raises(StoreError, match=r"and .*other mixes runs that must not be compared; choose one of"):
         report.write([compared, other], Request(tmp_path / "out", formats=QUICK))
     assert (
@@ -408,12 +412,12 @@ def test_two_stores_with_different_budgets_must_be_chosen_from(compared: Store, 
 
 
 def test_one_seed_ties_and_a_method_that_mostly_failed_are_said(filled: Fill, tmp_path: Path) -> None:
-    store = filled({make_cell("a"): [make_run(0, [3.0])], make_cell("b"): [make_run(0, [3.0])]})
+    store = filled({make_setup("a"): [make_run(0, [3.0])], make_setup("b"): [make_run(0, [3.0])]})
     text = report.write([store], Request(tmp_path / "out", formats=QUICK)).text
     assert "Warning: every method has 1 seed at most" in text
     assert "a and b are identical here" in text
     broken = [make_run(s, [1.0, float("nan")], failure="ask: no") for s in (1, 2)]
-    store = filled({make_cell("c"): [make_run(0, [3.0]), *broken]})
+    store = filled({make_setup("c"): [make_run(0, [3.0]), *broken]})
     assert (
         "Warning: 2 of the 3 runs of c stopped early"
         in report.write([store], Request(tmp_path / "out", formats=QUICK)).text
@@ -422,7 +426,7 @@ def test_one_seed_ties_and_a_method_that_mostly_failed_are_said(filled: Fill, tm
 
 def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp_path: Path) -> None:
     nothing = [make_run(s, [1.0, 1.0, 1.0], [False] * 3) for s in range(3)]
-    store = filled({make_cell("a"): nothing, make_cell("b"): [make_run(s, [5.0, 5.0, 5.0]) for s in range(3)]})
+    store = filled({make_setup("a"): nothing, make_setup("b"): [make_run(s, [5.0, 5.0, 5.0]) for s in range(3)]})
     report.write([store], Request(tmp_path / "out", formats=QUICK, baseline="b"))
     with (tmp_path / "out" / "medians.csv").open() as file:
         (row,) = csv.DictReader(file)
@@ -438,7 +442,7 @@ def test_a_run_without_anything_feasible_is_padded_not_dropped(filled: Fill, tmp
 
 def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
     failed = make_run(7, [9.0, math.nan, 4.0, 5.0, 3.0], [True, True, True, True, False])
-    store = filled({make_cell("a"): [make_run(6, [1.0]), failed]})
+    store = filled({make_setup("a"): [make_run(6, [1.0]), failed]})
     text = describe(store, "a", "toy", None, 7)
     assert "Best valid-error@1: 4 % (evaluation 3; oracle 1, regret 3, 300 %)" in text
     assert "Feasible: 3 of 5 evaluations (60 %), the first at evaluation 1, after 1 s" in text
@@ -451,7 +455,7 @@ def test_a_runs_page_tells_steps_feasibility_and_time(filled: Fill) -> None:
 
 
 def test_a_run_that_is_not_there_is_named_with_what_is(filled: Fill) -> None:
-    store = filled({make_cell("random", constraint=c): [make_run(0, [1.0])] for c in ("none", "size@0.1")})
+    store = filled({make_setup("random", constraint=c): [make_run(0, [1.0])] for c in ("none", "size@0.1")})
     with pytest.raises(StoreError, match=r"no runs of the method 'randm' \(did you mean random\?\); allowed: random"):
         describe(store, "randm", "toy", None, 0)
     with pytest.raises(StoreError, match="no runs of the bench 'tow'"):
@@ -460,5 +464,5 @@ def test_a_run_that_is_not_there_is_named_with_what_is(filled: Fill) -> None:
         describe(store, "random", "toy", None, 0)
     with pytest.raises(StoreError, match="no such run with seed 5; its seeds lie in 0 … 0"):
         describe(store, "random", "toy", "none", 5)
-    nothing = filled({make_cell("a", bench="other"): [make_run(0, [1.0], [False])]})
+    nothing = filled({make_setup("a", bench="other"): [make_run(0, [1.0], [False])]})
     assert "No feasible evaluation among 1." in describe(nothing, "a", "other", "none", 0)

@@ -1,4 +1,4 @@
-"""The first table of a report: who is first, who is tied, by how much, and in how many families."""
+"""The first table of a report: who is first, who is tied, by how much, and in how many search spaces."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def test_the_first_is_named_with_its_margin_over_the_next(filled: Fill) -> None:
     values = {m: {("f", "b", "none"): [i + s / 100 for s in range(20)]} for i, m in enumerate("abc")}
     ((row),) = rows(filled, values)
     assert row["where"] == "all together"
-    assert (row["first"], row["tied with"], row["families"]) == ("a", "-", "1 of 1")
-    assert row["margin"] == "1.00 (0.92-1.00) over b"
+    assert (row["first"], row["tied with"], row["ahead in"]) == ("a", "-", "-")
+    assert row["margin"] == "1.00 (0.88-1.00) over b"
 
 
-def test_nobody_is_first_where_the_leader_is_not_told_apart_from_all(filled: Fill) -> None:
+def test_nobody_is_first_where_the_leader_does_not_differ_from_all(filled: Fill) -> None:
     rng = np.random.default_rng(0)
     place = ("f", "b", "none")
     values = {m: {place: rng.normal(5, 1, 20).tolist()} for m in "ab"} | {"c": {place: [20.0 + i for i in range(20)]}}
     (row,) = rows(filled, values)
-    leader, other = ("a", "b") if row["first"] == "none: a leads" else ("b", "a")
-    assert row["first"] == f"none: {leader} leads"
+    leader, other = ("a", "b") if row["first"].endswith("a") else ("b", "a")
+    assert row["first"] == f"no clear winner; lowest rank: {leader}"
     assert row["tied with"] == other
     bold = table(compared(filled, values)).bold
     assert bold is not None
@@ -51,8 +51,8 @@ def test_identical_methods_stand_as_one_and_lose_to_nobody(filled: Fill) -> None
     assert (row["first"], row["tied with"]) == ("a = twin", "-")
 
 
-def test_each_constraint_has_a_row_and_families_are_counted(filled: Fill) -> None:
-    """a wins where there is no constraint, b under one; in family g b wins throughout."""
+def test_each_constraint_has_a_row_and_spaces_are_counted(filled: Fill) -> None:
+    """a wins where there is no constraint, b under one; in space g b wins throughout."""
     values: Values = {"a": {}, "b": {}}
     for family, bench in (("f", "x"), ("g", "y")):
         for constraint in ("none", "size@0.1"):
@@ -63,15 +63,15 @@ def test_each_constraint_has_a_row_and_families_are_counted(filled: Fill) -> Non
     overall, none, size = rows(filled, values)
     assert [r["where"] for r in (overall, none, size)] == ["all together", "no constraint", "size@0.1"]
     assert size["first"] == "b"
-    assert size["families"] == "2 of 2"
+    assert size["ahead in"] == "2 of 2 spaces"
     assert none["margin"].startswith("0.50")
-    assert overall["families"] in ("1 of 2", "2 of 2")
+    assert overall["ahead in"] in ("1 of 2 spaces", "2 of 2 spaces")
 
 
 def test_too_few_seeds_name_nobody_and_no_interval(filled: Fill) -> None:
     values = {m: {("f", "b", "none"): [float(i)] * 3} for i, m in enumerate("ab")}
     (row,) = rows(filled, values)
-    assert row["first"] == "none: a leads"
+    assert row["first"] == "no clear winner; lowest rank: a"
     assert row["tied with"] == "?"
     assert row["margin"] == "1.00 over b"
 
@@ -87,8 +87,8 @@ def test_the_bands_of_the_rank_plot_are_the_intervals_of_the_table(filled: Fill)
         assert rank is not None
         assert series.low is not None
         assert series.high is not None
-        assert series.y[-1] == pytest.approx(rank.here.value)
-        assert (series.low[-1], series.high[-1]) == pytest.approx(rank.here.interval(1.0, 4))
+        assert series.y[-1] == pytest.approx(rank.these.value)
+        assert (series.low[-1], series.high[-1]) == pytest.approx(rank.these.interval(1.0, 4))
 
 
 def test_perhaps_it_is_the_seeds(filled: Fill) -> None:
@@ -108,19 +108,19 @@ CONTRADICTING: Values = {
 
 
 def test_a_pair_that_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:
-    """a has the lowest expected rank, but b is told to be better than it."""
+    """a has the lowest expected rank, but b is significantly better than it."""
     comparison = compared(filled, CONTRADICTING)
     pair = comparison.overall.pair(0, 1)
     assert pair is not None
     assert (comparison.overall.ranks[0].method, pair.verdict) == (0, -1)
     (row,) = table(comparison).shown.to_dict("records")
-    assert (row["first"], row["tied with"]) == ("none: a leads, but b beats it", "-")
+    assert (row["first"], row["tied with"]) == ("no clear winner; lowest rank: a, but b beats it", "-")
     who = answers(Subject(comparison, []))[0].text
-    assert who == "Nobody: a has the lowest expected rank 1.60 of 3, but b beats it, one against one."
+    assert who == "No clear winner: a has the lowest expected rank 1.60 of 3, but b beats it, one against one."
     said = sentences.answer(comparison)[0]
     assert "no method is better than all others. a has the lowest expected rank 1.60 of 3" in said
     assert "b beats it, one against one. It is better than the rest: its run is the better one with probability" in said
-    assert "not told apart" not in said
+    assert "differ significantly" not in said
 
 
 def test_a_constraint_under_which_a_pair_contradicts_the_ranks_is_no_tie(filled: Fill) -> None:
@@ -129,6 +129,5 @@ def test_a_constraint_under_which_a_pair_contradicts_the_ranks_is_no_tie(filled:
         for m, places in CONTRADICTING.items()
     }
     said = [one for one in sentences.answer(compared(filled, values)) if one.startswith("Under x@0.5")]
-    assert said == [
-        "Under x@0.5: no first; the lowest expected rank, 1.60 of 3, has a, better than c; b beats it, one against one."
-    ]
+    lowest = "no clear winner; the lowest expected rank, 1.60 of 3, has a, better than c; b beats it, one against one."
+    assert said == [f"Under x@0.5: {lowest}"]

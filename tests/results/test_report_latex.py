@@ -16,7 +16,7 @@ from nasbench.results import Store
 from nasbench.results.display.latex import breaking, floats
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from tests.results.conftest import make_cell, make_run
+from tests.results.conftest import make_run, make_setup
 
 Fill = Callable[..., Store]
 WORDS = frozenset({"method", "benchmark"})
@@ -25,7 +25,7 @@ WORDS = frozenset({"method", "benchmark"})
 @pytest.fixture
 def tables(filled: Fill, tmp_path: Path) -> Path:
     cells = {
-        make_cell(method, constraint=constraint): [make_run(s, [9.0, 8.0, 2.0 + shift + s / 10]) for s in range(6)]
+        make_setup(method, constraint=constraint): [make_run(s, [9.0, 8.0, 2.0 + shift + s / 10]) for s in range(6)]
         for method, shift in (("random", 2.0), ("evolution", 0.0), ("c-tpe:gamma=<b>&_%", 1.0))
         for constraint in ("none", "size_x@0.1")
     }
@@ -116,7 +116,7 @@ def test_a_long_table_on_request_is_one_that_breaks_between_pages_with_every_row
 
 
 def test_a_report_has_long_tables_on_request(filled: Fill, tmp_path: Path) -> None:
-    store = filled({make_cell(name): [make_run(s, [9.0, 8.0, 2.0 + s]) for s in range(6)] for name in "ab"})
+    store = filled({make_setup(name): [make_run(s, [9.0, 8.0, 2.0 + s]) for s in range(6)] for name in "ab"})
     report.write([store], Request(tmp_path / "out", formats=("longtable",)))
     assert (tmp_path / "out" / "ranks.long.tex").read_text().count(r"\begin{longtable}") == 1
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
-from nasbench.results.curves import load, select
 from nasbench.results.parts.importance import _evaluations, importances, part
 from nasbench.results.parts.pareto import _hypervolumes, _median_surface, fronts
 from nasbench.results.parts.part import Subject
+from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import SETTING, make_cell, make_run
+from tests.results.conftest import SETTING, make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -34,14 +34,14 @@ def run_of(seed: int, points: np.ndarray, feasible: np.ndarray) -> Trajectory:
 def two_metrics(filled: Fill) -> Store:
     """Random points of the unit square, a tenth of them infeasible; b's are worse in both metrics."""
     rng = np.random.default_rng(0)
-    cells = {
-        make_cell(m, constraint=c, evals=30): [
+    setups = {
+        make_setup(m, constraint=c, evals=30): [
             run_of(s, rng.uniform(size=(30, 2)) + shift, rng.uniform(size=30) > 0.1) for s in range(6)
         ]
         for m, shift in (("a", 0.0), ("b", 0.2))
         for c in ("none", "x@0.5")
     }
-    return filled(cells)
+    return filled(setups)
 
 
 def subject_of(store: Store) -> Subject:
@@ -93,15 +93,15 @@ def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
 def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
     pytest.importorskip("moocore")
     run = run_of(0, np.ones((2, 2)), np.array([True, True]))
-    store = filled({make_cell("a", setting=replace(SETTING, maximised=("time",))): [run]})
+    store = filled({make_setup("a", setting=replace(SETTING, maximised=("time",))): [run]})
     with pytest.raises(StoreError, match="of time more is better"):
         fronts(subject_of(store), ["valid-error", "time"])
 
 
 def test_a_name_that_may_be_two_metrics_is_no_axis(filled: Fill) -> None:
     pytest.importorskip("moocore")
-    cell = make_cell("a", metrics=("error@1", "error@2", "time"))
-    store = filled({cell: [run_of(0, np.ones((2, 3)), np.array([True, True]))]})
+    setup = make_setup("a", metrics=("error@1", "error@2", "time"))
+    store = filled({setup: [run_of(0, np.ones((2, 3)), np.array([True, True]))]})
     assert len(fronts(subject_of(store), ["error@2", "time"]).points) == 1
     with pytest.raises(StoreError, match="error may be error@1 or error@2 of one benchmark"):
         fronts(subject_of(store), ["error", "time"])
@@ -134,7 +134,7 @@ def test_a_parameter_that_decides_everything_is_the_important_one(filled: Fill, 
         run = make_run(seed, (choices[:, 1] + 0.01 * rng.uniform(size=200)).tolist())
         texts = [json.dumps({"idle": int(a), "matters": int(b), "alone": "x"}) for a, b, _ in choices]
         runs.append(replace(run, columns=run.columns | {"configuration": np.array(texts, object)}))
-    store = filled({make_cell("a", evals=200): runs})
+    store = filled({make_setup("a", evals=200): runs})
     ((bench, constraint, count, found),) = importances(subject_of(store))
     assert (bench, constraint, count) == ("toy", "none", 1000)
     assert found.keys() == {"idle", "matters"}
@@ -162,7 +162,7 @@ def test_an_idle_real_number_is_not_important(filled: Fill) -> None:
             {"matters": float(a), "idle": float(b)} for a, b in zip(matters, idle, strict=True)
         ]
         runs.append(configured(seed, own, matters.tolist()))
-    ((*_, found),) = importances(subject_of(filled({make_cell("a", evals=200): runs})))
+    ((*_, found),) = importances(subject_of(filled({make_setup("a", evals=200): runs})))
     assert found["matters"] > 0.85
 
 
@@ -181,7 +181,7 @@ def test_evaluations_that_lack_a_parameter_count_and_those_of_all_methods_alike(
             found.append(configured(seed, own, [b + 0.01 * rng.random() if kind == "y" else 9.0 for _, b in choices]))
         return found
 
-    store = filled({make_cell("a", evals=400): runs("x", 5), make_cell("b", evals=400): runs("y", 20)})
+    store = filled({make_setup("a", evals=400): runs("x", 5), make_setup("b", evals=400): runs("y", 20)})
     ((_, evaluations),) = _evaluations(subject_of(store))
     assert len(evaluations) == 1000
     assert sum(values["kind"] == "x" for values, _ in evaluations) == 200
@@ -200,8 +200,8 @@ def test_the_mean_importance_counts_constraints_under_which_a_parameter_did_not_
         own: list[dict[str, object]] = [{"a": a, "b": 0 if constant else b} for a, b in choices]
         return configured(0, own, rng.random(100).tolist())
 
-    cells = {make_cell("m", constraint=c, evals=100): [run(c == "none")] for c in ("none", "x@0.5")}
-    (table,) = part(subject_of(filled(cells)), ()).tables
+    setups = {make_setup("m", constraint=c, evals=100): [run(c == "none")] for c in ("none", "x@0.5")}
+    (table,) = part(subject_of(filled(setups)), ()).tables
     assert table.shown["importance"].astype(float).sum() == pytest.approx(1, abs=0.02)
 
 
@@ -215,6 +215,6 @@ def test_a_part_of_a_training_is_on_no_front(filled: Fill) -> None:
         replace(run, columns=run.columns | {"level": level, "spent": np.array([0.1, 1.1])})
         for run, level in zip(runs, levels, strict=True)
     ]
-    store = filled({make_cell("a", setting=replace(SETTING, highest=9)): parts})
+    store = filled({make_setup("a", setting=replace(SETTING, highest=9)): parts})
     found = fronts(subject_of(store), ["valid-error", "time"])
     assert {seed: front.tolist() for (_, _, seed), front in found.points.items()} == {0: [[2.0, 9.0]], 1: []}

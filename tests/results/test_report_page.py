@@ -26,7 +26,7 @@ from nasbench.results.report import report
 from nasbench.results.report.page.diagram import inline
 from nasbench.results.report.request import Request
 from nasbench.results.selection import Selection
-from tests.results.conftest import make_cell, make_run
+from tests.results.conftest import make_run, make_setup
 
 Fill = Callable[..., Store]
 METHODS = ("random", "evolution:population=10", "c-tpe")
@@ -35,15 +35,15 @@ METHODS = ("random", "evolution:population=10", "c-tpe")
 @pytest.fixture
 def compared(filled: Fill) -> Store:
     """Three methods on two families under two constraints, with ten seeds; random is a copy of c-tpe in one place."""
-    cells = {}
+    setups = {}
     for method, shift in zip(METHODS, (4.0, 2.0, 0.0), strict=True):
         for bench, family in (("b1", "f"), ("b2", "g")):
             for constraint in ("none", "size@0.1"):
-                cell = make_cell(method, bench=bench, constraint=constraint)
+                setup = make_setup(method, bench=bench, constraint=constraint)
                 own = 0.0 if (method, bench, constraint) == ("random", "b2", "none") else shift
                 runs = [make_run(s, [9.0 + s / 10, 5.0 + own, 2.0 + own + s / 10]) for s in range(10)]
-                cells[replace(cell, setting=replace(cell.setting, family=family))] = runs
-    return filled(cells)
+                setups[replace(setup, setting=replace(setup.setting, family=family, space=family))] = runs
+    return filled(setups)
 
 
 def written(store: Store, tmp_path: Path, **options: object) -> str:
@@ -81,7 +81,7 @@ def test_the_first_screen_is_the_table_and_the_plot_and_words_are_folded(compare
     assert order == sorted(order)
     answer = text[text.index('<section id="answer">') : text.index('<section id="questions">')]
     bare = re.sub(r"<(details|ul|figure|table).*?</\1>", "", answer, flags=re.DOTALL)
-    assert len(re.findall(r"<p", bare)) == 1  # what line and band mean
+    assert len(re.findall(r"<p", bare)) == 2  # what Wilcoxon's test says; what line and band mean
     assert "<details" in answer
 
 
@@ -105,12 +105,12 @@ def test_that_it_is_one_benchmark_is_said(filled: Fill, tmp_path: Path) -> None:
     """b2 alone makes a the first: without it, b is."""
     runs = {"a": {"b1": 5.0, "b2": 1.0, "b3": 5.0}, "b": {"b1": 4.9, "b2": 9.0, "b3": 4.9}}
     noise = np.random.default_rng(0).normal(0, 1, (2, 3, 10))
-    cells = {
-        make_cell(m, bench=bench): [make_run(s, [value + noise[i, j, s]]) for s in range(10)]
+    setups = {
+        make_setup(m, bench=bench): [make_run(s, [value + noise[i, j, s]]) for s in range(10)]
         for i, (m, own) in enumerate(runs.items())
         for j, (bench, value) in enumerate(own.items())
     }
-    assert "the lowest expected rank has b without b2" in written(filled(cells), tmp_path)
+    assert "the lowest expected rank has b without b2" in written(filled(setups), tmp_path)
 
 
 def test_the_policy_allows_the_pages_own_style_and_script_and_nothing_else(compared: Store, tmp_path: Path) -> None:
@@ -220,8 +220,8 @@ def test_a_level_line_has_all_its_markers_and_an_axis_any_name() -> None:
 def test_a_table_that_is_folded_says_in_print_where_its_rows_are(
     formats: tuple[str, ...], filled: Fill, tmp_path: Path
 ) -> None:
-    cells = [make_cell(method, bench=f"b{i}") for i in range(21) for method in ("random", "c-tpe")]
-    store = filled({cell: [make_run(s, [9.0, 2.0 + s]) for s in range(2)] for cell in cells})
+    setups = [make_setup(method, bench=f"b{i}") for i in range(21) for method in ("random", "c-tpe")]
+    store = filled({setup: [make_run(s, [9.0, 2.0 + s]) for s in range(2)] for setup in setups})
     report.write([store], Request(tmp_path / "out", formats=formats))  # type: ignore[arg-type]
     text = (tmp_path / "out" / "index.html").read_text()
     folded = re.findall(
@@ -387,7 +387,7 @@ def test_a_method_that_only_drew_its_first_configurations_is_warned_of(filled: F
 
     def said(initial: int) -> str:
         store = filled(
-            {make_cell(m, bench=f"b{initial}", initial=initial): [make_run(0, [3.0, 2.0, x])] for m, x in ends}
+            {make_setup(m, bench=f"b{initial}", initial=initial): [make_run(0, [3.0, 2.0, x])] for m, x in ends}
         )
         return written(store, tmp_path, selection=Selection(benches=(f"b{initial}",)))
 

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError
-from nasbench.results.curves import load, select
+from nasbench.results.reading import load, select
 from nasbench.results.report import export, report, studies
 from nasbench.results.report.request import Request
-from tests.results.conftest import SETTING, make_cell, make_run
+from tests.results.conftest import SETTING, make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -27,7 +27,7 @@ Fill = Callable[..., Store]
 def compared(filled: Fill) -> Store:
     return filled(
         {
-            make_cell(method, constraint=constraint): [
+            make_setup(method, constraint=constraint): [
                 make_run(s, [9.0, 5.0 + shift, 9.0 if s == 5 else 2.0 + shift + s / 10], [False, True, True])
                 for s in range(6)
             ]
@@ -45,13 +45,12 @@ def paper(compared: Store, tmp_path: Path) -> Path:
 
 def test_what_a_paper_is_told_is_legible_and_holds_no_html(filled: Fill, tmp_path: Path) -> None:
     methods = ("random", "a<b>bold")
-    cells = [make_cell(m) for m in methods]
-    store = filled({c: [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, c in enumerate(cells)})
-    store.save_plan("nasbench run --constrain 'size<=1'", [(c, list(range(6))) for c in cells], {})
+    setups = [make_setup(m) for m in methods]
+    store = filled({c: [make_run(s, [9.0, 2.0 + s + i]) for s in range(6)] for i, c in enumerate(setups)})
+    store.save_plan("nasbench run --constrain 'size<=1'", [(c, list(range(6))) for c in setups], {})
     report.write([store], Request(tmp_path / "out", formats=("csv",), paper=tmp_path / "paper", baseline="a<b>bold"))
     text = (tmp_path / "paper" / "paper.md").read_text()
     assert "'size<=1'" in text
-    assert "p < 0.05" in text
     assert "a&lt;b>bold" in text
     assert "<b" not in text
 
@@ -67,7 +66,14 @@ def test_a_paper_has_three_figures_and_two_tables_each_with_its_protocol(paper: 
     for path in paper.glob("*.tex"):
         text = " ".join(path.read_text().split())
         caption = text[text.index(r"\caption{") :]
-        for fact in ("3 evaluations on 1 worker", "6 seeds", "2 settings", "1 family (toy)", "Holm", "commit c0ffee"):
+        for fact in (
+            "3 evaluations on 1 worker",
+            "6 seeds",
+            "2 settings",
+            "1 search space (toy)",
+            "Holm",
+            "commit c0ffee",
+        ):
             assert fact in caption, (path.name, fact)
         assert text.startswith(r"% \usepackage{")
         assert text.count(r"\label{") == 1
@@ -94,7 +100,7 @@ def test_a_papers_tables_have_the_numbers_of_the_page(compared: Store, paper: Pa
     assert [r["where"] for r in rows] == ["all together", "no constraint", "size@0.1"]
     for row in rows:
         assert f"{row['where']} & " in text
-        assert f"{float(row['better']):.2f} ({float(row['low']):.2f}--" in text
+        assert f"{float(row['better']):.2f} ({float(row['low_simultaneous']):.2f}--" in text
 
 
 def test_no_folder_may_lie_in_a_store(compared: Store, tmp_path: Path) -> None:
@@ -171,7 +177,7 @@ def test_optuna_reads_every_run_as_a_study_whose_best_trial_is_the_incumbent(com
     for f in compared.fragments():
         frame = f.table().to_pandas()
         for seed, rows in frame.groupby("seed"):
-            (name,) = [n for n in names if n == f"{f.cell.method} on toy, {f.cell.constraint}, seed {seed}"]
+            (name,) = [n for n in names if n == f"{f.setup.method} on toy, {f.setup.constraint}, seed {seed}"]
             study = optuna.load_study(study_name=name, storage=storage)
             done = [trial for trial in study.trials if trial.state == optuna.trial.TrialState.COMPLETE]
             assert [trial.value for trial in done] == rows["objective"][rows["status"] == "ok"].tolist()
@@ -242,12 +248,12 @@ def test_a_damaged_list_of_a_reports_files_is_said_and_nothing_of_it_is_deleted(
 
 def test_failed_evaluations_are_failed_trials_and_those_in_part_are_left_out(filled: Fill) -> None:
     optuna = pytest.importorskip("optuna")
-    cells = {make_cell("a"): [make_run(0, [5.0, np.nan, 4.0])]}
+    setups = {make_setup("a"): [make_run(0, [5.0, np.nan, 4.0])]}
     part = make_run(0, [5.0])
     part.columns["spent"][:] = 0.5
-    cells[make_cell("b", setting=replace(SETTING, highest=2))] = [part]
-    cells[make_cell("c")] = [make_run(0, [5.0, np.nan], failure="broken")]
-    chosen = select([filled(cells)])
+    setups[make_setup("b", setting=replace(SETTING, highest=2))] = [part]
+    setups[make_setup("c")] = [make_run(0, [5.0, np.nan], failure="broken")]
+    chosen = select([filled(setups)])
     lines = studies.studies(load(chosen), chosen).decode().splitlines()
     trials = [json.loads(line) for line in lines if "value" in json.loads(line)]
     complete, failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,18 +11,18 @@ import pytest
 from nasbench.results import Store, Trajectory
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from nasbench.results.store.trajectory import Cell
-from tests.results.conftest import make_cell, make_run
+from nasbench.results.store.trajectory import Setup
+from tests.results.conftest import SETTING, make_run, make_setup
 
-Fill = Callable[[dict[Cell, list[Trajectory]]], Store]
+Fill = Callable[[dict[Setup, list[Trajectory]]], Store]
 
 
 @pytest.fixture
-def warned(filled: Fill, tmp_path: Path) -> Callable[[dict[Cell, float]], list[str]]:
-    """The warnings of a report on two seeds of each cell, whose three evaluations end at this value."""
+def warned(filled: Fill, tmp_path: Path) -> Callable[[dict[Setup, float]], list[str]]:
+    """The warnings of a report on two seeds of each setup, whose three evaluations end at this value."""
 
-    def warn(ends: dict[Cell, float]) -> list[str]:
-        store = filled({cell: [make_run(s, [9.0, 8.0 - s, end]) for s in range(2)] for cell, end in ends.items()})
+    def warn(ends: dict[Setup, float]) -> list[str]:
+        store = filled({setup: [make_run(s, [9.0, 8.0 - s, end]) for s in range(2)] for setup, end in ends.items()})
         text = report.write([store], Request(tmp_path / "out", formats=("md",))).text
         return [" ".join(part.split()) for part in text.split("Warning: ")[1:]]
 
@@ -34,10 +35,10 @@ def told(warnings: list[str], of: str) -> str:
 
 
 def test_methods_that_are_one_because_their_budget_ends_in_the_initial_phase(
-    warned: Callable[[dict[Cell, float]], list[str]],
+    warned: Callable[[dict[Setup, float]], list[str]],
 ) -> None:
-    same = {make_cell("a"): 2.0, make_cell("b", initial=10): 2.0, make_cell("c", initial=3): 2.0}
-    found = warned(same | {make_cell("d", initial=3): 1.0, make_cell("e", initial=2): 3.0})
+    same = {make_setup("a"): 2.0, make_setup("b", initial=10): 2.0, make_setup("c", initial=3): 2.0}
+    found = warned(same | {make_setup("d", initial=3): 1.0, make_setup("e", initial=2): 3.0})
     why = "Their budget ends before they learn: the first 10 of b and 3 of c are random"
     assert told(found, "identical").startswith("a, b and c are identical: all their runs are the same")
     assert told(found, "identical").endswith(f"in ranks. {why}.")
@@ -45,23 +46,23 @@ def test_methods_that_are_one_because_their_budget_ends_in_the_initial_phase(
 
 
 def test_methods_that_are_one_although_they_learn_are_not_said_to_be_random(
-    warned: Callable[[dict[Cell, float]], list[str]],
+    warned: Callable[[dict[Setup, float]], list[str]],
 ) -> None:
     there = {"constraint": "size@0.1"}
-    found = warned({make_cell(m, initial=2, **there): 2.0 for m in "ab"} | {make_cell("c", **there): 1.0})
+    found = warned({make_setup(m, initial=2, **there): 2.0 for m in "ab"} | {make_setup("c", **there): 1.0})
     assert told(found, "identical").endswith("so they count as one method in ranks.")
 
 
-def test_methods_that_are_one_for_want_of_a_constraint(warned: Callable[[dict[Cell, float]], list[str]]) -> None:
-    found = warned({make_cell("a", initial=2): 2.0, make_cell("b", initial=2): 2.0, make_cell("c"): 1.0})
+def test_methods_that_are_one_for_want_of_a_constraint(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
+    found = warned({make_setup("a", initial=2): 2.0, make_setup("b", initial=2): 2.0, make_setup("c"): 1.0})
     assert "No setting has a constraint: without one, methods that differ under constraints alone are the same" in told(
         found, "a and b are identical"
     )
 
 
-def test_methods_that_differ_under_constraints_alone(warned: Callable[[dict[Cell, float]], list[str]]) -> None:
+def test_methods_that_differ_under_constraints_alone(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
     free, bound = (
-        {make_cell(m, constraint=c): v for m, v in ends}
+        {make_setup(m, constraint=c): v for m, v in ends}
         for c, ends in (
             ("none", (("a", 2.0), ("b", 2.0), ("c", 1.0))),
             ("size@0.1", (("a", 2.0), ("b", 3.0), ("c", 1.0))),
@@ -71,3 +72,17 @@ def test_methods_that_differ_under_constraints_alone(warned: Callable[[dict[Cell
     assert told(found, "identical") == (
         "a and b are identical where there is no constraint: they differ under constraints alone."
     )
+
+
+def test_runs_that_name_no_search_space_are_said_to_count_by_family(
+    warned: Callable[[dict[Setup, float]], list[str]],
+) -> None:
+    settings = [replace(SETTING, family=family) for family in "fg"]
+    found = warned({make_setup(m, bench=s.family, setting=s): 2.0 for m in "ab" for s in settings})
+    assert any("which did not store search spaces: their families count as such" in warning for warning in found)
+
+
+def test_runs_that_name_their_search_space_are_not(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
+    settings = [replace(SETTING, family=family, space=family) for family in "fg"]
+    found = warned({make_setup(m, bench=s.family, setting=s): 2.0 for m in "ab" for s in settings})
+    assert not any("search spaces" in warning for warning in found)

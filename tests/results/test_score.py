@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
-from nasbench.results import Setting, Store, StoreError
-from nasbench.results.curves import _incumbents, _Run, load, select
+from nasbench.results import Setting, Store, StoreError, scores
+from nasbench.results.reading import _incumbents, load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from tests.results.conftest import SETTING, make_cell, make_run
+from nasbench.results.scores import MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
+from nasbench.results.store.fragment import Fragment
+from tests.results.conftest import SETTING, make_run, make_setup
 
 Fill = Callable[..., Store]
 NAN = math.nan
@@ -28,37 +32,59 @@ def test_the_score_is_that_of_the_row_where_the_incumbent_changed(filled: Fill) 
         [5.0, 4.0, 6.0, 3.0],
         scores=[(7.0, True), (9.0, True), (1.0, True), (8.0, True)],  # of the third, which is no incumbent: never
     )
-    curves = load(select([filled({make_cell(setting=TABLE): [run]})]))
+    curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
     assert curves.incumbent.tolist() == [[7.0, 9.0, 9.0, 8.0]]
-    assert curves.observed.tolist() == curves.scored("observed").incumbent.tolist() == [[5.0, 4.0, 4.0, 3.0]]
+    assert curves.observed.tolist() == curves.scored(OBSERVED).incumbent.tolist() == [[5.0, 4.0, 4.0, 3.0]]
     assert (curves.oracle.tolist(), curves.worst.tolist()) == ([2.0], [80.0])
-    observed = curves.scored("observed")
+    observed = curves.scored(OBSERVED)
     assert (observed.oracle.tolist(), observed.worst.tolist()) == ([1.0], [90.0])
 
 
 def test_an_incumbent_that_violates_in_the_mean_is_nothing_found(filled: Fill) -> None:
     """Observed to be infeasible at first; then a lucky repetition; then one that is feasible in the mean too."""
     run = make_run(0, [5.0, 4.0, 3.0], [False, True, True], scores=[(5.0, True), (4.5, False), (3.5, True)])
-    curves = load(select([filled({make_cell(setting=TABLE): [run]})]))
+    curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
     assert np.array_equal(curves.incumbent, [[NAN, NAN, 3.5]], equal_nan=True)
     assert np.array_equal(curves.observed, [[NAN, 4.0, 3.0]], equal_nan=True)
 
 
 def test_a_live_benchmark_has_what_was_observed(filled: Fill) -> None:
-    curves = load(select([filled({make_cell(): [make_run(0, [5.0, 4.0])]})]))
+    curves = load(select([filled({make_setup(): [make_run(0, [5.0, 4.0])]})]))
     assert curves.incumbent.tolist() == [[5.0, 4.0]]
-    assert not curves.has_means
+    assert curves.compared is OBSERVED
+
+
+def test_unseen_repetitions_count_and_all_where_none_is_left(filled: Fill) -> None:
+    """The incumbent changes, is asked again, violates by what is unseen, and then has been seen whole."""
+    run = make_run(
+        0,
+        [5.0, 4.0, 6.0, 4.5, 3.0],
+        scores=[(7.0, True), (9.0, True), (1.0, True), (9.0, True), (8.0, True)],
+        unseen=[(7.5, True), (9.5, True), (9.6, False), (9.7, True), (NAN, None)],
+    )
+    curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
+    assert curves.score is UNSEEN
+    assert np.array_equal(curves.incumbent, [[7.5, 9.5, NAN, 9.7, 8.0]], equal_nan=True)
+    assert curves.scored(MEAN).incumbent.tolist() == [[7.0, 9.0, 9.0, 9.0, 8.0]]
+    assert (curves.oracle.tolist(), curves.worst.tolist()) == ([2.0], [80.0])
+    assert curves.runs["unseen"].tolist() == [0.0]
 
 
 @pytest.fixture
 def lucky(filled: Fill) -> Store:
-    """One method observes lower values, the other has the better means; one in six of the first's violates."""
+    """Three rankings of two methods: `lucky` observes lower values and has the better means, for they hold what was
+    observed; by what neither has seen `sound` is better. One in six runs of `lucky` violates unseen."""
     for method, luck in (("lucky", 3.0), ("sound", 0.0)):
         runs = [
-            make_run(s, [10 - luck + s / 10], scores=[(10 + luck + s / 10, method == "sound" or s > 0)])
+            make_run(
+                s,
+                [10 - luck + s / 100],
+                scores=[(10 - luck / 3 + s / 100, True)],
+                unseen=[(10 + luck + s / 100, method == "sound" or s > 0)],
+            )
             for s in range(6)
         ]
-        filled({make_cell(method, setting=TABLE): runs})
+        filled({make_setup(method, setting=TABLE): runs})
     return filled({})
 
 
@@ -68,36 +94,68 @@ def first_of(store: Store, out: Path, **options: str | None) -> str:
     return str(ranks.sort_values("1")["method"].iloc[0])
 
 
-def test_a_report_compares_scores_unless_it_is_told_otherwise(lucky: Store, tmp_path: Path) -> None:
+def test_a_report_compares_unseen_repetitions_unless_it_is_told_otherwise(lucky: Store, tmp_path: Path) -> None:
     assert first_of(lucky, tmp_path / "out") == "sound"
-    assert "counts with the mean of its configuration" in (tmp_path / "out" / "report.md").read_text()
+    assert "repetitions that its run has not observed (over all where none is" in text_of(tmp_path / "out")
+    assert first_of(lucky, tmp_path / "out", score="mean") == "lucky"
+    assert "counts with the mean of its configuration over the table's repetitions;" in text_of(tmp_path / "out")
     assert first_of(lucky, tmp_path / "out", score="observed") == "lucky"
-    assert "its luckiest repetition" in (tmp_path / "out" / "report.md").read_text()
+    assert "its luckiest repetition" in text_of(tmp_path / "out")
     lucky.save_plan("c", [], {"title": "t", "checkpoints": [], "baseline": None, "score": "observed"})
     assert first_of(lucky, tmp_path / "out") == "lucky"
-    assert first_of(lucky, tmp_path / "out", score="mean") == "sound"
-    with pytest.raises(StoreError, match=r"no score 'man' \(did you mean mean\?\); allowed: mean, observed"):
+    assert first_of(lucky, tmp_path / "out", score="unseen") == "sound"
+    with pytest.raises(StoreError, match=r"no score 'man' \(did you mean mean\?\); allowed: unseen, mean, observed"):
         first_of(lucky, tmp_path / "out", score="man")
 
 
-@pytest.mark.parametrize("score", ["mean", "observed"])
-def test_one_table_shows_both_with_what_changes(lucky: Store, tmp_path: Path, score: str) -> None:
+def text_of(out: Path) -> str:
+    return (out / "report.md").read_text()
+
+
+@pytest.mark.parametrize("score", ["unseen", "mean", "observed"])
+def test_the_scores_stand_side_by_side_with_what_changes(lucky: Store, tmp_path: Path, score: str) -> None:
     first_of(lucky, tmp_path / "out", score=score)
     rows = pd.read_csv(tmp_path / "out" / "score.csv").set_index("method")
-    assert rows["rank_score"].tolist() == [2.0, 1.0]
-    assert rows["rank_observed"].tolist() == [1.0, 2.0]
+    assert rows["rank_unseen"].tolist() == [2.0, 1.0]
+    assert rows["rank_mean"].tolist() == rows["rank_observed"].tolist() == [1.0, 2.0]
     assert rows["violates"].tolist() == pytest.approx([1 / 6, 0.0])
-    optimism = [6 / (13 + s / 10) for s in range(1, 6)]
+    optimism = [6 / (13 + s / 100) for s in range(1, 6)]
     assert rows["optimism"].tolist() == pytest.approx([np.median(optimism), 0.0])
-    text = (tmp_path / "out" / "report.md").read_text()
-    assert "1 of 1 verdict differ (score, observed): lucky and sound (worse, better)" in text
+    changed = pd.read_csv(tmp_path / "out" / "score-verdicts.csv")
+    assert changed[["method", "other"]].to_numpy().tolist() == [["lucky", "sound"]]
+    assert changed[["verdict_unseen", "verdict_mean", "verdict_observed"]].to_numpy().tolist() == [[-1, 1, 1]]
+    text = text_of(tmp_path / "out")
+    assert "with the score, verdicts on 1 of 1 pair change" in text
+    assert "| lucky | sound | 0.00* | 1.00* | 1.00* |" in text
+    left = pd.read_csv(tmp_path / "out" / "score-left.csv")
+    assert left.to_numpy().tolist() == [["toy", 1.0, 12]]
+
+
+def test_runs_of_an_earlier_schema_are_compared_by_the_mean(
+    lucky: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One old fragment among new ones is enough: methods must not be compared by different scores."""
+    read = Fragment.table
+
+    def without(self: Fragment, columns: list[str] | None = None) -> pa.Table:
+        kept = [c for c in columns or [] if not (self.setup.method == "lucky" and c.startswith("unseen"))]
+        return read(self, kept)
+
+    monkeypatch.setattr(Fragment, "table", without)
+    text = report.write([lucky], Request(tmp_path / "out", formats=("csv",))).text
+    assert "Warning: compared by the mean over all repetitions" in " ".join(text.split())
+    rows = pd.read_csv(tmp_path / "out" / "score.csv")
+    assert "rank_unseen" not in rows
+    assert not (tmp_path / "out" / "score-left.csv").exists()
+    with pytest.raises(StoreError, match=r"runs of an earlier nasbench, which did not store .*: --score mean"):
+        report.write([lucky], Request(tmp_path / "out", formats=("csv",), score="unseen"))
 
 
 def test_runs_of_the_first_schema_are_compared_by_what_was_observed(filled: Fill, tmp_path: Path) -> None:
     columns = {"incumbent": np.array([3.0, 2.0]), "feasible": np.array([True, True]), "finished": np.array([1.0, 2.0])}
-    found = _Run.of(columns | _incumbents(columns, [2], 1), slice(0, 2), make_cell())  # no score, no feasibility of it
-    assert found.mean is None
-    assert found.observed.tolist() == [3.0, 2.0]
+    incumbents = _incumbents(columns, [2], 1)  # no score, no feasibility of it
+    assert MEAN.values(incumbents) is None
+    assert OBSERVED.values(incumbents).tolist() == [3.0, 2.0]
 
 
 @pytest.mark.parametrize("highest", [1, 3])
@@ -114,17 +172,21 @@ def test_runs_that_lie_in_one_fragment_do_not_know_of_each_other(highest: int) -
                 "feasible": feasible,
                 "level": rng.integers(1, highest + 1, length),
                 "score": score,
-                "violates": rng.random(length) < 0.2,
+                "score_feasible": rng.integers(-1, 2, length),
+                "unseen": np.where(rng.random(length) < 0.2, np.nan, rng.random(length)),
+                "unseen_feasible": rng.integers(0, 2, length),
             }
         )
     lengths = [len(run["level"]) for run in runs]
     together = _incumbents({name: np.concatenate([run[name] for run in runs]) for name in runs[0]}, lengths, highest)
     start = 0
     for run, length in zip(runs, lengths, strict=True):
-        alone = _incumbents(run, [length], highest)
-        for name, values in alone.items():
-            expected = values + start if name == "row" else values
-            np.testing.assert_array_equal(together[name][start : start + length], expected)
+        alone, own = _incumbents(run, [length], highest), slice(start, start + length)
+        np.testing.assert_array_equal(together.row[own], alone.row + start)
+        for score in SCORES:
+            values, expected = score.values(together), score.values(alone)
+            assert values is not None
+            np.testing.assert_array_equal(values[own], alone.observed if expected is None else expected)
         start += length
 
 
@@ -132,3 +194,35 @@ def test_the_columns_of_settings_stand_in_one_order(lucky: Store) -> None:
     """Whatever seed hashes have: the same stores give the same bytes."""
     curves = load(select([lucky]))
     assert list(curves.settings) == ["bench", "constraint", *(field.name for field in dataclasses.fields(Setting))]
+
+
+class Latest(Score):
+    """A third party's: what was observed of the run's last row."""
+
+    name, phrase, note, columns = "latest", "last objective", "What is compared is the last objective", ("objective",)
+
+    def values(self, incumbents: Incumbents) -> np.ndarray:
+        return incumbents.columns["objective"]
+
+
+def test_a_third_partys_score_is_found_by_its_entry_point(
+    lucky: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = [
+        EntryPoint(name, f"{__name__}:{value}", "nasbench.scores")
+        for name, value in (("latest", "Latest"), ("none", "make_none"), ("gone", "Gone"))
+    ]
+    monkeypatch.setattr(scores, "entry_points", lambda group: points)
+    assert scores.names()[-3:] == ("latest", "none", "gone")
+    assert first_of(lucky, tmp_path / "out", score="latest") == "lucky"
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "What is compared is the last objective" in text
+    assert "(last objective)" in text
+    with pytest.raises(StoreError, match="score 'none' is 'int', which is no"):
+        scores.score_of("none")
+    with pytest.raises(StoreError, match="score 'gone' cannot be loaded: AttributeError"):
+        scores.score_of("gone")
+
+
+def make_none() -> int:
+    return 0

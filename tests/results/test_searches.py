@@ -15,19 +15,19 @@ import pandas as pd
 import pytest
 
 from nasbench.results import Store, Trajectory
-from nasbench.results.curves import load as load_curves
-from nasbench.results.curves import select
 from nasbench.results.parts.searches import figures
 from nasbench.results.parts.searches.logs import Searches, load, sharpness, summary
 from nasbench.results.parts.searches.tables import beside_published, directions, searched
+from nasbench.results.reading import load as load_curves
+from nasbench.results.reading import select
 from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
-from nasbench.results.store.trajectory import Cell
-from tests.results.conftest import FACTS, SETTING, make_cell, make_run
+from nasbench.results.store.trajectory import Setup
+from tests.results.conftest import FACTS, LITERATURE, SETTING, make_run, make_setup
 
 CHOICES = ("none", "skip_connect", "nor_conv_1x1", "nor_conv", "avg_pool_3x3")
 METRICS = ("val-error@300", "test-error@300", "test-error-optimistic@300", "parameters", "parameters_paper")
-PAPER = Path("results/published/zo_darts.json")
+PAPER = Path("suites/claims/zo_darts.json")
 
 
 def log(
@@ -54,9 +54,9 @@ def searched_run(seed: int, rows: list[tuple[Any, ...]], metrics: Sequence[Seque
     return replace(run, columns=run.columns | {"metrics": np.array(metrics)}, log=rows)
 
 
-def live(method: str, constraint: str = "none", bench: str = "medmnist-breast/retrain") -> Cell:
+def live(method: str, constraint: str = "none", bench: str = "medmnist-breast/retrain") -> Setup:
     setting = replace(SETTING, family="medmnist-breast", held_out=METRICS[1:3], oracle=None, worst=None, median=None)
-    return make_cell(method, bench, constraint, metrics=METRICS, setting=setting)
+    return make_setup(method, bench, constraint, metrics=METRICS, setting=setting)
 
 
 def searches_of(store: Store) -> Searches:
@@ -68,8 +68,8 @@ def searches_of(store: Store) -> Searches:
 
 def test_a_log_is_kept_with_its_run_and_read_by_pandas(store: Store) -> None:
     rows = log([1, 0, 0, 0, 0])
-    cell = make_cell("zo-darts")
-    store.commit(cell, [replace(make_run(4, [3.0]), log=rows), make_run(5, [3.0])], FACTS)
+    setup = make_setup("zo-darts")
+    store.commit(setup, [replace(make_run(4, [3.0]), log=rows), make_run(5, [3.0])], FACTS)
     (f,) = store.fragments()
     kept = store.search_log(f, 4)
     assert kept is not None
@@ -85,14 +85,14 @@ def test_a_log_is_kept_with_its_run_and_read_by_pandas(store: Store) -> None:
 
 
 def test_a_run_whose_log_is_damaged_is_missing_and_said_to_be(store: Store) -> None:
-    cell = make_cell("zo-darts")
-    store.commit(cell, [replace(make_run(s, [3.0]), log=log([1, 0, 0, 0, 0])) for s in (0, 1)], FACTS)
+    setup = make_setup("zo-darts")
+    store.commit(setup, [replace(make_run(s, [3.0]), log=log([1, 0, 0, 0, 0])) for s in (0, 1)], FACTS)
     (f,) = store.fragments()
-    path = store._search(cell, 0)
+    path = store._search(setup, 0)
     path.write_bytes(path.read_bytes()[:100])
     assert store.search_log(f, 0) is None
     assert "seed 0, is damaged: its bytes do not match the digest" in store.notices[0]
-    assert list(store.runs()[cell.id]) == [1]
+    assert list(store.runs()[setup.id]) == [1]
     (f,) = store.fragments()
     assert store.search_log(f, 1) is not None
     assert len(list((store.folder / "_aside").iterdir())) == 2  # the fragment, and the log
@@ -101,11 +101,11 @@ def test_a_run_whose_log_is_damaged_is_missing_and_said_to_be(store: Store) -> N
 def test_logs_go_aside_with_their_runs(store: Store) -> None:
     """When a run is made anew, by --retry-failed or because its method changed."""
     run = replace(make_run(0, [3.0]), log=log([1, 0, 0, 0, 0]))
-    cell, newer = make_cell("zo-darts"), make_cell("zo-darts", method_version=2)
-    store.commit(cell, [run], FACTS)
-    store.forget(cell, {0})
+    setup, newer = make_setup("zo-darts"), make_setup("zo-darts", method_version=2)
+    store.commit(setup, [run], FACTS)
+    store.forget(setup, {0})
     assert list((store.folder / "_searches").iterdir()) == []
-    store.commit(cell, [run], FACTS)
+    store.commit(setup, [run], FACTS)
     store.supersede([newer])
     assert list((store.folder / "_searches").iterdir()) == []
     store.commit(newer, [run], FACTS)
@@ -136,8 +136,8 @@ def test_figures_of_constraints_that_look_alike_have_names_of_their_own(store: S
 
 
 def test_entropy_is_relative_and_sure_edges_are_counted(store: Store) -> None:
-    store.commit(make_cell("a"), [replace(make_run(0, [3.0]), log=log([0.5, 0.5, 0, 0, 0]))], FACTS)
-    store.commit(make_cell("b"), [replace(make_run(0, [3.0]), log=log([0, 0, 0, 1, 0]))], FACTS)
+    store.commit(make_setup("a"), [replace(make_run(0, [3.0]), log=log([0.5, 0.5, 0, 0, 0]))], FACTS)
+    store.commit(make_setup("b"), [replace(make_run(0, [3.0]), log=log([0, 0, 0, 1, 0]))], FACTS)
     found = sharpness(searches_of(store))
     assert found["entropy"].to_numpy() == pytest.approx([1, math.log(2) / math.log(5), 1, 0])
     assert found["decided"].tolist() == [0, 0, 0, 1]
@@ -146,7 +146,7 @@ def test_entropy_is_relative_and_sure_edges_are_counted(store: Store) -> None:
 def test_the_summary_of_searches(store: Store) -> None:
     rows = [bounded(log([0, 0, 0, 1, 0], (2.0, s), (100.0, 300.0, 500.0, 900.0)), 200, 600) for s in (3.0, 5.0, 9.0)]
     runs = [replace(make_run(seed, [3.0]), log=own) for seed, own in enumerate(rows)]
-    store.commit(make_cell("zo-darts++"), runs, FACTS)
+    store.commit(make_setup("zo-darts++"), runs, FACTS)
     (row,) = summary(searches_of(store)).to_dict("records")
     assert row["seeds"] == 3
     assert row["epochs"] == 2
@@ -162,7 +162,7 @@ def test_the_summary_of_searches(store: Store) -> None:
 
 def test_a_search_that_trains_no_architecture_is_shown_without_its_entropy(store: Store) -> None:
     weights_only = [row for row in log([0.2] * 5) if row[1] in ("seconds", "drawn_parameters")]
-    store.commit(make_cell("spos"), [replace(make_run(0, [3.0]), log=weights_only)], FACTS)
+    store.commit(make_setup("spos"), [replace(make_run(0, [3.0]), log=weights_only)], FACTS)
     searches = searches_of(store)
     shown = searched(searches).shown.iloc[0]
     assert shown[["method", "epochs", "s", "entropy", "decided %", "drawn"]].tolist() == [
@@ -185,9 +185,9 @@ def test_whether_a_search_kept_its_first_direction_is_said(store: Store) -> None
 
     kept = [estimated(-4000.0, [1.0, -3.0, 2.0], 0.94), estimated(2000.0, [2.0], 0.97)]
     runs = [replace(make_run(seed, [3.0]), log=own) for seed, own in enumerate(kept)]
-    store.commit(make_cell("zo-darts+"), runs, FACTS)
-    store.commit(make_cell("zo-darts"), [replace(make_run(0, [3.0]), log=estimated(5.0, [4.0], 0.2))], FACTS)
-    store.commit(make_cell("old"), [replace(make_run(0, [3.0]), log=log([0.2] * 5))], FACTS)
+    store.commit(make_setup("zo-darts+"), runs, FACTS)
+    store.commit(make_setup("zo-darts"), [replace(make_run(0, [3.0]), log=estimated(5.0, [4.0], 0.2))], FACTS)
+    store.commit(make_setup("old"), [replace(make_run(0, [3.0]), log=log([0.2] * 5))], FACTS)
     (table,) = directions(searches_of(store))
     found = table.data.set_index("method")
     assert set(found.index) == {"zo-darts+", "zo-darts"}
@@ -200,7 +200,7 @@ def test_whether_a_search_kept_its_first_direction_is_said(store: Store) -> None
 
 def test_runs_without_a_search_make_no_section(store: Store) -> None:
     other = [(1, "temperature", 3.0, *(None,) * 4)]
-    store.commit(make_cell(), [make_run(0, [3.0]), replace(make_run(1, [3.0]), log=other)], FACTS)
+    store.commit(make_setup(), [make_run(0, [3.0]), replace(make_run(1, [3.0]), log=other)], FACTS)
     chosen = select([store])
     assert load(chosen, load_curves(chosen)) is None
 
@@ -212,7 +212,7 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     store.commit(live("zo-darts:dynamics=reference"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     store.commit(live("random"), [searched_run(0, [], networks)], FACTS)
     store.commit(live("zo-darts+:estimate=noise"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)  # a foil
-    (table,) = beside_published(searches_of(store))
+    (table,) = beside_published(searches_of(store), json.loads(PAPER.read_text()))
     by = table.data.set_index("published_as")
     assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST", "ZO-DARTS, BreastMNIST"}
     small = by.loc["ZO-DARTS++ S, BreastMNIST"]
@@ -228,7 +228,7 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
 def test_what_is_not_recorded_over_all_epochs_is_said_to_be_chosen_by_validation(store: Store) -> None:
     networks = [[9.0, 12.0, math.nan, 2e5, 150_000.0]]
     store.commit(live("darts"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
-    (table,) = beside_published(searches_of(store))
+    (table,) = beside_published(searches_of(store), json.loads(PAPER.read_text()))
     assert table.data["accuracy"].tolist() == [88.0]
     assert "at the epoch that validation chose" in table.note
     assert table.data["seconds_published"].tolist() == [436.5]
@@ -253,7 +253,9 @@ def test_the_report_draws_what_searches_became(store: Store, tmp_path: Path) -> 
     rows = bounded(log([0.1, 0.2, 0.3, 0.4, 0], drawn=[1e5, 2e5, 4e5]), 1e5, 3e5)
     store.commit(live("zo-darts++:size=S"), [searched_run(0, rows, networks)], FACTS)
     store.commit(live("darts"), [searched_run(0, log([0.2] * 5), networks)], FACTS)
-    written = write([store], Request(tmp_path / "report", formats=["svg", "html", "md", "latex", "csv"]))
+    written = write(
+        [store], Request(tmp_path / "report", formats=["svg", "html", "md", "latex", "csv"], literature=LITERATURE)
+    )
     names = {path.name for path in written.files}
     where = "medmnist-breast_retrain"
     assert names >= {"search-entropy.svg", f"search-sizes-{where}.svg", f"search-accuracies-{where}.none.svg"}

@@ -17,7 +17,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.store import content_hash
 from nasbench.results.store import store as store_module
 from nasbench.results.store.status import status
-from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.conftest import FACTS, make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -25,8 +25,8 @@ Fill = Callable[..., Store]
 def test_pandas_reads_the_whole_folder_with_the_metrics_of_all_benchmarks(filled: Fill) -> None:
     store = filled(
         {
-            make_cell("z", metrics=("valid-error@1", "time")): [make_run(0, [3.0, 2.0])],
-            make_cell("a", metrics=("valid-error@1", "latency")): [make_run(0, [4.0])],
+            make_setup("z", metrics=("valid-error@1", "time")): [make_run(0, [3.0, 2.0])],
+            make_setup("a", metrics=("valid-error@1", "latency")): [make_run(0, [4.0])],
         }
     )
     frame = pd.read_parquet(store.folder)
@@ -38,33 +38,33 @@ def test_pandas_reads_the_whole_folder_with_the_metrics_of_all_benchmarks(filled
 
 
 def test_the_incumbent_is_nan_before_the_first_feasible_evaluation(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(0, [3.0, 4.0, 2.0], [False, True, True])]})
+    store = filled({make_setup(): [make_run(0, [3.0, 4.0, 2.0], [False, True, True])]})
     incumbent = pd.read_parquet(store.folder)["incumbent"].tolist()
     assert math.isnan(incumbent[0])
     assert incumbent[1:] == [4.0, 2.0]
 
 
 def test_many_seeds_make_one_file(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(seed, [1.0]) for seed in range(100)]})
+    store = filled({make_setup(): [make_run(seed, [1.0]) for seed in range(100)]})
     assert len(list(store.folder.glob("random*.parquet"))) == 1
-    assert list(store.runs()[make_cell().id]) == list(range(100))
+    assert list(store.runs()[make_setup().id]) == list(range(100))
 
 
 def test_what_is_stored_is_not_stored_twice(store: Store) -> None:
-    cell = make_cell()
-    assert [r.seed for r in store.commit(cell, [make_run(s, [1.0]) for s in (0, 1)], FACTS)] == [0, 1]
-    assert [r.seed for r in store.commit(cell, [make_run(s, [1.0]) for s in (1, 2)], FACTS)] == [2]
-    assert store.commit(cell, [make_run(0, [9.0])], FACTS) == []
+    setup = make_setup()
+    assert [r.seed for r in store.commit(setup, [make_run(s, [1.0]) for s in (0, 1)], FACTS)] == [0, 1]
+    assert [r.seed for r in store.commit(setup, [make_run(s, [1.0]) for s in (1, 2)], FACTS)] == [2]
+    assert store.commit(setup, [make_run(0, [9.0])], FACTS) == []
     assert sorted(pd.read_parquet(store.folder)["seed"]) == [0, 1, 2]
-    assert store.has(cell, 2)
-    assert not store.has(cell, 3)
+    assert store.has(setup, 2)
+    assert not store.has(setup, 3)
 
 
 def test_provenance_travels_in_the_file(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(5, [1.0])]})
+    store = filled({make_setup(): [make_run(5, [1.0])]})
     (found,) = store.fragments()
     assert found.provenance == FACTS
-    assert found.cell == make_cell()
+    assert found.setup == make_setup()
     assert found.runs[0].began.startswith("2026-01-01")
     assert b"c0ffee" in pq.read_metadata(found.path).metadata[b"nasbench"]
 
@@ -76,7 +76,7 @@ def test_the_content_hash_sees_every_value_but_neither_files_nor_order_nor_think
             runs = [make_run(seed, [3.0, objective]) for seed in seeds]
             for run in runs:
                 run.columns["thinking"][:] = thinking
-            store.commit(make_cell(), runs, FACTS)
+            store.commit(make_setup(), runs, FACTS)
         return content_hash(store)
 
     reference = hashed("a", [[0, 1, 2]])
@@ -87,8 +87,8 @@ def test_the_content_hash_sees_every_value_but_neither_files_nor_order_nor_think
 
 
 def test_runs_of_an_older_schema_are_not_todays(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = filled({make_cell(schema=0): [make_run(0, [1.0])]})
-    today = make_cell()
+    store = filled({make_setup(schema=0): [make_run(0, [1.0])]})
+    today = make_setup()
     assert today.id not in store.runs()
     store.supersede([today])
     assert store.runs() == {}
@@ -106,9 +106,9 @@ def test_a_store_of_a_newer_schema_is_refused(store: Store, monkeypatch: pytest.
 
 def test_stale_runs_are_set_aside_when_asked_for_again(filled: Fill) -> None:
     old, new, other = (
-        make_cell(data="sha256:old"),
-        make_cell(data="sha256:new"),
-        make_cell("evolution", data="sha256:old"),
+        make_setup(data="sha256:old"),
+        make_setup(data="sha256:new"),
+        make_setup("evolution", data="sha256:old"),
     )
     store = filled({old: [make_run(0, [1.0])], other: [make_run(0, [1.0])]})
     store.supersede([new])
@@ -117,30 +117,30 @@ def test_stale_runs_are_set_aside_when_asked_for_again(filled: Fill) -> None:
 
 
 def test_failed_runs_can_be_forgotten_and_a_copy_stays(filled: Fill) -> None:
-    cell = make_cell()
-    store = filled({cell: [make_run(0, [1.0]), make_run(1, [1.0, math.nan], failure="ask: boom"), make_run(2, [2.0])]})
-    record = store.runs()[cell.id][1]
+    setup = make_setup()
+    store = filled({setup: [make_run(0, [1.0]), make_run(1, [1.0, math.nan], failure="ask: boom"), make_run(2, [2.0])]})
+    record = store.runs()[setup.id][1]
     assert (record.failed, record.failed_evaluations, record.first_reason) == (True, 0, "ask: boom")
-    store.forget(cell, {1})
-    assert sorted(store.runs()[cell.id]) == [0, 2]
+    store.forget(setup, {1})
+    assert sorted(store.runs()[setup.id]) == [0, 2]
     assert sorted(pd.read_parquet(store.folder)["seed"].unique()) == [0, 2]
-    store.forget(cell, {0, 2})
+    store.forget(setup, {0, 2})
     assert store.runs() == {}
     assert len(list((store.folder / "_aside").iterdir())) == 2
 
 
 def test_status_holds_the_store_against_its_plans(filled: Fill) -> None:
-    done, half, none, broken = (make_cell(name) for name in ("done", "half", "none", "broken"))
+    done, half, none, broken = (make_setup(name) for name in ("done", "half", "none", "broken"))
     store = filled(
         {
             done: [make_run(0, [1.0]), make_run(1, [1.0])],
             half: [make_run(0, [1.0])],
             broken: [make_run(0, [1.0]), make_run(1, [math.nan])],
-            make_cell("stale", data="sha256:old"): [make_run(0, [1.0])],
+            make_setup("stale", data="sha256:old"): [make_run(0, [1.0])],
         }
     )
-    store.save_plan("nasbench run …", [(cell, [0, 1]) for cell in (done, half, none, broken)], {})
-    found = {c.cell.method: c for c in status(store, lambda cell: cell.data == "sha256:0")}
+    store.save_plan("nasbench run …", [(setup, [0, 1]) for setup in (done, half, none, broken)], {})
+    found = {c.setup.method: c for c in status(store, lambda setup: setup.data == "sha256:0")}
     states = {name: c.state for name, c in found.items()}
     assert states == {"done": "complete", "half": "partial", "none": "missing", "broken": "failed", "stale": "stale"}
     assert found["half"].missing == [1]
@@ -150,18 +150,18 @@ def test_status_holds_the_store_against_its_plans(filled: Fill) -> None:
     assert found["done"].commands == ()
 
 
-def test_a_newer_plan_of_the_same_cell_replaces_the_older(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new = make_cell(data="sha256:old"), make_cell(data="sha256:new")
+def test_a_newer_plan_of_the_same_setup_replaces_the_older(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = make_setup(data="sha256:old"), make_setup(data="sha256:new")
     monkeypatch.setattr(store_module, "_now", lambda: "2000-01-01")
     store.save_plan("first", [(old, [0])], {})
     monkeypatch.undo()
     store.save_plan("second", [(new, [1])], {})
     (only,) = status(store, lambda _: True)
-    assert (only.cell, only.missing, only.commands) == (new, [0, 1], ("first", "second"))
+    assert (only.setup, only.missing, only.commands) == (new, [0, 1], ("first", "second"))
 
 
 def test_a_plan_that_is_asked_again_is_one_plan(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for day in ("2000-01-01", "2000-01-02"):
         monkeypatch.setattr(store_module, "_now", lambda day=day: day)
-        store.save_plan("again", [(make_cell(), [0])], {})
+        store.save_plan("again", [(make_setup(), [0])], {})
     assert [plan["saved"] for plan in store.plans()] == ["2000-01-02"]

@@ -16,7 +16,7 @@ import pytest
 
 from nasbench.results import Store, StoreError
 from nasbench.results.store import content_hash, disk, fragment
-from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.conftest import FACTS, make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -53,7 +53,7 @@ def damage_middle(path: Path) -> None:
     ],
 )
 def test_foreign_files_are_set_aside_with_a_notice(filled: Fill, make_foreign: Callable[[Path], object]) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
     before = set(store.folder.iterdir())
     make_foreign(store.folder)
     (foreign,) = set(store.folder.iterdir()) - before
@@ -68,8 +68,8 @@ def test_foreign_files_are_set_aside_with_a_notice(filled: Fill, make_foreign: C
 
 @pytest.mark.parametrize("damage", [damage_tail, damage_middle])
 def test_a_torn_fragment_is_set_aside_and_its_runs_are_missing(filled: Fill, damage: Callable[[Path], None]) -> None:
-    cell = make_cell()
-    store = filled({cell: [make_run(0, [1.0])], make_cell("other"): [make_run(0, [2.0])]})
+    setup = make_setup()
+    store = filled({setup: [make_run(0, [1.0])], make_setup("other"): [make_run(0, [2.0])]})
     intact = content_hash(store)
     (torn,) = [p for p in files(store) if p.name.startswith("random")]
     damage(torn)
@@ -77,8 +77,8 @@ def test_a_torn_fragment_is_set_aside_and_its_runs_are_missing(filled: Fill, dam
     assert content_hash(reopened) != intact
     assert not torn.exists()
     assert (store.folder / "_aside" / torn.name).exists()
-    assert cell.id not in reopened.runs()
-    reopened.commit(cell, [make_run(0, [1.0])], FACTS)
+    assert setup.id not in reopened.runs()
+    reopened.commit(setup, [make_run(0, [1.0])], FACTS)
     assert content_hash(reopened) == intact
 
 
@@ -91,7 +91,7 @@ def test_two_files_of_one_name_are_both_kept_aside(store: Store) -> None:
 
 
 def test_a_damaged_header_is_written_anew(filled: Fill) -> None:
-    store = filled({make_cell(metrics=("valid-error@1", "latency")): [make_run(0, [1.0])]})
+    store = filled({make_setup(metrics=("valid-error@1", "latency")): [make_run(0, [1.0])]})
     damage_tail(store.folder / "0-schema.parquet")
     reopened = Store.open(store.folder)
     assert "header" in reopened.notices[0]
@@ -99,7 +99,7 @@ def test_a_damaged_header_is_written_anew(filled: Fill) -> None:
 
 
 def test_a_store_that_lost_its_header_is_still_one(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
     for access in (Store.open, Store.create):
         (store.folder / "0-schema.parquet").unlink()
         reopened = access(store.folder)
@@ -108,7 +108,7 @@ def test_a_store_that_lost_its_header_is_still_one(filled: Fill) -> None:
 
 
 def test_trouble_of_the_system_sets_nothing_aside(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(24, "Too many open files")
@@ -122,7 +122,7 @@ def test_trouble_of_the_system_sets_nothing_aside(filled: Fill, monkeypatch: pyt
 
 
 def test_a_foreign_folder_is_set_aside_but_a_store_within_is_left(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
     (store.folder / "sub").mkdir()
     (store.folder / "sub" / "y").write_text("x")
     Store.create(store.folder / "inner")
@@ -158,18 +158,18 @@ def test_the_folder_above_some_stores_names_them(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
     before = content_hash(store)
     kept = data_of(store)
     program = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
         "from nasbench.results import Store, StoreError\n"
-        "from tests.results.conftest import FACTS, make_cell, make_run\n"
+        "from tests.results.conftest import FACTS, make_setup, make_run\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "store = Store.open(Path(sys.argv[1]))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
-        "try: store.commit(make_cell(), [make_run(1, [1.0] * 500)], FACTS)\n"
+        "try: store.commit(make_setup(), [make_run(1, [1.0] * 500)], FACTS)\n"
         "except StoreError as error: print(error)\n"
     )
     done = subprocess.run(
@@ -186,7 +186,7 @@ def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:
 def test_a_read_only_store_can_be_read_but_says_that_it_cannot_be_written(
     filled: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -195,7 +195,7 @@ def test_a_read_only_store_can_be_read_but_says_that_it_cannot_be_written(
     monkeypatch.setattr(disk.system, "write", refuse)
     monkeypatch.setattr(disk.system, "rename", refuse)
     with pytest.raises(StoreError, match="Permission denied"):
-        store.commit(make_cell(), [make_run(1, [1.0])], FACTS)
+        store.commit(make_setup(), [make_run(1, [1.0])], FACTS)
     (store.folder / "foreign.txt").write_text("x")
     assert len(store.fragments()) == 1
     assert "is ignored" in store.notices[0]
@@ -210,7 +210,7 @@ def test_a_damaged_plan_is_set_aside(store: Store) -> None:
 
 def test_odd_files_stop_nothing(filled: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pipes, folders and loops where files should be, and files that vanish or cannot be read."""
-    store = filled({make_cell(): [make_run(0, [1.0])], make_cell("other"): [make_run(0, [2.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])], make_setup("other"): [make_run(0, [2.0])]})
     intact = content_hash(store)
     unreadable = files(store)[0]
     os.link(unreadable, os.fsencode(store.folder) + b"/\xff.parquet")
@@ -241,8 +241,8 @@ def test_odd_files_stop_nothing(filled: Fill, monkeypatch: pytest.MonkeyPatch) -
 
 def test_runs_that_lie_in_two_fragments_are_kept_once(filled: Fill) -> None:
     """What a crash in the middle of `forget` leaves is undone by the next command."""
-    cell = make_cell()
-    store = filled({cell: [make_run(seed, [1.0]) for seed in range(3)]})
+    setup = make_setup()
+    store = filled({setup: [make_run(seed, [1.0]) for seed in range(3)]})
     intact = content_hash(store)
     (f,) = store.fragments()
     fragment.write_without(f, {1})
@@ -254,13 +254,13 @@ def test_runs_that_lie_in_two_fragments_are_kept_once(filled: Fill) -> None:
 
 
 def test_a_fragment_under_another_name_or_with_rows_of_another_run_is_none(filled: Fill) -> None:
-    store = filled({make_cell(): [make_run(0, [1.0])]})
+    store = filled({make_setup(): [make_run(0, [1.0])]})
     (path,) = files(store)
     path.rename(path.with_name(path.name.replace("random", "other")))  # the words are for people
     assert len(store.fragments()) == 1
     (path,) = files(store)
-    other = make_cell("other").id
-    path.rename(path.with_name(path.name.replace(make_cell().id, other)))
+    other = make_setup("other").id
+    path.rename(path.with_name(path.name.replace(make_setup().id, other)))
     assert store.fragments() == []
     assert "its name is not that of its contents" in store.notices[-1]
 

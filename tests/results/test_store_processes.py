@@ -15,7 +15,7 @@ import pytest
 from nasbench.results import Store, StoreError
 from nasbench.results.store import disk
 from nasbench.results.store import store as store_module
-from tests.results.conftest import FACTS, make_cell, make_run
+from tests.results.conftest import FACTS, make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -70,17 +70,17 @@ def test_who_waits_for_a_lock_says_for_whom_and_not_for_ever(store: Store, monke
     assert begun.wait(60)
     monkeypatch.setattr(store_module, "_PATIENCE", 0.1)
     with pytest.raises(StoreError, match=f"process {writer.pid} on .* has been using it for"):
-        store.commit(make_cell(), [make_run(0, [1.0])], FACTS)
+        store.commit(make_setup(), [make_run(0, [1.0])], FACTS)
     finish.set()
     writer.join()
-    assert len(store.commit(make_cell(), [make_run(0, [1.0])], FACTS)) == 1
+    assert len(store.commit(make_setup(), [make_run(0, [1.0])], FACTS)) == 1
 
 
 def commit_some(folder: Path, seeds: range) -> None:
     store = Store(folder)
     for seed in seeds:
-        cell = make_cell(metrics=("valid-error@1", f"metric{seed % 3}"))
-        store.commit(cell, [make_run(seed, [float(seed)])], FACTS)
+        setup = make_setup(metrics=("valid-error@1", f"metric{seed % 3}"))
+        store.commit(setup, [make_run(seed, [float(seed)])], FACTS)
 
 
 def test_processes_that_write_at_the_same_time_lose_and_double_nothing(store: Store) -> None:
@@ -111,5 +111,5 @@ def test_a_store_that_is_begun_twice_at_once_says_nothing_false(tmp_path: Path) 
 
 def begin_and_commit(folder: Path, seed: int) -> None:
     store = Store.create(folder)
-    store.commit(make_cell(metrics=("valid-error@1", f"metric{seed}")), [make_run(seed, [1.0])], FACTS)
+    store.commit(make_setup(metrics=("valid-error@1", f"metric{seed}")), [make_run(seed, [1.0])], FACTS)
     assert store.notices == []

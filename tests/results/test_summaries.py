@@ -17,7 +17,7 @@ from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import FACTS, SETTING, load_all, make_cell, make_run
+from tests.results.conftest import FACTS, SETTING, load_all, make_run, make_setup
 
 Fill = Callable[..., Store]
 NAN = math.nan
@@ -38,14 +38,14 @@ def test_performance_pads_with_the_worst_value_and_says_how_many_runs_found_some
 
 def test_an_oracle_of_zero_has_no_relative_regret(filled: Fill) -> None:
     zero = dataclasses.replace(SETTING, oracle=0.0)
-    curves = load_all(filled({make_cell(setting=zero): [make_run(0, [2.0])]}))
+    curves = load_all(filled({make_setup(setting=zero): [make_run(0, [2.0])]}))
     assert summaries.performance(curves, (1,))["regret_percent"].isna().all()
 
 
 def test_without_a_table_the_worst_incumbent_seen_pads(filled: Fill) -> None:
     unknown = dataclasses.replace(SETTING, oracle=None, worst=None)
     curves = load_all(
-        filled({make_cell(setting=unknown): [make_run(0, [7.0, 3.0]), make_run(1, [9.0, 4.0], [False, True])]})
+        filled({make_setup(setting=unknown): [make_run(0, [7.0, 3.0]), make_run(1, [9.0, 4.0], [False, True])]})
     )
     assert curves.padded(curves.incumbent).tolist() == [[7.0, 3.0], [7.0, 4.0]]
 
@@ -61,7 +61,7 @@ def test_feasibility_counts_proposals_and_the_wait_for_the_first(curves: Curves)
 
 def test_a_run_that_ended_early_keeps_its_last_incumbent(filled: Fill) -> None:
     failed = make_run(0, [5.0, NAN], failure="ask: boom")
-    curves = load_all(filled({make_cell(): [failed, make_run(1, [6.0, 5.0, 4.0])]}))
+    curves = load_all(filled({make_setup(): [failed, make_run(1, [6.0, 5.0, 4.0])]}))
     assert curves.incumbent.tolist() == [[5.0, 5.0, 5.0], [6.0, 5.0, 4.0]]
     assert curves.runs["evaluations"].tolist() == [1, 3]
     assert summaries.feasibility(curves)["failed_runs"].tolist() == [1]
@@ -89,7 +89,7 @@ def test_the_interval_of_the_median_is_the_narrowest_between_order_statistics_th
 
 
 def test_fewer_than_five_runs_have_their_values_and_no_interval(filled: Fill) -> None:
-    curves = load_all(filled({make_cell(): [make_run(s, [4.0 - s]) for s in range(4)]}))
+    curves = load_all(filled({make_setup(): [make_run(s, [4.0 - s]) for s in range(4)]}))
     (row,) = summaries.performance(curves, (1,)).to_dict("records")
     assert row["values"] == "1 2 3 4"
     assert np.isnan([row["low"], row["high"]]).all()
@@ -99,7 +99,7 @@ def test_fewer_than_five_runs_have_their_values_and_no_interval(filled: Fill) ->
 
 def test_without_an_oracle_there_is_no_regret(filled: Fill) -> None:
     unknown = dataclasses.replace(SETTING, oracle=None, worst=None, median=None)
-    curves = load_all(filled({make_cell(setting=unknown): [make_run(0, [2.0])]}))
+    curves = load_all(filled({make_setup(setting=unknown): [make_run(0, [2.0])]}))
     table = summaries.performance(curves, (1,))
     assert table[["regret", "regret_percent", "normalised_regret"]].isna().all(axis=None)
     comparison = Comparison(curves, 0, (1.0,))
@@ -115,7 +115,7 @@ def test_test_metrics_are_those_of_the_incumbent_not_the_best_of_them(filled: Fi
     worse = make_run(1, [3.0, 5.0, 6.0])
     worse.columns["metrics"][:, 1] = [7.0, 1.0, 2.0]
     nothing = make_run(2, [1.0, 1.0, 1.0], [False] * 3)
-    curves = load_all(filled({make_cell(setting=setting): [run, worse, nothing]}))
+    curves = load_all(filled({make_setup(setting=setting): [run, worse, nothing]}))
     (row,) = summaries.held_out(curves).to_dict("records")
     assert (row["metric"], row["runs"], row["median"], row["mean"]) == ("time", 2, 8.0, 8.0)
 
@@ -124,7 +124,7 @@ def test_incumbents_at_shares_of_the_horizon_are_those_known_by_then(filled: Fil
     """Evaluations take a second in `a`, two in `b`: the horizon is a's three seconds."""
     slow = make_run(0, [4.0, 3.0, 2.0])
     slow.columns["finished"][:] = [2.0, 4.0, 6.0]
-    curves = load_all(filled({make_cell("a"): [make_run(0, [9.0, 8.0, 7.0])], make_cell("b"): [slow]}))
+    curves = load_all(filled({make_setup("a"): [make_run(0, [9.0, 8.0, 7.0])], make_setup("b"): [slow]}))
     found = curves.at_shares(np.array([0.3, 1 / 3, 0.67, 1.0]))
     assert np.array_equal(found, [[NAN, 9.0, 8.0, 7.0], [NAN, NAN, 4.0, 4.0]], equal_nan=True)
 
@@ -132,8 +132,8 @@ def test_incumbents_at_shares_of_the_horizon_are_those_known_by_then(filled: Fil
 def test_a_budget_in_seconds_is_compared_at_equal_seconds_everywhere(filled: Fill, tmp_path: Path) -> None:
     contents = {}
     for bench, length in (("slow", 3), ("fast", 60)):
-        cell = make_cell("a", bench=bench, evals=None, seconds=8.0)
-        contents[cell] = [make_run(s, [9.0 - i for i in range(length)]) for s in range(2)]
+        setup = make_setup("a", bench=bench, evals=None, seconds=8.0)
+        contents[setup] = [make_run(s, [9.0 - i for i in range(length)]) for s in range(2)]
     store = filled(contents)
     curves = load_all(store)
     assert (curves.unit, curves.end) == ("seconds", 8.0)
@@ -150,18 +150,18 @@ def test_a_budget_in_seconds_is_compared_at_equal_seconds_everywhere(filled: Fil
 def test_a_method_that_dies_at_once_leaves_the_time_horizon_alone(filled: Fill) -> None:
     dead = [make_run(s, [NAN], failure="constructor: no") for s in range(3)]
     good = [make_run(s, [3.0, 2.0, 1.0]) for s in range(3)]
-    curves = load_all(filled({make_cell("dead"): dead, make_cell("good"): good}))
+    curves = load_all(filled({make_setup("dead"): dead, make_setup("good"): good}))
     assert curves.horizons.tolist() == [3.0]
     assert curves.at_shares(np.array([0.4, 1.0]))[-1].tolist() == [3.0, 1.0]
 
 
 def test_curves_and_tables_have_the_same_median(filled: Fill) -> None:
     runs = [make_run(s, [v], [v < 5]) for s, v in enumerate((1.0, 2.0, 3.0, 4.0))]
-    curves = load_all(filled({make_cell("a"): runs}))
+    curves = load_all(filled({make_setup("a"): runs}))
     (series,) = of_settings.curve(Comparison(curves, 0, (1.0,)), 0, 11).series
     assert series.y.tolist() == summaries.medians(curves, curves.incumbent)[0, 0].tolist() == [2.5]
     half = [make_run(s, [v], [v < 3]) for s, v in enumerate((1.0, 2.0, 3.0, 4.0))]
-    again = load_all(filled({make_cell("a", bench="b"): half}))
+    again = load_all(filled({make_setup("a", bench="b"): half}))
     (series,) = of_settings.curve(Comparison(again, 0, (1.0,)), 0, 11).series
     assert np.isnan(series.y).all()  # the median would mix a number with nothing
 
@@ -171,7 +171,7 @@ def test_what_older_runs_did_not_store_is_taken_from_newer_ones(filled: Fill) ->
     for first, second in ((old, SETTING), (SETTING, old)):
         bench = "x" if first is old else "y"
         store = filled(
-            {make_cell(m, bench=bench, setting=s): [make_run(0, [2.0])] for m, s in {"a": first, "b": second}.items()}
+            {make_setup(m, bench=bench, setting=s): [make_run(0, [2.0])] for m, s in {"a": first, "b": second}.items()}
         )
     settings = load_all(store).settings
     assert settings["median"].tolist() == [10.0, 10.0]
@@ -179,10 +179,10 @@ def test_what_older_runs_did_not_store_is_taken_from_newer_ones(filled: Fill) ->
 
 
 def test_several_stores_are_one_and_a_run_in_two_counts_once(filled: Fill, tmp_path: Path) -> None:
-    first = filled({make_cell("a"): [make_run(0, [1.0]), make_run(1, [2.0])]})
+    first = filled({make_setup("a"): [make_run(0, [1.0]), make_run(1, [2.0])]})
     second = Store.create(tmp_path / "second")
-    second.commit(make_cell("a"), [make_run(1, [2.0]), make_run(2, [3.0])], FACTS)
-    second.commit(make_cell("b"), [make_run(0, [3.0])], FACTS)
+    second.commit(make_setup("a"), [make_run(1, [2.0]), make_run(2, [3.0])], FACTS)
+    second.commit(make_setup("b"), [make_run(0, [3.0])], FACTS)
     curves = load_all(first, second)
     assert curves.methods == ("a", "b")
     assert sorted(curves.runs[curves.runs["method"] == 0]["seed"]) == [0, 1, 2]

@@ -12,7 +12,7 @@ from scipy import stats
 from nasbench.results import Store
 from nasbench.results.statistics import targets
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import SETTING, load_all, make_cell, make_run
+from tests.results.conftest import SETTING, load_all, make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -28,14 +28,14 @@ def test_padding_does_not_dominate_the_area(filled: Fill) -> None:
     """Nothing feasible for 2 of 10 evaluations, then a regret of 0.01: the area loses those two, and no more."""
     setting = dataclasses.replace(SETTING, worst=1e9)
     run = make_run(0, [1.09] * 10, [False, False] + [True] * 8)  # (1.09 - 1) / (10 - 1) = 0.01
-    curves = load_all(filled({make_cell(setting=setting): [run]}))
+    curves = load_all(filled({make_setup(setting=setting): [run]}))
     assert targets.areas(Comparison(curves, 0, (10.0,))).tolist() == pytest.approx([0.8 * 2 / 3])
 
 
 def test_the_area_under_a_budget_in_seconds_is_over_time(filled: Fill) -> None:
     """Evaluations of a second; the optimum from the third on, of a budget of eight seconds: six of them."""
     run = make_run(0, [10.0, 1.0])
-    curves = load_all(filled({make_cell(evals=None, seconds=8.0): [run]}))
+    curves = load_all(filled({make_setup(evals=None, seconds=8.0): [run]}))
     assert targets.areas(Comparison(curves, 0, (8.0,))).tolist() == pytest.approx([6 / 8], abs=0.01)
 
 
@@ -44,7 +44,7 @@ def comparison_of(filled: Fill, seeds: int = 12) -> Comparison:
     for i, method in enumerate("ab"):
         for bench in ("p", "q", "r"):
             ends = 1 + 9 * 10 ** rng.uniform(-3 - i, 0, seeds)
-            filled({make_cell(method, bench=bench): [make_run(s, [v]) for s, v in enumerate(ends)]})
+            filled({make_setup(method, bench=bench): [make_run(s, [v]) for s, v in enumerate(ends)]})
     return Comparison(load_all(filled({})), 0, (1.0,))
 
 

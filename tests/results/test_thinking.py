@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
-from nasbench.results.curves import load, select
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.thinking import part, seconds, undominated
+from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import make_cell, make_run
+from tests.results.conftest import make_run, make_setup
 
 Fill = Callable[..., Store]
 
@@ -30,14 +30,14 @@ def thought(seed: int, objective: float, thinking: list[float]) -> Trajectory:
 @pytest.fixture
 def thoughts(filled: Fill) -> Store:
     """Good and slow, middling and quick, bad and middling; the first run of `good` loads a library for a minute."""
-    cells = {
-        make_cell(name, constraint=constraint): [
+    setups = {
+        make_setup(name, constraint=constraint): [
             thought(s, objective + 0.1 * s, [60.0 if name == "good" and s == 0 else time, time, time]) for s in range(5)
         ]
         for name, objective, time in (("good", 1.0, 2.0), ("middling", 3.0, 0.001), ("bad", 7.0, 0.5))
         for constraint in ("none", "x@0.5")
     }
-    return filled(cells)
+    return filled(setups)
 
 
 def test_times_are_those_of_usual_runs_and_the_front_is_what_nothing_dominates(thoughts: Store) -> None:
@@ -67,6 +67,6 @@ def test_the_report_has_it_on_request(thoughts: Store, tmp_path: Path) -> None:
 def test_the_row_that_closes_a_failed_run_is_no_suggestion(filled: Fill) -> None:
     run = make_run(0, [9.0, 8.0, math.nan], failure="ask: it took too long")
     columns = run.columns | {"thinking": np.array([2.0, 2.0, 0.0])}
-    chosen = select([filled({make_cell("slow"): [replace(run, columns=columns)]})])
+    chosen = select([filled({make_setup("slow"): [replace(run, columns=columns)]})])
     curves = load(chosen)
     assert seconds(Subject(Comparison(curves, 0, (curves.end,)), chosen)) == {"slow": 2.0}

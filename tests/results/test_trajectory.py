@@ -6,9 +6,9 @@ import json
 import pyarrow as pa
 import pytest
 
-from nasbench.results import Cell
+from nasbench.results import Setup
 from nasbench.results.store.trajectory import schema, to_table
-from tests.results.conftest import SETTING, make_cell, make_run
+from tests.results.conftest import SETTING, make_run, make_setup
 
 PUBLIC = [
     "method",
@@ -32,6 +32,8 @@ PUBLIC = [
     "level",
     "cost",
     "spent",
+    "unseen",
+    "unseen_feasible",
 ]
 
 
@@ -56,39 +58,39 @@ def test_the_public_columns_come_first_and_in_their_order() -> None:
     ],
 )
 def test_everything_that_determines_a_run_is_in_its_identity(change: dict[str, object]) -> None:
-    assert make_cell(**change).id != make_cell().id
-    assert make_cell().run_id(0) != make_cell().run_id(1)
+    assert make_setup(**change).id != make_setup().id
+    assert make_setup().run_id(0) != make_setup().run_id(1)
 
 
 def test_what_follows_from_the_benchmark_is_not_in_the_identity() -> None:
-    assert make_cell(setting=dataclasses.replace(SETTING, oracle=None)).id == make_cell().id
+    assert make_setup(setting=dataclasses.replace(SETTING, oracle=None)).id == make_setup().id
 
 
-def test_the_identity_of_a_cell_of_schema_2_is_what_it_was() -> None:
+def test_the_identity_of_a_setup_of_schema_2_is_what_it_was() -> None:
     """Otherwise its files would be taken for damaged ones: their names say whose they are."""
-    assert make_cell(schema=2).id == "611791b4ba3de9d9"
+    assert make_setup(schema=2).id == "611791b4ba3de9d9"
 
 
-def test_a_cell_survives_json() -> None:
-    cell = make_cell(parameters=(("a", 1), ("b", "x"), ("c", True)))
-    assert Cell.from_json(json.loads(json.dumps(cell.to_json()))) == cell
+def test_a_setup_survives_json() -> None:
+    setup = make_setup(parameters=(("a", 1), ("b", "x"), ("c", True)))
+    assert Setup.from_json(json.loads(json.dumps(setup.to_json()))) == setup
 
 
 def test_protocols_are_told_apart_in_words() -> None:
-    assert make_cell().protocol == "3 evaluations on 1 worker"
-    assert make_cell(evals=None, seconds=60.0, workers=2).protocol == "60 seconds on 2 workers"
+    assert make_setup().protocol == "3 evaluations on 1 worker"
+    assert make_setup(evals=None, seconds=60.0, workers=2).protocol == "60 seconds on 2 workers"
     assert (
-        make_cell(seconds=60.0, charge_thinking=True).protocol
+        make_setup(seconds=60.0, charge_thinking=True).protocol
         == "3 evaluations or 60 seconds on 1 worker, thinking charged"
     )
 
 
 def test_a_table_holds_run_after_run() -> None:
-    cell = make_cell()
-    table = to_table(cell, [make_run(4, [3.0, 2.0]), make_run(7, []), make_run(9, [5.0])])
+    setup = make_setup()
+    table = to_table(setup, [make_run(4, [3.0, 2.0]), make_run(7, []), make_run(9, [5.0])])
     assert table["seed"].to_pylist() == [4, 4, 9]
-    assert table["run"].to_pylist() == [cell.run_id(4)] * 2 + [cell.run_id(9)]
+    assert table["run"].to_pylist() == [setup.run_id(4)] * 2 + [setup.run_id(9)]
     assert table["metric.valid-error@1"].to_pylist() == [3.0, 2.0, 5.0]
-    assert table.schema == schema(cell.metrics)
-    assert to_table(cell, [make_run(1, [])]).num_rows == 0
+    assert table.schema == schema(setup.metrics)
+    assert to_table(setup, [make_run(1, [])]).num_rows == 0
     assert isinstance(table, pa.Table)

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nasbench.results import Cell, Store, StoreError
-from nasbench.results.curves import load, select
+from nasbench.results import Store, StoreError
+from nasbench.results.reading import load, select
 from nasbench.results.report.report import write
 from nasbench.results.report.request import Request
 from nasbench.results.report.single_run import describe
 from nasbench.results.store.fragment import Fragment
-from nasbench.results.store.journal import Journal, Record
+from nasbench.results.store.journal import Record
 from nasbench.results.store.under_way import Begun, beginning, under_way
-from tests.results.conftest import FACTS, SETTING, make_cell, make_run
-
-
-def begin(store: Store, cell: Cell, seed: int, objectives: Sequence[float], **known: object) -> None:
-    """Writes the journal of a run whose evaluations take a second each; those of NaN fail."""
-    journal = Journal(store.journals / f"{cell.run_id(seed)}.jsonl", cell.run_id(seed))
-    for i, value in enumerate(objectives):
-        status, reason = ("failed", "boom") if math.isnan(value) else ("ok", "")
-        record = Record(i, f'{{"x": {i}}}', (value, 1.0), 1.0, status, reason, i, i + 1, i, feasible=status == "ok")
-        journal.append(record._replace(**known))
-    journal.close()
+from tests.results.conftest import FACTS, SETTING, begin, make_run, make_setup
 
 
 @pytest.fixture
@@ -36,12 +26,12 @@ def asked(store: Store) -> Callable[..., Store]:
     """A store with runs of 5 evaluations of `a` and `b`, of which some plan asks for two seeds each."""
 
     def ask(**changes: object) -> Store:
-        cells = [make_cell(name, **{"evals": 5} | changes) for name in "ab"]
-        store.save_plan("c", [(cell, [0, 1]) for cell in cells], {})
-        for cell in cells:
-            store.commit(cell, [make_run(0, [9.0, 8.0, 7.0, 6.0, 5.0])], FACTS)
-        begin(store, cells[0], 1, [4.0, math.nan, 3.0])
-        begin(store, cells[1], 1, [2.0, 1.0])
+        setups = [make_setup(name, **{"evals": 5} | changes) for name in "ab"]
+        store.save_plan("c", [(setup, [0, 1]) for setup in setups], {})
+        for setup in setups:
+            store.commit(setup, [make_run(0, [9.0, 8.0, 7.0, 6.0, 5.0])], FACTS)
+        begin(store, setups[0], 1, [4.0, math.nan, 3.0])
+        begin(store, setups[1], 1, [2.0, 1.0])
         return store
 
     return ask
@@ -59,41 +49,43 @@ def test_a_journal_gives_the_rows_that_the_run_would_have_in_the_store(asked: Ca
 
 
 def test_of_continued_trainings_the_incumbent_is_the_best_at_the_highest_level() -> None:
-    cell = make_cell(evals=5, setting=replace(SETTING, highest=3))
+    setup = make_setup(evals=5, setting=replace(SETTING, highest=3))
     rows = [(0, 0, 1, 5.0), (1, 1, 1, 2.0), (2, 0, 3, 4.0), (3, 3, 1, 1.0)]
     records = [Record(n, "{}", (y, 1.0), 1.0, "ok", "", n, n + 1, trial, level, True) for n, trial, level, y in rows]
-    run = Begun(Path("j"), cell, 0, records)
+    run = Begun(Path("j"), setup, 0, records)
     assert [row.incumbent for row in run.rows] == [5.0, 2.0, 4.0, 4.0]
     assert [row.spent * 3 for row in run.rows] == [1.0, 2.0, 4.0, 5.0]
 
 
 def test_trainings_in_parts_are_cut_at_the_last_whole_evaluations_worth(store: Store) -> None:
     """(Trial, level) of each part, of 3 levels: a third, two, four, five; and a third, two, three, five, eight."""
-    cell, found = make_cell(evals=5, setting=replace(SETTING, highest=3)), []
+    setup, found = make_setup(evals=5, setting=replace(SETTING, highest=3)), []
     for seed, parts in enumerate([[(0, 1), (1, 1), (0, 3), (3, 1)], [(0, 1), (1, 1), (2, 1), (0, 3), (4, 3)]]):
         records = [Record(n, "{}", (1.0, 1.0), 1.0, "ok", "", n, n + 1, *part, True) for n, part in enumerate(parts)]
-        found.append((store, Begun(Path("j"), cell, seed, records).fragment()))
+        found.append((store, Begun(Path("j"), setup, seed, records).fragment()))
     cut = beginning(found)
     assert cut is not None
     assert (cut.end, [len(f.table()) for _, f in cut.fragments]) == (1.0, [2, 3])
 
 
 def test_what_violates_a_constraint_is_no_incumbent(store: Store) -> None:
-    store.save_plan("c", [(make_cell(), [0])], {})
-    begin(store, make_cell(), 0, [2.0, 1.0], feasible=False)
+    store.save_plan("c", [(make_setup(), [0])], {})
+    begin(store, make_setup(), 0, [2.0, 1.0], feasible=False)
     (run,) = under_way(store)
     assert math.isnan(run.incumbent)
     assert "No feasible evaluation among 2." in describe(store, "random", "toy", None, 0)
 
 
 def test_stored_runs_strange_journals_and_those_without_feasibility_are_not_under_way(store: Store) -> None:
-    cell = make_cell()
-    store.save_plan("c", [(cell, [0, 1, 2])], {})
-    store.commit(cell, [make_run(0, [1.0])], FACTS)
-    begin(store, cell, 0, [1.0])  # as --retry-failed keeps it
-    begin(store, cell, 1, [1.0], feasible=None)  # of an earlier version
-    begin(store, cell, 3, [1.0])  # asked for by nobody
-    (store.journals / f"{cell.run_id(2)}.jsonl").write_bytes((store.journals / f"{cell.run_id(3)}.jsonl").read_bytes())
+    setup = make_setup()
+    store.save_plan("c", [(setup, [0, 1, 2])], {})
+    store.commit(setup, [make_run(0, [1.0])], FACTS)
+    begin(store, setup, 0, [1.0])  # as --retry-failed keeps it
+    begin(store, setup, 1, [1.0], feasible=None)  # of an earlier version
+    begin(store, setup, 3, [1.0])  # asked for by nobody
+    (store.journals / f"{setup.run_id(2)}.jsonl").write_bytes(
+        (store.journals / f"{setup.run_id(3)}.jsonl").read_bytes()
+    )
     assert under_way(store) == []
 
 
@@ -126,10 +118,10 @@ def test_a_budget_in_seconds_is_cut_by_the_clock(asked: Callable[..., Store]) ->
 def test_what_finishes_after_the_seconds_does_not_count(asked: Callable[..., Store]) -> None:
     """`a` has one at 5 s and one at 6 s, where the budget ends at 5.5."""
     store = asked(evals=None, seconds=5.5)
-    cell = make_cell("late", evals=None, seconds=5.5)
-    store.save_plan("d", [(cell, [0])], {})
-    begin(store, cell, 0, [9.0, 8.0, 7.0, 6.0, 5.0, 4.0])
-    late = [(s, f) for s, f in select([store], partial=True) if f.cell.method == "late"]
+    setup = make_setup("late", evals=None, seconds=5.5)
+    store.save_plan("d", [(setup, [0])], {})
+    begin(store, setup, 0, [9.0, 8.0, 7.0, 6.0, 5.0, 4.0])
+    late = [(s, f) for s, f in select([store], partial=True) if f.setup.method == "late"]
     cut = beginning(late)
     assert cut is not None
     assert cut.end == 5.5
@@ -140,11 +132,11 @@ def test_what_finishes_after_the_seconds_does_not_count(asked: Callable[..., Sto
 def test_a_run_that_stopped_early_has_stopped_once_its_last_evaluation_is_reached(
     store: Store, end: int, rows: int, failure: str
 ) -> None:
-    cell = make_cell(evals=9)
-    store.save_plan("c", [(cell, [0, 1, 2])], {})
+    setup = make_setup(evals=9)
+    store.save_plan("c", [(setup, [0, 1, 2])], {})
     stopped, whole = make_run(0, [3.0, 2.0, math.nan], failure="boom"), make_run(2, [5.0] * 9)
-    store.commit(cell, [stopped, whole], FACTS)
-    begin(store, cell, 1, [1.0] * end)
+    store.commit(setup, [stopped, whole], FACTS)
+    begin(store, setup, 1, [1.0] * end)
     cut = beginning(select([store], partial=True))
     assert cut is not None
     found = {run.seed: run for _, f in cut.fragments for run in f.runs}
@@ -175,12 +167,12 @@ def test_a_report_takes_what_is_under_way_on_request_and_says_so(asked: Callable
 
 
 def test_runs_of_less_than_one_whole_evaluation_are_left_out(store: Store) -> None:
-    cell = make_cell(setting=replace(SETTING, highest=3))
-    store.save_plan("c", [(cell, [0, 1])], {})
-    begin(store, cell, 0, [1.0], level=2)
+    setup = make_setup(setting=replace(SETTING, highest=3))
+    store.save_plan("c", [(setup, [0, 1])], {})
+    begin(store, setup, 0, [1.0], level=2)
     with pytest.raises(StoreError, match=r"holds no finished run: .* says what is missing$"):
         select([store], partial=True)
-    begin(store, cell, 1, [1.0], level=3)
+    begin(store, setup, 1, [1.0], level=3)
     with pytest.raises(StoreError, match="--partial reports the 1 under way"):
         select([store])
     (found,) = select([store], partial=True)

@@ -1,1 +1,1 @@
-"""The measurements behind `nasbench speed --gpu`: what docs/gpu.md promises, on the device of this machine."""
+"""The measurements behind `nasbench speed --gpu`; `python -m nasbench.cli.speed.gpu` needs PyTorch and NumPy alone."""

@@ -16,5 +16,6 @@ def part(subject: Subject) -> Part | None:
         return None
     from nasbench.results.parts.searches.figures import drawn  # with matplotlib, which is heavy
 
-    tables = [searched(found), *directions(found), *beside_published(found)]
+    papers = [paper for paper in subject.literature.papers if "accuracy" in paper]
+    tables = [searched(found), *directions(found), *(own for paper in papers for own in beside_published(found, paper))]
     return Part("searches", "Searches of one-shot methods", tables, figures=partial(drawn, found))

@@ -1,4 +1,4 @@
-"""Figures of searches: what became of the probabilities, how large networks are, and how good (ZO-DARTS++, 2 to 7)."""
+"""Figures of searches: what became of the probabilities, how large networks are, and how good they are."""
 
 from __future__ import annotations
 

@@ -47,13 +47,13 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
     logs, seen = [], set()
     read: list[tuple[Fragment, dict[str, int], list[int]]] = []
     for store, f in chosen:
-        setting = number.get((f.cell.bench, f.cell.constraint))
-        if setting is None or f.cell.method not in curves.methods:
+        setting = number.get((f.setup.bench, f.setup.constraint))
+        if setting is None or f.setup.method not in curves.methods:
             continue  # none of its fragments is readable
-        ids = {"setting": setting, "method": curves.methods.index(f.cell.method)}
-        logged = {run.seed for run in f.runs if run.log or f.cell.schema == 1}
-        fresh = [run.seed for run in f.runs if (f.cell.id, run.seed) not in seen]
-        seen |= {(f.cell.id, seed) for seed in fresh}
+        ids = {"setting": setting, "method": curves.methods.index(f.setup.method)}
+        logged = {run.seed for run in f.runs if run.log or f.setup.schema == 1}
+        fresh = [run.seed for run in f.runs if (f.setup.id, run.seed) not in seen]
+        seen |= {(f.setup.id, seed) for seed in fresh}
         for seed in fresh:
             log = store.search_log(f, seed) if seed in logged else None
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
@@ -74,10 +74,10 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
 
 def _networks(f: Fragment) -> pd.DataFrame:
     columns = {"parameters": "metric.parameters", "parameters_paper": "metric.parameters_paper"}
-    for name in f.cell.setting.held_out:
+    for name in f.setup.setting.held_out:
         columns |= {"accuracy": f"metric.{name}"} if name.startswith("test-error@") else {}
         columns |= {"optimistic": f"metric.{name}"} if name.startswith("test-error-optimistic@") else {}
-    known = {f"metric.{name}" for name in f.cell.metrics}
+    known = {f"metric.{name}" for name in f.setup.metrics}
     present = {name: column for name, column in columns.items() if column in known}
     try:
         table = f.table(["seed", "status", *present.values()]).to_pandas()

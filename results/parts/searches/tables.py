@@ -1,19 +1,14 @@
-"""Tables of searches, and of what ZO-DARTS++'s tables II to IV print beside ours."""
+"""Tables of searches, and of what papers print beside ours."""
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nasbench.results.display.numbers import fixed, number
 from nasbench.results.display.table import Table
-from nasbench.results.parts import published
+from nasbench.results.parts.literature import Paper
 from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, parts, summary
-
-_PUBLISHED = published.FOLDER / "zo_darts.json"
 
 
 def searched(searches: Searches) -> Table:
@@ -74,9 +69,8 @@ def directions(searches: Searches) -> list[Table]:
     return [Table("search-directions", "What searches learned after their first epoch", note, data[columns], shown)]
 
 
-def beside_published(searches: Searches) -> list[Table]:
-    """Tables II, III and IV of ZO-DARTS++ beside our runs of the same methods and data sets, where there are any."""
-    paper = json.loads(_PUBLISHED.read_text())
+def beside_published(searches: Searches, paper: Paper) -> list[Table]:
+    """What a paper prints of searches beside our runs of the same methods and data sets, where there are any."""
     times = summary(searches).set_index(["setting", "method"])["seconds"].to_dict()
     rows = []
     for (setting, method), networks in parts(searches.networks, "setting", "method"):
@@ -139,11 +133,11 @@ def beside_published(searches: Searches) -> list[Table]:
         if "*" in "".join(shown["ours %"])
         else ""
     )
-    title = "ZO-DARTS++: published beside reproduced"
+    title = f"{paper['title']}: published beside reproduced"
     return [Table("published-searches", title, note, data, shown, marks=marks, place="terminal")]
 
 
-def _published_name(searches: Searches, setting: int, method: int, paper: dict[str, Any]) -> str | None:
+def _published_name(searches: Searches, setting: int, method: int, paper: Paper) -> str | None:
     """What the paper calls a method under a constraint; None if it has nothing like it, as for another estimate."""
     name, _, options = searches.methods[method].partition(":")
     if name not in paper["methods"] or "order=" in options or "estimate=" in options:

@@ -97,6 +97,7 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
     return environment.get_template("page.html.j2").render(
         answer=sections[0],
         sections=sections[1:],
+        wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
         questions=_linked(questions.answers(subject), sections),
         methods=list(zip(curves.names, map(_key, range(len(own)), own), strict=True)),
         names=json.dumps(curves.names).replace("<", "\\u003c"),
@@ -108,7 +109,7 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
         title=title,
         warnings=warnings,
         settings=len(curves.settings),
-        families=curves.families,
+        spaces=curves.spaces,
         runs=len(curves.runs),
         protocol=curves.protocol,
         seeds=curves.seeds,
@@ -182,9 +183,9 @@ def _versions(subject: Subject) -> list[tuple[str, dict[str, Any]]]:
     """Version and options of each method."""
     names = dict(zip(subject.curves.methods, subject.curves.names, strict=True))
     found = {
-        f.cell.method: {
-            "version": f.cell.method_version,
-            "parameters": ", ".join(f"{name}={value}" for name, value in f.cell.parameters),
+        f.setup.method: {
+            "version": f.setup.method_version,
+            "parameters": ", ".join(f"{name}={value}" for name, value in f.setup.parameters),
         }
         for _, f in subject.fragments
     }

@@ -1,0 +1,110 @@
+"""A registered class with its options, as the user writes it: `evolution:population=50,tournament=5`, `ray:gpus=2`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Self, TypeAlias
+
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.registry import Registry
+
+Value: TypeAlias = int | float | bool | str
+"""The value of an option."""
+
+_PARSERS: dict[type, Callable[[str], Value]] = {
+    int: int,
+    float: float,
+    str: str,
+    bool: lambda text: {"true": True, "false": False}[text.lower()],
+}
+
+KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
+"""The words for a type in messages to the user."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The name of a registered class, with the options that differ from their defaults, sorted by name.
+
+    A subclass states its registry. The options of a class are the keyword-only arguments of its constructor, annotated
+    int, float, bool or str, each with a default; its docstring explains them under `Options:`.
+    """
+
+    registry: ClassVar[Registry[Any]]
+    """The registry that has the class."""
+
+    name: str
+    options: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `name` or `name:option=value,…`. Raises UsageError with the allowed names, options or types."""
+        name, colon, tail = text.strip().partition(":")
+        defaults = option_defaults(cls.registry.get(name))
+        if colon and not tail.strip(" ,"):
+            raise UsageError(f"no option follows the colon of {text.strip()!r}; write {name}, or {name}:option=value")
+        options: dict[str, Value] = {}
+        for item in filter(None, tail.split(",")):
+            option, equals, value = (part.strip() for part in item.partition("="))
+            if not equals:
+                raise UsageError(f"option {item!r} of {name} is malformed; write {name}:option=value")
+            if option not in defaults:
+                raise unknown(f"option of {name}", option, defaults)
+            if option in options:
+                raise UsageError(f"option {option} of {name} is given twice")
+            kind, _ = defaults[option]
+            try:
+                options[option] = _PARSERS[kind](value)
+            except (ValueError, KeyError):
+                raise UsageError(f"option {option} of {name} must be {KINDS[kind]}, not {value!r}") from None
+        return cls(name, tuple(sorted((o, value) for o, value in options.items() if value != defaults[o][1])))
+
+    @property
+    def label(self) -> str:
+        """The canonical text of this specification: defaults left out, options sorted. `parse` reads it back."""
+        options = ",".join(f"{option}={option_text(value)}" for option, value in self.options)
+        return f"{self.name}:{options}" if options else self.name
+
+
+def option_text(value: Value) -> str:
+    """The value of an option as the user writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def option_defaults(item: type) -> dict[str, tuple[type, Value]]:
+    """The options of a class: name → (type, default), read from its constructor's keyword-only arguments."""
+    hints = typing.get_type_hints(item.__init__)  # type: ignore[misc]
+    keywords = [p for p in inspect.signature(item).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for p in keywords:
+        if p.default is p.empty or hints.get(p.name) not in _PARSERS:
+            raise UsageError(
+                f"option {p.name} of {item.__name__} needs a default and one of the types int, float, str, bool"
+            )
+    return {p.name: (hints[p.name], p.default) for p in keywords}
+
+
+def description(item: type) -> str:
+    """The docstring of a class without the section that explains its options."""
+    return _split(inspect.getdoc(item))[0]
+
+
+def option_meanings(item: type) -> dict[str, str]:
+    """The meaning of each option, from the docstring of the class or of a base class; empty where neither says it."""
+    sections = [_split(base.__doc__)[1] for base in reversed(item.__mro__) if base is not object]
+    explained = {name: " ".join(text.split()) for section in sections for name, text in _OPTION.findall(section)}
+    return {name: explained.get(name, "") for name in option_defaults(item)}
+
+
+_OPTION = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def _split(docstring: str | None) -> tuple[str, str]:
+    """The words of a docstring, and its section of options."""
+    words, _, section = inspect.cleandoc(docstring or "").partition("\n\nOptions:\n")
+    return words, section

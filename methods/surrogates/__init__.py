@@ -1,0 +1,1 @@
+"""Gaussian processes that methods learn with: one way to condition on observations, and three kinds of covariance."""

@@ -1,0 +1,117 @@
+"""A Gaussian process over mixed rows: Matérn 5/2 over ordered columns times an overlap kernel over categorical ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky
+from scipy.optimize import fmin_l_bfgs_b
+from scipy.spatial.distance import cdist
+
+from nasbench.methods.mixed import Rows
+from nasbench.methods.surrogates.gaussian_process import GaussianProcess, matern
+
+_LENGTH = (0.005, 4.0)  # of a side of [0, 1], as BoTorch's SCBO tutorial bounds it
+_WEIGHT = (0.005, 5.0)  # exp(-5) = 0.007: two categories that tell nothing of each other
+_SCALE = (0.05, 20.0)
+_NOISE = (1e-6, 1.0)  # of standardised targets: ours are noisy, unlike the tutorial's (1e-8 to 1e-3)
+_STEPS = 30
+"""Steps of L-BFGS per fit. A fit begins where the last one ended, so few are needed."""
+
+
+class RowProcess:
+    """Targets of mean 0 as a sample of a process with the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
+
+        k(x, y) = s² M(r) exp(-Σ w_j [x_j ≠ y_j]),  M(r) = (1 + √5 r + 5 r²/3) exp(-√5 r),  r² = Σ (x_i - y_i)² / l_i²
+
+    plus independent noise. l, w, s² and the noise maximise the marginal likelihood within bounds.
+    """
+
+    def __init__(self, categorical: NDArray[np.bool_]) -> None:
+        """`categorical`, shape (d,), says which columns of rows are categorical."""
+        self._categorical = categorical
+        bounds = [_WEIGHT if c else _LENGTH for c in categorical] + [_SCALE, _NOISE]
+        self._bounds = [(math.log(low), math.log(high)) for low, high in bounds]
+        self.parameters = np.log([0.5] * len(categorical) + [1.0, 0.01])
+        """Shape (d + 2,): logarithms of l or w per column, of s², and of the noise's variance."""
+
+    def fit(self, rows: Rows, targets: NDArray[np.float64]) -> None:
+        """Learns n targets, shape (n,), at rows; the parameters are searched from where they are."""
+        apart = _apart(rows, self._categorical)
+        arguments = (apart, self._categorical, targets)
+        found, value, _ = fmin_l_bfgs_b(
+            _negative_likelihood, self.parameters, args=arguments, bounds=self._bounds, maxiter=_STEPS
+        )
+        if math.isfinite(value):
+            self.parameters = found
+        self._rows = rows
+        self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
+
+    def covariance(self, one: Rows, other: Rows) -> NDArray[np.float64]:
+        """k of every row of one with every row of the other, without noise: shape (n, m)."""
+        scales = np.exp(self.parameters)
+        ordered = ~self._categorical
+        lengths = scales[:-2][ordered]
+        r = cdist(one[:, ordered] / lengths, other[:, ordered] / lengths) if ordered.any() else np.zeros((1, 1))
+        differing = np.zeros((len(one), len(other)))
+        for j in np.flatnonzero(self._categorical):
+            differing += scales[j] * (one[:, None, j] != other[None, :, j])
+        return matern(r, scales[-2], differing)
+
+    def mean(self, rows: Rows) -> NDArray[np.float64]:
+        """The posterior mean at rows, shape (n,)."""
+        found: NDArray[np.float64] = self.covariance(rows, self._rows) @ self._process.weights
+        return found
+
+    def posterior(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean, shape (n,), and covariance, shape (n, n), of the noiseless function at rows."""
+        return self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
+
+    def sample(self, rows: Rows, normals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The function at rows, drawn jointly from the posterior: shape (n,), made of n standard normal numbers."""
+        mean, covariance = self.posterior(rows)
+        jitter = 1e-8 * math.exp(self.parameters[-2])
+        while True:
+            try:
+                factor = cholesky(covariance + jitter * np.eye(len(rows)), lower=True, overwrite_a=True)
+                found: NDArray[np.float64] = mean + factor @ normals
+                return found
+            except np.linalg.LinAlgError:  # nearly equal rows: rounding errors exceed what little is added
+                jitter *= 10
+
+
+def _apart(rows: Rows, categorical: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Per column the squared differences of all pairs of rows, or whether they differ: shape (d, n, n)."""
+    columns = rows.T
+    return np.where(
+        categorical[:, None, None],
+        columns[:, :, None] != columns[:, None, :],
+        (columns[:, :, None] - columns[:, None, :]) ** 2,
+    ).astype(float)
+
+
+def _negative_likelihood(
+    parameters: NDArray[np.float64],
+    apart: NDArray[np.float64],
+    categorical: NDArray[np.bool_],
+    targets: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64]]:
+    """Minus the logarithm of the marginal likelihood and its gradient (Rasmussen and Williams, equations 5.8, 5.9)."""
+    scales = np.exp(parameters)
+    weights = np.where(categorical, scales[:-2], scales[:-2] ** -2.0)
+    root = math.sqrt(5) * np.sqrt(np.tensordot(weights[~categorical], apart[~categorical], 1))
+    overlap = np.exp(-np.tensordot(weights[categorical], apart[categorical], 1))
+    decay = scales[-2] * np.exp(-root) * overlap
+    covariance = (1 + root + root**2 / 3) * decay
+    try:
+        process = GaussianProcess(covariance, scales[-1], targets)
+    except np.linalg.LinAlgError:
+        return math.inf, np.zeros(len(parameters))
+    slope = 0.5 * (process.solved(np.eye(len(targets))) - np.outer(process.weights, process.weights))
+    # With respect to log l_i and log w_j: 5/3 (1 + √5 r) exp(-√5 r) (x_i - y_i)² / l_i², and -w_j [x_j ≠ y_j] k.
+    by_length = weights * np.tensordot(apart, slope * (5 / 3) * (1 + root) * decay, 2)
+    by_weight = -weights * np.tensordot(apart, slope * covariance, 2)
+    last = [float((slope * covariance).sum()), float(scales[-1] * np.trace(slope))]
+    return -process.likelihood, np.concatenate([np.where(categorical, by_weight, by_length), last])

@@ -1,0 +1,97 @@
+"""The promises of an executor (the contract is in `nasbench.cli.engine.executors.Executor`)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+
+from nasbench.benchmarks import UsageError, abilities, open_benchmark
+from nasbench.cli.checks.check import Check, require
+from nasbench.cli.engine.executors import chosen
+from nasbench.cli.engine.keys import asked_grid
+from nasbench.cli.engine.session import Session, begin
+from nasbench.cli.engine.suites import Suite
+from nasbench.results.store import content_hash
+
+_METHODS, _BENCHMARK, _SEEDS = ("random", "evolution:population=5"), "hpobench-car", 3
+_SUITE = Suite((asked_grid(methods=_METHODS, benchmarks=[_BENCHMARK], seeds=_SEEDS, evals=20),))
+_RUNS = len(_METHODS) * _SEEDS
+_LIVE = "digits@1"
+
+
+@contextmanager
+def _session(suite: Suite = _SUITE) -> Iterator[Session]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield begin(suite, Path(folder) / "store", "nasbench check")
+
+
+@cache
+def _expected() -> str:
+    """The digest of the contents that the executor `serial` stores."""
+    with _session() as session:
+        for _ in session.compute(chosen("serial", 1)):
+            pass
+        return content_hash(session.store)
+
+
+def _compare(executor: str, jobs: int) -> None:
+    with _session() as session:
+        computed = [(r.seed, r.rows) for records in session.compute(chosen(executor, jobs)) for r in records]
+        failures, missing = session.outcome()
+        for _, record in failures:
+            require(False, f"{len(failures)} of {_RUNS} runs failed, the first: {record.first_reason}")
+        require(missing == 0, f"{missing} of {_RUNS} runs are missing from the store")
+        require(len(computed) == _RUNS, f"it yields {len(computed)} records of {_RUNS} runs")
+        require(content_hash(session.store) == _expected(), "its store has other contents than that of one process")
+
+
+def _stores_the_same(executor: str) -> None:
+    _compare(executor, 1)
+
+
+def _stores_the_same_with_two_jobs(executor: str) -> str | None:
+    try:
+        chosen(executor, 2)
+    except UsageError:
+        return "it computes one run at a time"
+    _compare(executor, 2)
+    return None
+
+
+def _stops_and_goes_on(executor: str) -> None:
+    with _session() as session:
+        with closing(session.compute(chosen(executor, 1))) as runs:
+            next(runs)
+        again = begin(_SUITE, session.store.folder, "nasbench check")
+        for _ in again.compute(chosen(executor, 1)):
+            pass
+        require(content_hash(again.store) == _expected(), "a second command does not complete what the first one left")
+
+
+def _stores_live_runs(executor: str) -> str | None:
+    try:
+        abilities.make_ready(open_benchmark(_LIVE))
+    except UsageError as error:
+        return f"not tested: {error}"
+    suite = Suite((asked_grid(methods=["random"], benchmarks=[_LIVE], seeds=1, evals=2),))
+    with _session(suite) as session:
+        for _ in session.compute(chosen(executor, 1)):
+            pass
+        failures, missing = session.outcome()
+        require(not failures and not missing, f"a live run on {_LIVE} is failed or missing")
+        left = [path.name for path in session.store.journals.iterdir()]
+        require(not left, f"a finished live run leaves {', '.join(left)} in the folder of journals")
+    return None
+
+
+_ALL: dict[str, Callable[[str], str | None]] = {
+    "stores what one process stores": _stores_the_same,
+    "stores the same with two jobs": _stores_the_same_with_two_jobs,
+    "stops when told, and a second command completes the store": _stops_and_goes_on,
+    "stores live runs, and leaves no journal": _stores_live_runs,
+}
+EXECUTOR_CHECKS = tuple(Check(promise, function, str) for promise, function in _ALL.items())
+"""The promises of an executor; each check takes its name, with options if there are any."""

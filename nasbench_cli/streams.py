@@ -1,0 +1,54 @@
+"""The standard streams of a process: closed ones are replaced, and standard error never stops the work."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+
+def replace_closed() -> None:
+    """Puts /dev/null where a standard stream is closed (`2>&-`), before a file of ours gets its number.
+
+    Otherwise printing would fail, in this process and in those that it begins, or write into that file.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is that of the stream which is closed.
+            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
+def drop_unwritable_errors() -> None:
+    """From now on standard error drops what cannot be written, for example where the disk of a log is full.
+
+    A reader that has gone (`2>&1 | head`) is still noticed.
+    """
+    raw = _Dropping(sys.stderr.fileno())
+    sys.stderr = io.TextIOWrapper(
+        io.BufferedWriter(raw), sys.stderr.encoding, "backslashreplace", line_buffering=True, write_through=True
+    )
+
+
+class _Dropping(io.RawIOBase):
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def fileno(self) -> int:
+        return self._number
+
+    def isatty(self) -> bool:
+        return os.isatty(self._number)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return os.write(self._number, data)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return memoryview(data).nbytes

@@ -1,0 +1,243 @@
+"""Wilcoxon signed-rank tables of every pair, with their rank tables and heat maps, beside the report's verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
+from nasbench.results.display.look import looks
+from nasbench.results.display.numbers import count, fixed, listed, p_value
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Drawn, Part, Subject
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.estimates import FEWEST
+from nasbench.results.statistics.summaries import medians
+from nasbench.results.statistics.wilcoxon import Level, cliques, levels
+
+_MOST_NAMED = 3
+_DARKEST = 1e-3  # p whose colour is the darkest
+
+_INTRO = (
+    "What papers of this field print: Wilcoxon's signed-rank test of each pair on the medians over seeds, after "
+    "Holm's correction. It takes its blocks for independent tasks. Settings (benchmark × constraint) of one "
+    "benchmark, and benchmarks of one search space, are not: on methods that are equal on average, but not in each "
+    "space, the test over settings finds a difference in a third of all reports. So it stands here over settings, "
+    "over benchmarks and over search spaces; the verdicts of this report are those above."
+)
+
+
+def part(subject: Subject) -> Part | None:
+    """None where fewer than two settings have all methods."""
+    comparison = subject.comparison
+    found = tested(comparison)
+    if not found[0].pairs or found[0].count < 2:
+        return None
+    return Part(
+        "wilcoxon",
+        "Wilcoxon signed-rank",
+        [pairs(comparison, found), side_by_side(comparison, found), ranks(comparison, found)],
+        figures=partial(_figures, comparison, found),
+        sentences=sentences(comparison, found),
+        intro=_INTRO,
+    )
+
+
+def tested(comparison: Comparison) -> tuple[Level, ...]:
+    """The tests over settings, benchmarks and spaces at the end of the budget."""
+    curves = comparison.curves
+    return levels(medians(curves, curves.at((comparison.end,)))[:, :, 0], comparison.field.tasks)
+
+
+def pairs(comparison: Comparison, found: Sequence[Level]) -> Table:
+    """Every pair: over settings for people, on all levels in the file."""
+    data = pd.DataFrame([row for level in found for row in _rows(comparison, level)])
+    own = data[data["over"] == "settings"]
+    shown = pd.DataFrame(
+        {
+            "method": own["method"],
+            "other": own["other"],
+            "n": own["n"].astype(str),
+            "W": own["W"].map("{:g}".format),
+            "R+": own["R_plus"].map("{:g}".format),
+            "R-": own["R_minus"].map("{:g}".format),
+            "r": own["r"].map(fixed),
+            "p": own["p"].map(p_value),
+            "p (Holm)": own["p_holm"].map(p_value),
+        }
+    )
+    kinds = own["test"].unique()
+    note = (
+        "Two-sided test of the relative differences of medians, (other - method) / max(|other|, |method|), over "
+        "settings; those within 1e-7 are zero and dropped (scipy's zero_method wilcox). n: differences that are not "
+        "zero. R+, R-: sums of the ranks of positive differences (the method is better) and of negative ones; W: the "
+        "smaller one. r: matched-pairs rank-biserial correlation, (R+ - R-) / (R+ + R-). "
+        f"{'Exact' if list(kinds) == ['exact'] else 'The CSV says which p are exact'}; exact up to 50 differences (13 "
+        "where sizes tie), otherwise the normal approximation. p (Holm): after correction over all pairs. The CSV has "
+        "the same over benchmarks and over search spaces. A run that has found nothing feasible counts with the worst "
+        "feasible value of its setting."
+    )
+    settings = count(found[0].count, "setting")
+    return Table("wilcoxon", f"Wilcoxon signed-rank test over {settings}", note, data, shown)
+
+
+def _rows(comparison: Comparison, level: Level) -> list[dict[str, Any]]:
+    return [
+        {
+            "over": level.unit,
+            "blocks": level.count,
+            "method": comparison.methods[a],
+            "other": comparison.methods[b],
+            "n": own.pairs,
+            "W": own.statistic,
+            "R_plus": own.plus,
+            "R_minus": own.minus,
+            "r": own.effect,
+            "p": own.p,
+            "p_holm": level.holm[a, b],
+            "floor": own.floor,
+            "test": "exact" if own.is_exact else "asymptotic",
+        }
+        for (a, b), own in level.pairs.items()
+    ]
+
+
+def side_by_side(comparison: Comparison, found: Sequence[Level]) -> Table:
+    """p of every pair on the three levels, beside the report's verdict."""
+    rows, shown = [], []
+    for a, b in found[0].pairs:
+        pair = comparison.overall.pairs[a, b]
+        names = {"method": comparison.methods[a], "other": comparison.methods[b]}
+        facts: dict[str, Any] = {}
+        cells = {}
+        for level in found:
+            facts |= {f"r_{level.unit}": level.pairs[a, b].effect, f"p_holm_{level.unit}": level.holm[a, b]}
+            cells[level.unit] = p_value(level.holm[a, b])
+        verdicts = {"verdict": pair.verdict, "verdict_new": pair.verdict_new}
+        rows.append(names | facts | {"better": pair.these.value} | verdicts)
+        verdict = {1: "better", -1: "worse", 0: "not significant"}[pair.verdict]
+        shown.append(names | cells | {"verdict": verdict})
+    data = pd.DataFrame(rows)
+    note = (
+        "p of the signed-rank test after Holm's correction over all pairs, with one difference per setting, per "
+        "benchmark (the mean of its settings'), and per search space (the mean of its families'). verdict: that of "
+        "this report on these benchmarks, for the method against the other (5 %, Holm); it counts all runs, not "
+        "medians, and gives search spaces equal weights."
+    )
+    title = "Wilcoxon signed-rank test over settings, benchmarks and search spaces: p (Holm)"
+    return Table("wilcoxon-levels", title, note, data, pd.DataFrame(shown), None, _floors(found))
+
+
+def _floors(found: Sequence[Level]) -> str:
+    """The levels on which no pair can be significant, however clear."""
+    told = []
+    for level in found:
+        least = min((own.floor for own in level.pairs.values()), default=np.nan)
+        if least * len(level.pairs) > 0.05:
+            told.append(f"Over {level.count} {level.unit} no pair can be significant: p is at least {p_value(least)}.")
+    return " ".join(told)
+
+
+def ranks(comparison: Comparison, found: Sequence[Level]) -> Table:
+    """Mean rank of each method over settings, benchmarks and spaces."""
+    data = pd.DataFrame({"method": comparison.methods} | {level.unit: level.ranks for level in found})
+    order = np.argsort(found[0].ranks, kind="stable")
+    shown = data.iloc[order].map(lambda value: fixed(value) if isinstance(value, float) else value)
+    tests = [
+        f"over {level.count} {level.unit} χ² = {level.chi_square:.4g}, p = {p_value(level.p)}, critical difference "
+        f"{fixed(level.critical_difference)}"
+        for level in found
+        if not np.isnan(level.p)
+    ]
+    marks = f"Friedman: {'; '.join(tests)}." if tests else ""
+    note = (
+        "Average rank of the method's median over seeds (1 is best); in a benchmark or a space, methods are ranked by "
+        "the mean of their ranks inside it. Friedman's test (1937) that all methods are equal, corrected for ties; "
+        "the critical difference of average ranks is Nemenyi's at the 5 % level."
+    )
+    return Table("wilcoxon-ranks", "Average ranks of medians (1 is best)", note, data, shown, None, marks)
+
+
+def sentences(comparison: Comparison, found: Sequence[Level]) -> list[str]:
+    """How many pairs differ on each level, and where that disagrees with the report's verdicts."""
+    settings = found[0]
+    counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in found}
+    parts = [f"{counts[level.unit]} over {count(level.count, level.unit[:-1])}" for level in found]
+    total = count(len(settings.pairs), "pair")
+    told = f"Wilcoxon signed-rank test on medians (5 %, Holm): of {total} differ {listed(parts)}."
+    if not comparison.overall.tested:
+        return [f"{told} This report gives no verdict: fewer than {FEWEST} seeds."]
+    disagreements: dict[str, list[str]] = {"more": [], "fewer": [], "opposite": []}
+    further = 0
+    for (a, b), pair in comparison.overall.pairs.items():
+        theirs = settings.verdict(a, b) if (a, b) in settings.pairs else 0
+        further += theirs not in (0, pair.verdict_new)
+        if not pair.is_identical and pair.verdict != theirs:
+            kind = "more" if not pair.verdict else "fewer" if not theirs else "opposite"
+            name = f"{comparison.methods[a]} and {comparison.methods[b]} (p = {p_value(settings.holm[a, b])})"
+            disagreements[kind].append(name)
+    share = comparison.curves.settings["space"].value_counts(normalize=True)
+    crowded = f"{share.index[0]} alone has {100 * share.iloc[0]:.0f} % of them"
+    reasons = {
+        "more": "Over settings it finds a difference where this report finds none: {}. It takes settings for "
+        f"independent tasks of equal weight; {crowded}, and settings of one search space are no independent witnesses.",
+        "fewer": "It finds none where this report finds a difference: {}. It counts one median per setting, this "
+        "report every run, and gives each search space the same weight.",
+        "opposite": "It finds the opposite of this report: {}. It gives each setting the same weight, this report "
+        f"each search space; {crowded}.",
+    }
+    if further:
+        told += (
+            f" Said of new tasks, {further} of those over settings would go further than this report: the test takes "
+            f"{count(settings.count, 'setting')} for independent tasks, and they come from "
+            f"{count(comparison.curves.spaces, 'search space')}."
+        )
+    for kind, names in disagreements.items():
+        if names:
+            rest = f"; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            told += " " + reasons[kind].format("; ".join(names[:_MOST_NAMED]) + rest)
+    return [told]
+
+
+def _figures(comparison: Comparison, found: Sequence[Level]) -> Iterator[Drawn]:
+    for level in found:
+        yield (f"wilcoxon-{level.unit}",), _heat_map(comparison, level)
+    settings = found[0]
+    at = f"average rank of medians over {count(settings.count, 'setting')}"
+    for name, title, p, difference in (
+        ("cd-wilcoxon", "Wilcoxon, Holm", settings.holm, None),
+        ("cd-nemenyi", "Nemenyi", settings.nemenyi, settings.critical_difference),
+    ):
+        bars = [Bar(clique) for clique in cliques(settings.ranks, p < 0.05)]
+        own = looks(comparison.curves.methods)
+        heading = f"{title}: {at}"
+        yield (
+            (name,),
+            critical_differences(settings.ranks, bars, comparison.methods, heading, own, difference=difference),
+        )
+
+
+def _heat_map(comparison: Comparison, level: Level) -> Any:
+    order = np.argsort(level.ranks, kind="stable").tolist()
+    names = [comparison.methods[m] for m in order]
+    cells = [[_cell(level, a, b) for b in order] for a in order]
+    title = (
+        f"Wilcoxon signed-rank over {level.count} {level.unit}: p (Holm), effect r; blue: the row is better, red: worse"
+    )
+    return matrix(cells, names, names, title)
+
+
+def _cell(level: Level, a: int, b: int) -> Cell:
+    """The darker, the smaller p; white from p = 1 on."""
+    own = level.pairs.get((min(a, b), max(a, b)))
+    if own is None:
+        return Cell(np.nan, "")
+    p = float(level.holm[a, b])
+    effect = own.effect if a < b else -own.effect
+    depth = 0.5 * min(1.0, np.log(max(p, _DARKEST)) / np.log(_DARKEST))
+    value = 0.5 + np.sign(np.nan_to_num(effect)) * depth
+    return Cell(float(value), f"{p_value(p)}\n{fixed(effect)}", is_bold=p < 0.05)

@@ -1,0 +1,225 @@
+"""Reads the runs that a report is about from their stores, as `Curves`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from nasbench.results.curves import Array, Curves
+from nasbench.results.errors import StoreError
+from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
+from nasbench.results.selection import EVERYTHING, Selection, check_versions
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment, Torn
+from nasbench.results.store.trajectory import Setup
+from nasbench.results.store.under_way import under_way
+
+_COLUMNS = ("incumbent", "feasible", "finished")
+_OF_LEVELS = ("level", "spent")
+
+
+def select(
+    stores: Sequence[Store],
+    protocol: str | None = None,
+    selection: Selection = EVERYTHING,
+    partial: bool = False,
+) -> list[tuple[Store, Fragment]]:
+    """The selected fragments of some stores, of one protocol, and the store of each; references are left out.
+
+    Args:
+        partial: take runs that are under way too, if they have finished a whole evaluation.
+
+    Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
+    """
+    names = " and ".join(str(store.folder) for store in stores)
+    every = [(store, f) for store in stores for f in store.fragments()]
+    begun = [(store, run.fragment()) for store in stores for run in under_way(store) if run.spent >= 1]
+    every += begun if partial else []
+    found = [(store, f) for store, f in every if not f.setup.setting.reference] or every
+    found = selection.of(found)
+    protocols = sorted({f.setup.protocol for _, f in found})
+    if not protocols:
+        advice = f"; --partial reports the {len(begun)} under way" if begun else ""
+        raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing{advice}")
+    if protocol is None and len(protocols) > 1:
+        choices = "; ".join(f"--protocol '{p}'" for p in protocols)
+        raise StoreError(f"{names} mixes runs that must not be compared; choose one of {choices}")
+    if protocol is not None and protocol not in protocols:
+        raise StoreError(f"{names} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
+    chosen = [(store, f) for store, f in found if f.setup.protocol == (protocol or protocols[0])]
+    check_versions([f.setup for _, f in chosen])
+    return chosen
+
+
+def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
+    """The runs of single networks, which stand beside searches for orientation: one entry a protocol."""
+    found: dict[str, list[tuple[Store, Fragment]]] = {}
+    for store in stores:
+        for f in store.fragments():
+            if f.setup.setting.reference:
+                found.setdefault(f.setup.protocol, []).append((store, f))
+    return [load(fragments, score) for _, fragments in sorted(found.items())]
+
+
+def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) -> Curves:
+    """Reads the runs of some fragments (`select`); a run that lies in two of them counts once.
+
+    Raises StoreError if none is readable.
+    """
+    scores = {own.name: own for own in (*SCORES, score)}.values()
+    of_scores = dict.fromkeys(column for own in scores for column in own.columns)
+    read: list[tuple[Fragment, _Read]] = []
+    for store, f in fragments:
+        held_out = f.setup.setting.held_out
+        try:
+            levels = _OF_LEVELS if f.setup.setting.highest > 1 else ()
+            table = f.table([*_COLUMNS, *of_scores, *levels, *(f"metric.{name}" for name in held_out)])
+        except Torn as error:
+            store.set_aside(f.path, str(error))
+            continue
+        columns = {name: _plain(table[name]) for name in table.column_names}
+        incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
+        worth = {own.name: values for own in scores if (values := own.values(incumbents)) is not None}
+        read.append((f, _Read(columns, incumbents, worth)))
+    told = [set(rows.worth) for _, rows in read]
+    compared = set.intersection(*([own for own in told if len(own) > 1] or told)) if told else set()
+    read = [(f, replace(rows, worth={n: v for n, v in rows.worth.items() if n in compared})) for f, rows in read]
+    if not any(f.runs for f, _ in read):
+        raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
+    order = sorted({(f.setup.setting.family, f.setup.bench, f.setup.constraint) for f, _ in read})
+    setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
+    methods = tuple(sorted({f.setup.method for f, _ in read}))
+    settings: dict[int, dict[str, Any]] = {}
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    parts: list[_Run] = []
+    for f, rows in read:
+        number = setting_of[f.setup.bench, f.setup.constraint]
+        known = {name: value for name, value in vars(f.setup.setting).items() if value is not None}
+        # Runs made by earlier versions of this project know less of the same setting.
+        known |= {"space": known["space"] or settings.get(number, {}).get("space") or known["family"]}
+        setting = settings.setdefault(number, {"bench": f.setup.bench, "constraint": f.setup.constraint})
+        setting.update({name: None for name in vars(f.setup.setting) if name not in setting} | known)
+        end = 0
+        for run in f.runs:
+            start, end = end, end + run.rows
+            if (f.setup.id, run.seed) in runs:
+                continue
+            own = slice(start, end - bool(run.failure))  # the closing row of a failed run is no evaluation
+            found = _Run.of(rows, own, f.setup)
+            parts.append(found)
+            runs[f.setup.id, run.seed] = {
+                "setting": number,
+                "method": methods.index(f.setup.method),
+                "seed": run.seed,
+                "evaluations": len(found.finished),
+                "failure": run.failure,
+                "failed_evaluations": run.failed_evaluations,
+                "held_out": found.held_out,
+                "unseen": found.unseen,
+                **found.feasibility,
+            }
+    frame = pd.DataFrame([settings[i] for i in range(len(order))])
+    numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
+    frame[numbers] = frame[numbers].astype(float)
+    setup = fragments[0][1].setup
+    seconds = setup.seconds if setup.evals is None else None
+    table = pd.DataFrame(list(runs.values()))
+    return Curves(setup.protocol, score, seconds, frame, methods, table, *_dense(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What was read of a fragment."""
+
+    columns: Mapping[str, NDArray[Any]]
+    incumbents: Incumbents
+    worth: Mapping[str, Array]
+    """The incumbent after each row by each score that the rows tell, shape (rows,)."""
+
+
+def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A stored column as an array; truth that may be unknown as 1, 0 or -1."""
+    if pa.types.is_boolean(column.type) and column.null_count:
+        column = pc.fill_null(pc.cast(column, pa.int8()), -1)
+    plain: NDArray[Any] = column.to_numpy()
+    return plain
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run after each of its evaluations: every array of shape (evaluations,), as `Curves` describes them."""
+
+    worth: dict[str, Array]
+    feasible: NDArray[np.bool_]
+    finished: Array
+    held_out: dict[str, float]
+    unseen: float
+    feasibility: dict[str, float]
+    """The columns of `Curves.runs` about it."""
+
+    @classmethod
+    def of(cls, read: _Read, own: slice, setup: Setup) -> _Run:
+        """The run in the rows `own` of a fragment."""
+        columns, feasible, finished = read.columns, read.columns["feasible"][own], read.columns["finished"][own]
+        worth = {name: values[own] for name, values in read.worth.items()}
+        observed = worth[OBSERVED.name]
+        held_out = {}
+        if setup.setting.held_out and len(observed) and not np.isnan(observed[-1]):
+            row = read.incumbents.row[own][-1]
+            held_out = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.held_out}
+        unseen = math.nan
+        if UNSEEN.name in worth and len(observed) and read.incumbents.exists[own][-1]:
+            unseen = float(np.isfinite(columns["unseen"][own][-1]))
+        in_parts = "level" in columns and bool((columns["level"][own] < setup.setting.highest).any())
+        spent: Array = np.ceil(columns["spent"][own]) if in_parts else np.arange(1.0, len(observed) + 1)
+        feasibility = _feasibility(feasible, spent, finished)
+        if in_parts and setup.evals is not None:  # the last one is not whole where the next part no longer fitted
+            last = np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1
+            feasible, finished = feasible[last], finished[last]
+            worth = {name: values[last] for name, values in worth.items()}
+        return cls(worth, feasible, finished, held_out, unseen, feasibility)
+
+
+def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> dict[str, float]:
+    """How many rows of a run are feasible, and what it had used, in whole evaluations and seconds, at the first."""
+    found = {"rows": len(feasible), "feasible_rows": int(feasible.sum())}
+    if not feasible.any():
+        return found | {"first_feasible": math.inf, "first_seconds": math.inf}
+    first = int(feasible.argmax())
+    return found | {"first_feasible": float(spent[first]), "first_seconds": float(finished[first])}
+
+
+def _incumbents(columns: Mapping[str, NDArray[Any]], lengths: list[int], highest: int) -> Incumbents:
+    """The incumbent after each row of a fragment whose runs have `lengths` rows, one after the other."""
+    seen, feasible = columns["incumbent"], columns["feasible"]
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    level, highest = (columns["level"], highest) if "level" in columns else (np.ones(len(seen), np.int64), 1)
+    before = run * (highest + 1)  # so that the highest level so far begins anew with each run
+    top = np.maximum.accumulate(np.where(feasible, level, 0) + before)
+    new = np.ones(len(seen), bool)
+    new[1:] = (top[1:] > top[:-1]) | (run[1:] > run[:-1]) | ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))
+    row = np.maximum.accumulate(np.where(new, np.arange(len(seen)), 0))
+    return Incumbents(columns, ~np.isnan(seen), row, np.where(top - before == highest, seen, np.nan))
+
+
+def _dense(parts: list[_Run]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:
+    """Worth, feasible and finished of runs of different lengths, as `Curves` has them."""
+    shape = len(parts), max(1, *(len(run.finished) for run in parts))
+    worth = {name: np.full(shape, np.nan) for name in dict.fromkeys(name for run in parts for name in run.worth)}
+    feasible, finished = np.zeros(shape, bool), np.full(shape, np.inf)
+    for row, run in enumerate(parts):
+        length = len(run.finished)
+        feasible[row, :length] = run.feasible
+        finished[row, :length] = run.finished
+        for name, values in worth.items():
+            values[row, :length] = run.worth.get(name, run.worth[OBSERVED.name])
+            values[row, length:] = values[row, length - 1] if length else np.nan
+    return worth, feasible, finished

@@ -1,0 +1,36 @@
+"""The score `mean`: the incumbent's mean over all repetitions of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nasbench.results.scores.score import Array, Incumbents, Score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Mean(Score):
+    """The mean over all repetitions of the incumbent, that by which it was chosen among them."""
+
+    name = "mean"
+    phrase = "mean over the table's repetitions"
+    note = (
+        "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
+        "configuration over the table's repetitions; one that violates a constraint in the mean counts as nothing found"
+    )
+    columns: tuple[str, ...] = ("score", "score_feasible")
+
+    def values(self, incumbents: Incumbents) -> Array | None:
+        score = incumbents.columns.get("score")
+        if score is None or not np.isfinite(score).any():  # of the first schema, or live
+            return None
+        own, violates = score[incumbents.row], incumbents.columns["score_feasible"][incumbents.row] == 0
+        found = np.where(np.isnan(own), incumbents.observed, own)
+        return np.where(incumbents.exists & ~violates, found, np.nan)
+
+    def limit(self, settings: pd.DataFrame, name: str) -> Array:
+        plain, means = super().limit(settings, name), super().limit(settings, f"score_{name}")
+        return np.where(np.isnan(means), plain, means)

@@ -1,0 +1,28 @@
+"""The score `unseen`: the incumbent's mean over the repetitions that had no part in choosing it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nasbench.results.scores.mean import Mean
+from nasbench.results.scores.score import Array, Incumbents
+
+
+class Unseen(Mean):
+    """The mean over those repetitions of the incumbent that its run has not observed; where none is left, over all."""
+
+    name = "unseen"
+    phrase = "mean over the repetitions that its run has not observed"
+    note = (
+        "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
+        "configuration over the table's repetitions that its run has not observed (over all where none is left); one "
+        "that violates a constraint by the same repetitions counts as nothing found"
+    )
+    columns = (*Mean.columns, "unseen", "unseen_feasible")
+
+    def values(self, incumbents: Incumbents) -> Array | None:
+        means = super().values(incumbents)
+        if means is None or "unseen" not in incumbents.columns:  # stores of schemas 1 to 3 do not tell
+            return None
+        unseen, feasible = (incumbents.columns[name] for name in ("unseen", "unseen_feasible"))
+        return np.where(np.isnan(unseen), means, np.where(feasible == 1, unseen, np.nan))

@@ -1,0 +1,12 @@
+"""The libraries that wrapped methods need."""
+
+LIBRARIES = {
+    "cnsga2": "optuna",
+    "optuna-tpe": "optuna",
+    "optuna": "optuna",
+    "rf-cei": "sklearn",
+    "optuna-gp": "torch",
+    "ax-nei": "ax",
+    "smac": "smac",
+}
+"""Method → the module that it needs."""

@@ -1,0 +1,138 @@
+"""Executors by name: ours, those of a plug-in, and what is refused."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nasbench.cli.engine.executors import chosen
+from nasbench.cli.engine.keys import asked_grid
+from nasbench.cli.engine.session import begin
+from nasbench.cli.engine.suites import Suite
+from nasbench.methods import METHODS
+from nasbench.results import Store
+from nasbench.results.store import content_hash
+from tests.conftest import Printed
+from tests.nasbench_cli.conftest import Command
+
+ASKED = ("run", "--method", "random", "--method", "evolution", "--bench", "hpobench-car", "--seeds", 3, "--evals", 15)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--executor", "slurm"], "unknown executor 'slurm'; allowed: processes, ray, serial"),
+        (["--executor", "process"], "did you mean processes"),
+        (["--executor", "serial", "--jobs", 2], "serial computes one run at a time"),
+        (["--executor", "processes:seconds=3"], "unknown option of processes 'seconds'"),
+        (["--executor", "processes:ask_seconds=soon"], "option ask_seconds of processes must be a number, not 'soon'"),
+        (["--executor", "processes:evaluation_seconds=0"], "evaluation_seconds must be positive, not 0"),
+        (["--jobs", 0], "jobs must be at least 1, not 0"),
+    ],
+)
+def test_an_executor_that_cannot_be_had_is_refused_before_anything_else(
+    nasbench: Callable[..., Printed], tmp_path: Path, words: list[object], said: str
+) -> None:
+    printed = nasbench(*ASKED, "--store", tmp_path / "s", *words)
+    assert (printed.code, printed.out, printed.err.count("\n")) == (2, "", 1)
+    assert said in printed.err
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes:ask_seconds=600"])
+def test_our_executors_keep_their_promises(nasbench: Callable[..., Printed], executor: str) -> None:
+    checked = nasbench("check", executor)
+    assert checked.code == 0, checked.out
+    assert f"{executor}: 4 of 4 promises kept" in checked.out
+
+
+def test_the_executor_of_a_plugin_is_listed_checked_and_used(command: Command, tmp_path: Path) -> None:
+    listed = {row["name"]: row for row in json.loads(command("list", "executors", "--json").stdout)}
+    assert listed["pool"]["options"] == "nice=10"
+    assert listed["serial"]["summary"] == "cannot be loaded: executor 'serial' is registered twice"  # ours stays
+    assert listed["no-executor"]["summary"].startswith("cannot be loaded: executor 'no-executor' is 'int'")
+    assert "niceness of the processes" in command("show", "pool").stdout
+    checked = command("check", "pool:nice=1")
+    assert checked.returncode == 0, checked.stdout
+    assert "pool:nice=1: 4 of 4 promises kept" in checked.stdout
+    done = command(*ASKED, "--method", "careful", "--executor", "pool:nice=0", "--jobs", 2, "--store", "pool")
+    assert done.returncode == 0, done.stderr
+    assert command(*ASKED, "--method", "careful", "--store", "alone").returncode == 0
+    assert content_hash(Store.open(tmp_path / "pool")) == content_hash(Store.open(tmp_path / "alone"))
+    refused = command(*ASKED, "--executor", "pool:nice=20")
+    assert (refused.returncode, refused.stderr) == (2, "nasbench: nice must lie in [0, 19], not 20\n")
+
+
+class Ray:
+    """As much of Ray as the executor uses, in this process: a task is computed when it is waited for."""
+
+    exceptions = SimpleNamespace(
+        WorkerCrashedError=ChildProcessError,
+        NodeDiedError=ConnectionError,
+        OutOfMemoryError=MemoryError,
+        RayTaskError=ArithmeticError,
+    )
+    __spec__ = importlib.machinery.ModuleSpec("ray", None)
+
+    def __init__(self) -> None:
+        self.options: dict[str, dict[str, Any]] = {}
+        """The options of the batches of each method."""
+
+    def init(self, **where: object) -> None: ...
+
+    def shutdown(self) -> None: ...
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "Resources": {"CPU": 2}}]
+
+    def remote(self, **settings: object) -> Callable[..., Any]:
+        def task(function: Callable[..., Any]) -> Any:
+            def options(**chosen: Any) -> Any:
+                def submit(batch: Any, journals: Path) -> Any:
+                    self.options[batch.planned.spec.name] = chosen
+                    return function, batch, journals
+
+                return SimpleNamespace(remote=submit)
+
+            return SimpleNamespace(options=options)
+
+        return task
+
+    def wait(self, tasks: list[Any], num_returns: int) -> tuple[list[Any], list[Any]]:
+        return tasks[:num_returns], tasks[num_returns:]
+
+    def get(self, task: Any) -> Any:
+        function, batch, journals = task
+        return function(batch, journals)
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ray]:
+    made = Ray()
+    monkeypatch.setitem(sys.modules, "ray", made)  # type: ignore[arg-type]
+    return made
+
+
+def test_on_ray_a_third_partys_method_has_processes_of_its_own(
+    ray: Ray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path))
+    monkeypatch.setattr(METHODS, "is_foreign", lambda name: name == "evolution")
+    grid = asked_grid(methods=["random", "evolution", "local"], benchmarks=["hpobench-car"], seeds=2, evals=5)
+    session = begin(Suite((grid,)), tmp_path / "store", "a test")
+    assert sum(map(len, session.compute(chosen("ray", 1)))) == 6
+    assert session.outcome() == ([], 0)
+    assert ray.options["random"] == ray.options["local"] == {"num_cpus": 1.0, "num_gpus": 0.0}
+    variables = ray.options["evolution"]["runtime_env"]["env_vars"]  # Ray has processes for each environment
+    assert variables["NASBENCH_METHOD"] == "evolution"
+    assert variables["NASBENCH_DATA"] == str(tmp_path)
