@@ -16,9 +16,10 @@ def replace_closed() -> None:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             # The lowest number that is free is that of the stream which is closed.
-            stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115
-            os.set_inheritable(stream.fileno(), True)
-            setattr(sys, name, stream)
+            number = os.open(os.devnull, os.O_RDONLY if name == "stdin" else os.O_WRONLY)
+            os.set_inheritable(number, True)
+            # Whoever puts another object in its place must not close the number, which is the stream's for good.
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 def drop_unwritable_errors() -> None:
