@@ -29,8 +29,8 @@ from nasbench.benchmarks.spaces.cells.operations import sized
 from nasbench.benchmarks.training import training
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
+from nasbench.methods.oneshot.darts import estimate_of
 from nasbench.methods.oneshot.distributions import Logits, softmax, sparsemax, temperature
-from nasbench.methods.oneshot.methods import estimate_of
 from nasbench.methods.oneshot.search import Search
 from nasbench.methods.oneshot.settings import Settings
 from nasbench.methods.oneshot.single_path import SinglePath

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.base import Observation
+from nasbench.methods.contract import Observation
 
 
 def answered(observation: Observation, asked: Sequence[Configuration], *told: Collection[int]) -> int:

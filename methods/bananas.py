@@ -20,7 +20,7 @@ from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.features import tokens
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
-from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
 _FRUITLESS = 50  # draws in a row that bring nothing new, after which nothing new is there
 _MOST = 100  # mutants of one configuration, where there is no end of them

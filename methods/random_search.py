@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Block, Configuration
-from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 
 @METHODS.register("random")

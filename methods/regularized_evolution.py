@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
 _MOST = 1_000_000
 

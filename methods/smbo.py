@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Configuration, Hashed
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 Array = NDArray[np.float64]
 

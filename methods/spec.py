@@ -10,7 +10,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.options import Spec, Value, option_defaults
 from nasbench.benchmarks.spaces.registry import Registry
-from nasbench.methods.base import METHODS, Method, Problem
+from nasbench.methods.contract import METHODS, Method, Problem
 
 
 @dataclass(frozen=True)

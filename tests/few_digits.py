@@ -13,8 +13,8 @@ import pytest
 from nasbench.benchmarks import BENCHMARKS
 from nasbench.benchmarks.images import DATASETS, Split, open_dataset
 from nasbench.benchmarks.images.datasets import digest
-from nasbench.benchmarks.spaces.trainable.base import TrainableSpace
 from nasbench.benchmarks.spaces.trainable.cells import CellSpace
+from nasbench.benchmarks.spaces.trainable.trainable import TrainableSpace
 
 _DIGITS = DATASETS.get("digits")
 _COUNTS = {"train": 128, "val": 64, "test": 64}

@@ -88,9 +88,9 @@ def test_no_imports_run_in_a_circle() -> None:
 def test_the_check_of_arrows_sees_an_upward_import() -> None:
     source = "def f():\n    from nasbench.cli.engine import plan\n    import nasbench.benchmarks.spaces\n"
     assert imported(source) == {"nasbench.cli.engine.plan", "nasbench.benchmarks.spaces"}
-    assert upward("nasbench.methods.base", imported(source)) == {"nasbench.cli.engine.plan"}
+    assert upward("nasbench.methods.contract", imported(source)) == {"nasbench.cli.engine.plan"}
     assert upward("nasbench.benchmarks.spaces.grid", {"nasbench.benchmarks.metrics"}) == {"nasbench.benchmarks.metrics"}
-    assert upward("nasbench.results.curves", {"nasbench.methods.base"}) == {"nasbench.methods.base"}
+    assert upward("nasbench.results.curves", {"nasbench.methods.contract"}) == {"nasbench.methods.contract"}
     assert upward("nasbench.cli.engine.plan", {"nasbench.cli.commands.run"}) == {"nasbench.cli.commands.run"}
     assert upward("nasbench.cli.commands.run", {"nasbench.cli.main"}) == {"nasbench.cli.main"}
 

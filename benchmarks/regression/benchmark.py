@@ -14,7 +14,7 @@ from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.metrics import Metric
-from nasbench.benchmarks.regression.data import Table, read
+from nasbench.benchmarks.regression.data import CsvData, read
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
@@ -59,7 +59,7 @@ class RegressionBenchmark(Benchmark):
         )
 
     @cached_property
-    def _table(self) -> Table:
+    def _table(self) -> CsvData:
         return read(self._path, self._target)
 
     def seconds_each(self) -> float:

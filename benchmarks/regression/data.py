@@ -20,7 +20,7 @@ _SHARES = (0.6, 0.2)  # of training and validation; the rest is the test split
 _FEWEST = 50
 
 
-class Split(NamedTuple):
+class Samples(NamedTuple):
     """Rows of a table."""
 
     features: Array
@@ -30,10 +30,10 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvData:
     """A file, split and standardised: on the training split each column has mean 0 and variance 1."""
 
-    splits: dict[str, Split]
+    splits: dict[str, Samples]
     """The rows by split: train, val, test."""
     checksum: str
     """Checksum of the file and the name of its target."""
@@ -44,7 +44,7 @@ class Table:
         return int(self.splits["train"].features.shape[1])
 
 
-def read(path: Path, target: str) -> Table:
+def read(path: Path, target: str) -> CsvData:
     """Reads a file; which row is in which split depends on its number only.
 
     Raises UsageError, naming file and column, for text, missing values, a target that is not there or never changes, or
@@ -86,6 +86,6 @@ def read(path: Path, target: str) -> Table:
         raise UsageError(f"the target {target} of {path} has one value only: there is nothing to predict")
     scaled = (numbers - mean) / np.where(deviation > 0, deviation, 1.0)
     others = np.arange(numbers.shape[1]) != column
-    splits = {name: Split(scaled[own][:, others], scaled[own, column]) for name, own in rows.items()}
+    splits = {name: Samples(scaled[own][:, others], scaled[own, column]) for name, own in rows.items()}
     digest = hashlib.sha256(path.read_bytes() + target.encode()).hexdigest()
-    return Table(splits, f"sha256:{digest}")
+    return CsvData(splits, f"sha256:{digest}")

@@ -46,7 +46,7 @@ NAME = r"[a-z][a-z0-9+_-]{0,59}"
 
 
 @dataclass(frozen=True)
-class Table:
+class TableData:
     """A table with everything a benchmark of it needs; `values` as `TabularBenchmark` takes them."""
 
     name: str
@@ -93,13 +93,13 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             licence=facts["licence"],
             checksum=f"sha256:{digest}",
             absent=facts.get("absent", "failed"),
-            absence=facts.get("absence", Table.absence),
+            absence=facts.get("absence", TableData.absence),
             search_space=facts.get("search_space", ""),
         )
         self.recorded: tuple[str, ...] = tuple(facts["recorded"])
         """The metrics whose curves are known."""
         if metrics[0].name in self.recorded:
-            name, unit = facts.get("counted", Table.counted)
+            name, unit = facts.get("counted", TableData.counted)
             levels = tuple(facts.get("levels") or range(1, facts["epoch_count"] + 1))
             self.fidelity = Fidelity(name, unit, levels, facts.get("continuable", True))
 
@@ -215,7 +215,7 @@ def check_objective(table: str, objective: Metric) -> None:
         raise UsageError(f"{objective.name} of {table} is maximised: an objective is minimised (complement_of)")
 
 
-def save(table: Table) -> Path:
+def save(table: TableData) -> Path:
     """Writes a table into the user's data folder, in place of an earlier one of that name; returns its folder.
 
     Raises UsageError if its objective cannot be one.

@@ -26,7 +26,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
 from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
-from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.tfrecord import records
 
 NAME = "nb101"
@@ -47,7 +47,7 @@ class _Run(NamedTuple):
     parameters: int
 
 
-def convert(path: Path, progress: Callable[[int], None]) -> Table:
+def convert(path: Path, progress: Callable[[int], None]) -> TableData:
     """The table of an official file, or of a CSV.
 
     Args:
@@ -131,7 +131,7 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
     return cells, pd.concat(parts, ignore_index=True)
 
 
-def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> Table:
+def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     numbers = runs[[*_MEASURED, "parameters"]].to_numpy()
     if not len(runs) or not np.isfinite(numbers).all() or (runs[["valid", "test"]].to_numpy() > 1).any():
         raise UsageError(f"{path} has no runs, or an accuracy or a time that is none")
@@ -162,7 +162,7 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> Table:
         Metric("train_time", "s", description=f"training time of all {top} epochs"),
         Metric("model_size", "M parameters", description="number of parameters", cheap=True),
     )
-    return Table(
+    return TableData(
         NAME,
         "nas-bench-101",
         ListedCells(points),

@@ -24,7 +24,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
-from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import SCALARS, NotPlain, load_plain
 
 OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
@@ -67,7 +67,7 @@ def is_official(path: Path) -> bool:
         return hashlib.file_digest(file, "md5").hexdigest().endswith(digits)
 
 
-def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Table]:
+def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[TableData]:
     """The tables of the three data sets, from an official file.
 
     Args:
@@ -183,7 +183,7 @@ class _Collector:
             for i, split in enumerate(self._recorded):
                 self._epochs[row, repetition, :, i] = splits[self._splits.index(split)]
 
-    def table(self, source: str) -> Table | None:
+    def table(self, source: str) -> TableData | None:
         """What was collected; None if the file has nothing of this data set."""
         if self._values is None:
             return None
@@ -198,7 +198,7 @@ class _Collector:
         if self._data.retrained_on:
             words = "test error, mean over seeds, trained on training and validation data together"
             metrics.append(Metric(f"retrained-test-error@{epoch}", "%", True, words, "retrained-test", epoch))
-        return Table(
+        return TableData(
             self._name,
             NAS_BENCH_201.name,
             NAS_BENCH_201.space,

@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import check_expansion
-from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
 
 OFFICIAL = "NATS-sss-v1_0-50262.pickle.pbz2"
@@ -42,7 +42,7 @@ _DATA = {
 }
 
 
-def convert(path: Path, progress: Callable[[int], None]) -> list[Table]:
+def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     """The tables of the three data sets, from the official file; nothing but plain data is read from it.
 
     Args:
@@ -94,7 +94,7 @@ def _row(architecture: str) -> int:
     )
 
 
-def _table(name: str, data: _Data, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> Table:
+def _table(name: str, data: _Data, networks: list[tuple[int, list[Mapping[str, Any]]]], source: str) -> TableData:
     epochs = int(networks[0][1][0]["epochs"])
     repetitions = max(len(runs) for _, runs in networks)
     curves = np.full((SPACE.size, repetitions, epochs, 3), np.nan, np.float32)
@@ -117,7 +117,7 @@ def _table(name: str, data: _Data, networks: list[tuple[int, list[Mapping[str, A
         Metric("flops", "M", description="floating-point operations of one image", cheap=True),
         Metric("latency", "s", description="latency of one batch, as recorded"),
     )
-    return Table(
+    return TableData(
         name,
         "nats-bench-size",
         SPACE,

@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
-from nasbench.benchmarks.tabular.imported import Table
+from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.specification import MISSING
 from nasbench.benchmarks.tabular.table import Array
 
@@ -27,7 +27,7 @@ _MOST_REPETITIONS = 255
 _ALONG = ["row", "repetition"]
 
 
-def read_table(data: Path, spec: Path) -> Table:
+def read_table(data: Path, spec: Path) -> TableData:
     """A table from a CSV (also compressed) or Parquet file, as its specification says.
 
     Raises UsageError, naming file and column, if either cannot be read, or they do not fit.
@@ -61,7 +61,7 @@ def read_table(data: Path, spec: Path) -> Table:
     _check_absent(values, metrics[0], space, facts, data, spec)
     with data.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Table(
+    return TableData(
         facts["name"],
         facts.get("family", facts["name"]),
         space,

@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import check_expansion
-from nasbench.benchmarks.tabular.imported import NAME, Table
+from nasbench.benchmarks.tabular.imported import NAME, TableData
 from nasbench.benchmarks.tabular.table import Array
 
 SPLITS = ("valid", "test", "train")
@@ -35,7 +35,7 @@ _RANGES = (  # all uniform in their logarithms; of a beta, what it lacks to 1 is
 )
 
 
-def read_task(path: Path) -> Table:
+def read_task(path: Path) -> TableData:
     """The table of one task, from a file of records `{"hp": …, "train": {"loss": […]}, "valid": …, "test": …}`.
 
     Raises UsageError if the file cannot be read, or is something else.
@@ -68,7 +68,7 @@ def read_task(path: Path) -> Table:
     )
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Table(
+    return TableData(
         _name(path),
         "taskset",
         ListedSpace(_RANGES, points),

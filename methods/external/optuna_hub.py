@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import METHODS, Problem
+from nasbench.methods.contract import METHODS, Problem
 from nasbench.methods.external.optuna_samplers import OptunaMethod, asked_arguments, suggested
 from nasbench.methods.external.requirements import require
 

@@ -28,7 +28,7 @@ from nasbench.benchmarks.spaces import (
     Ordinal,
 )
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 
 if TYPE_CHECKING:

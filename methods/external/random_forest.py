@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.external.requirements import require
 
 

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import rungs
 
 _VARIANTS = ("promotion", "stopping")

@@ -9,9 +9,9 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import METHODS, Observation, Problem
+from nasbench.methods.contract import METHODS, Observation, Problem
 from nasbench.methods.fidelity.hyperband import Hyperband
-from nasbench.methods.tpe.methods import CTPE
+from nasbench.methods.tpe.tpe import CTPE
 
 _MOST_DRAWS = 1_000
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat
 from nasbench.benchmarks.spaces.hyperparameters import at_share
-from nasbench.methods.base import METHODS, Observation, Problem, Proposal, Rank
+from nasbench.methods.contract import METHODS, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.hyperband import Bracket, Hyperband
 from nasbench.methods.fidelity.rungs import best, sizes_of_authors
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.base import Observation, Problem
+from nasbench.methods.contract import Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
 
 Array = NDArray[np.float64]

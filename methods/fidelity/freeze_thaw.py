@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.methods.base import METHODS, Method, Observation, Problem, Proposal, Rank
+from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
 from nasbench.methods.fidelity.rungs import rungs
 
 Array = NDArray[np.float64]

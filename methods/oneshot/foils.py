@@ -10,8 +10,8 @@ from numpy.random import Generator
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.methods.base import METHODS, Logged, Problem
-from nasbench.methods.oneshot.base import OneShot
+from nasbench.methods.contract import METHODS, Logged, Problem
+from nasbench.methods.oneshot.one_shot import OneShot
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import chain, permutations
+from math import fsum
 
 from nasbench.benchmarks.spaces.blocks import Block, Cell
 
@@ -47,7 +48,7 @@ def time_features(cell: Cell, weights: Sequence[float], cells: int) -> list[floa
     inputs = [source for block in cell for source, _ in block]
     lookbacks = {source for source in inputs if source < 0}
     own = [[weights[operator] for _, operator in block] for block in cell]
-    total = sum(map(sum, own)) or 1.0
+    total = fsum(chain(*own)) or 1.0
     depth: list[int] = []
     above: list[frozenset[int]] = []  # each block with all it reads
     for number, block in enumerate(cell):
@@ -56,15 +57,15 @@ def time_features(cell: Cell, weights: Sequence[float], cells: int) -> list[floa
         above.append(frozenset([number]).union(*(above[source] for source in read)))
     ends = [number for number in range(len(cell)) if number not in inputs]
     upstream = [
-        weights[operator] + (sum(sum(own[block]) for block in above[source]) if source >= 0 else 0.0)
+        weights[operator] + (fsum(chain(*(own[block] for block in above[source]))) if source >= 0 else 0.0)
         for number in ends
         for source, operator in cell[number]
     ]
-    on_lookbacks = sum(weights[operator] for block in cell for source, operator in block if source < 0)
+    on_lookbacks = fsum(weights[operator] for block in cell for source, operator in block if source < 0)
     return [
         float(len(cell)),
         float(-(-cells // -max(lookbacks))),
-        sum(map(sum, own)),
+        fsum(chain(*own)),
         float(len(lookbacks) > 1),
         on_lookbacks / total,
         float(sum(source >= 0 for source in inputs)),

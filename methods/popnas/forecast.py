@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import FiniteSpace
-from nasbench.methods.base import Observation, Problem, Rank
+from nasbench.methods.contract import Observation, Problem, Rank
 from nasbench.methods.popnas.growth import Growth, Member
 from nasbench.methods.popnas.predictor import KernelRidge
 

@@ -1,4 +1,4 @@
-"""POPNASv3 (Falanti, Lomurno, Ardagna and Matteucci, Applied Soft Computing 145, 2023): progressive, Pareto-guided.
+"""After POPNASv3 (Falanti, Lomurno, Ardagna and Matteucci, Applied Soft Computing 145, 2023): progressive search.
 
 The paper's text could not be had: this follows what is known of its authors' code of that date (popnas 3.0.0), but for
 the predictors, which are ours. On spaces without blocks it is an adaptation: see `growth`.
@@ -15,7 +15,7 @@ from numpy.random import Generator
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsSequence, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.popnas.forecast import Columns, Forecast, forecast
 from nasbench.methods.popnas.fronts import exploration_front, pareto_front, underused
 from nasbench.methods.popnas.growth import Member, growth_of
@@ -29,7 +29,7 @@ _MOST_LOOKED_AT = 2000  # candidates, to learn which elements there are
 
 @METHODS.register("popnas")
 class Popnas(Method):
-    """Grows networks level by level, and evaluates of each level those on the front of what is predicted.
+    """Grows networks level by level and evaluates the predicted Pareto front of each level, after POPNASv3.
 
     All networks of the first level are evaluated, or `first` of them, and where these are fewer than 30 or `first`,
     random ones of the next levels. Then predictors of score, seconds and size are fitted on all that was told, each
@@ -52,7 +52,7 @@ class Popnas(Method):
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
-    version = 2
+    version = 3
     needs = (AsSequence,)
     seconds = 0.01
 

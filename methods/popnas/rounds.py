@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nasbench.methods.base import Logged, Observation
+from nasbench.methods.contract import Logged, Observation
 from nasbench.methods.popnas.growth import Member
 
 _FEWEST = 3  # networks, for a correlation

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.methods.base import Rank
+from nasbench.methods.contract import Rank
 from nasbench.methods.mixed import Mixed, Rows
 
 FIRST, LONGEST, SHORTEST = 0.8, 1.6, 2.0**-7

@@ -1,5 +1,5 @@
 """Tree-structured Parzen estimators: vanilla, naively constrained, and c-TPE."""
 
-from nasbench.methods.tpe.methods import CTPE, TPE, NaiveCTPE
+from nasbench.methods.tpe.tpe import CTPE, TPE, NaiveCTPE
 
 __all__ = ["CTPE", "TPE", "NaiveCTPE"]

@@ -19,7 +19,7 @@ from nasbench.benchmarks.spaces.flat import Coordinate, Flat
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 from nasbench.benchmarks.spaces.listed import ListedSpace, Rows
 from nasbench.methods.answers import answered
-from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 
 if TYPE_CHECKING:
     from nasbench.methods.surrogates.trees import Points

@@ -213,7 +213,7 @@ def convert_nasbench201(path: Path, trust: bool) -> None:
         _save(table)
 
 
-def _save(table: imported.Table) -> None:
+def _save(table: imported.TableData) -> None:
     if table.name in METHODS.names():
         raise UsageError(f"{table.name} is the name of a method: give the table another name")
     if BENCHMARKS.is_taken(table.name) and table.name not in EMBEDDED:

@@ -12,7 +12,7 @@ import numpy as np
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark
 from nasbench.benchmarks.spaces import AsSupernet, Configuration
-from nasbench.benchmarks.spaces.trainable.base import ProgramSpace
+from nasbench.benchmarks.spaces.trainable.trainable import ProgramSpace
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes

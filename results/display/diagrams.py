@@ -77,7 +77,7 @@ def critical_differences(
 
 
 @dataclass(frozen=True)
-class Cell:
+class PairCell:
     """One pair in a matrix: how the method of the row does against that of the column."""
 
     value: float
@@ -86,7 +86,7 @@ class Cell:
     is_bold: bool = False
 
 
-def matrix(cells: Sequence[Sequence[Cell]], rows: Sequence[str], columns: Sequence[str], title: str) -> Scene:
+def matrix(cells: Sequence[Sequence[PairCell]], rows: Sequence[str], columns: Sequence[str], title: str) -> Scene:
     """Every pair of methods in one figure (multi-comparison matrix, Ismail-Fawaz et al., 2023)."""
     left = 16 + width_of(rows, 10)
     head = width_of(columns, 10)

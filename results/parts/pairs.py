@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array
-from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
+from nasbench.results.display.diagrams import Bar, PairCell, critical_differences, matrix
 from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import count, fixed
 from nasbench.results.display.scene import Scene
@@ -88,12 +88,12 @@ def _matrix(comparison: Comparison) -> Scene:
     return matrix(cells, names, names, title)
 
 
-def _cell(pair: Pair | None) -> Cell:
+def _cell(pair: Pair | None) -> PairCell:
     if pair is None:
-        return Cell(np.nan, "")
+        return PairCell(np.nan, "")
     stars = "*" * (abs(pair.verdict) + abs(pair.verdict_new))
     text = f"{fixed(pair.these.value)}{stars}\n{pair.wins}/{pair.ties}/{pair.losses}"
-    return Cell(pair.these.value, text, is_bold=pair.verdict != 0)
+    return PairCell(pair.these.value, text, is_bold=pair.verdict != 0)
 
 
 def critical_difference(comparison: Comparison, width: float | None = None) -> Scene:

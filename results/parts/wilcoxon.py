@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nasbench.results.display.diagrams import Bar, Cell, critical_differences, matrix
+from nasbench.results.display.diagrams import Bar, PairCell, critical_differences, matrix
 from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import count, fixed, listed, p_value
 from nasbench.results.display.table import Table
@@ -17,7 +17,7 @@ from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.summaries import medians
-from nasbench.results.statistics.wilcoxon import Level, cliques, levels
+from nasbench.results.statistics.wilcoxon import RankTests, cliques, levels
 
 _MOST_NAMED = 3
 _DARKEST = 1e-3  # p whose colour is the darkest
@@ -47,13 +47,13 @@ def part(subject: Subject) -> Part | None:
     )
 
 
-def tested(comparison: Comparison) -> tuple[Level, ...]:
+def tested(comparison: Comparison) -> tuple[RankTests, ...]:
     """The tests over settings, benchmarks and spaces at the end of the budget."""
     curves = comparison.curves
     return levels(medians(curves, curves.at((comparison.end,)))[:, :, 0], comparison.field.tasks)
 
 
-def pairs(comparison: Comparison, found: Sequence[Level]) -> Table:
+def pairs(comparison: Comparison, found: Sequence[RankTests]) -> Table:
     """Every pair: over settings for people, on all levels in the file."""
     data = pd.DataFrame([row for level in found for row in _rows(comparison, level)])
     own = data[data["over"] == "settings"]
@@ -85,7 +85,7 @@ def pairs(comparison: Comparison, found: Sequence[Level]) -> Table:
     return Table("wilcoxon", f"Wilcoxon signed-rank test over {settings}", note, data, shown)
 
 
-def _rows(comparison: Comparison, level: Level) -> list[dict[str, Any]]:
+def _rows(comparison: Comparison, level: RankTests) -> list[dict[str, Any]]:
     return [
         {
             "over": level.unit,
@@ -106,7 +106,7 @@ def _rows(comparison: Comparison, level: Level) -> list[dict[str, Any]]:
     ]
 
 
-def side_by_side(comparison: Comparison, found: Sequence[Level]) -> Table:
+def side_by_side(comparison: Comparison, found: Sequence[RankTests]) -> Table:
     """p of every pair on the three levels, beside the report's verdict."""
     rows, shown = [], []
     for a, b in found[0].pairs:
@@ -132,7 +132,7 @@ def side_by_side(comparison: Comparison, found: Sequence[Level]) -> Table:
     return Table("wilcoxon-levels", title, note, data, pd.DataFrame(shown), None, _floors(found))
 
 
-def _floors(found: Sequence[Level]) -> str:
+def _floors(found: Sequence[RankTests]) -> str:
     """The levels on which no pair can be significant, however clear."""
     told = []
     for level in found:
@@ -142,7 +142,7 @@ def _floors(found: Sequence[Level]) -> str:
     return " ".join(told)
 
 
-def ranks(comparison: Comparison, found: Sequence[Level]) -> Table:
+def ranks(comparison: Comparison, found: Sequence[RankTests]) -> Table:
     """Mean rank of each method over settings, benchmarks and spaces."""
     data = pd.DataFrame({"method": comparison.methods} | {level.unit: level.ranks for level in found})
     order = np.argsort(found[0].ranks, kind="stable")
@@ -162,7 +162,7 @@ def ranks(comparison: Comparison, found: Sequence[Level]) -> Table:
     return Table("wilcoxon-ranks", "Average ranks of medians (1 is best)", note, data, shown, None, marks)
 
 
-def sentences(comparison: Comparison, found: Sequence[Level]) -> list[str]:
+def sentences(comparison: Comparison, found: Sequence[RankTests]) -> list[str]:
     """How many pairs differ on each level, and where that disagrees with the report's verdicts."""
     settings = found[0]
     counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in found}
@@ -203,7 +203,7 @@ def sentences(comparison: Comparison, found: Sequence[Level]) -> list[str]:
     return [told]
 
 
-def _figures(comparison: Comparison, found: Sequence[Level]) -> Iterator[Drawn]:
+def _figures(comparison: Comparison, found: Sequence[RankTests]) -> Iterator[Drawn]:
     for level in found:
         yield (f"wilcoxon-{level.unit}",), _heat_map(comparison, level)
     settings = found[0]
@@ -221,7 +221,7 @@ def _figures(comparison: Comparison, found: Sequence[Level]) -> Iterator[Drawn]:
         )
 
 
-def _heat_map(comparison: Comparison, level: Level) -> Any:
+def _heat_map(comparison: Comparison, level: RankTests) -> Any:
     order = np.argsort(level.ranks, kind="stable").tolist()
     names = [comparison.methods[m] for m in order]
     cells = [[_cell(level, a, b) for b in order] for a in order]
@@ -231,13 +231,13 @@ def _heat_map(comparison: Comparison, level: Level) -> Any:
     return matrix(cells, names, names, title)
 
 
-def _cell(level: Level, a: int, b: int) -> Cell:
+def _cell(level: RankTests, a: int, b: int) -> PairCell:
     """The darker, the smaller p; white from p = 1 on."""
     own = level.pairs.get((min(a, b), max(a, b)))
     if own is None:
-        return Cell(np.nan, "")
+        return PairCell(np.nan, "")
     p = float(level.holm[a, b])
     effect = own.effect if a < b else -own.effect
     depth = 0.5 * min(1.0, np.log(max(p, _DARKEST)) / np.log(_DARKEST))
     value = 0.5 + np.sign(np.nan_to_num(effect)) * depth
-    return Cell(float(value), f"{p_value(p)}\n{fixed(effect)}", is_bold=p < 0.05)
+    return PairCell(float(value), f"{p_value(p)}\n{fixed(effect)}", is_bold=p < 0.05)

@@ -18,7 +18,7 @@ from nasbench.results.parts import networks
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.trajectory import Setting
-from nasbench.results.store.under_way import Part, under_way
+from nasbench.results.store.under_way import MemoryFragment, under_way
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +83,7 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     rows = _rows(fragment, record)
     parameters = ", ".join(f"{name}={value}" for name, value in setup.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
-    is_partial = isinstance(fragment, Part)
+    is_partial = isinstance(fragment, MemoryFragment)
     head = [
         f"{setup.method} on {setup.bench}, {setup.constraint}, seed {record.seed} (run {setup.run_id(record.seed)})"
         + " (partial)" * is_partial,

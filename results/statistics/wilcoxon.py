@@ -88,7 +88,7 @@ def relative_differences(values: Array, baseline: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class RankTests:
     """The tests with one value per setting, per benchmark, or per search space."""
 
     unit: Unit
@@ -114,7 +114,7 @@ class Level:
         return int(np.sign(self.pairs[a, b].effect)) if self.holm[a, b] < _LEVEL else 0
 
 
-def levels(values: Array, tasks: Tasks) -> tuple[Level, ...]:
+def levels(values: Array, tasks: Tasks) -> tuple[RankTests, ...]:
     """The tests over settings, over benchmarks and over search spaces.
 
     A benchmark has the mean of its settings' relative differences and ranks, a space that of its families', with equal
@@ -128,12 +128,12 @@ def levels(values: Array, tasks: Tasks) -> tuple[Level, ...]:
     return tuple(_level(unit, values[kept], tasks.of(kept)) for unit in UNITS)
 
 
-def _level(unit: Unit, values: Array, tasks: Tasks) -> Level:
+def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
     count, methods = values.shape
     nothing = np.full((methods, methods), np.nan)
     if not count or methods < 2:
         empty = np.full(methods, np.nan)
-        return Level(unit, count, empty, np.nan, np.nan, np.nan, nothing, {}, nothing)
+        return RankTests(unit, count, empty, np.nan, np.nan, np.nan, nothing, {}, nothing)
     ranks = stats.rankdata(places(values.T), axis=0).T
     if unit != "settings":
         ranks = stats.rankdata(np.round([_joined(unit, column, tasks) for column in ranks.T], 9), axis=0).T
@@ -150,7 +150,7 @@ def _level(unit: Unit, values: Array, tasks: Tasks) -> Level:
     corrected = np.ones((methods, methods))
     for (a, b), own in zip(pairs, holm(np.array([pair.p for pair in pairs.values()])), strict=True):
         corrected[a, b] = corrected[b, a] = own
-    return Level(unit, count, mean, float(chi_square), float(p), difference, nemenyi, pairs, corrected)
+    return RankTests(unit, count, mean, float(chi_square), float(p), difference, nemenyi, pairs, corrected)
 
 
 def _joined(unit: Unit, values: Array, tasks: Tasks) -> Array:

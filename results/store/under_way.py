@@ -85,18 +85,18 @@ class Begun:
         of_seconds = self.clock / self.setup.seconds if self.setup.seconds else 0.0
         return min(max(of_evals, of_seconds), 1.0)
 
-    def fragment(self) -> Part:
+    def fragment(self) -> MemoryFragment:
         """The run so far as a report reads it; it has no provenance yet."""
         metrics = len(self.setup.metrics)
         run = Trajectory(self.seed, to_columns(self.rows, metrics), "", "", "")
         reasons = [record.reason for record in self.records if record.status == "failed"]
         known = RunRecord(self.seed, len(run), "", len(reasons), next(iter(reasons), ""), "", "")
         unknown: dict[str, Any] = {"versions": {"nasbench": "unknown"}, "commit": "", "machine": {}}
-        return Part(self.path, self.setup, (known,), unknown, to_table(self.setup, [run]))
+        return MemoryFragment(self.path, self.setup, (known,), unknown, to_table(self.setup, [run]))
 
 
 @dataclass(frozen=True)
-class Part(Fragment):
+class MemoryFragment(Fragment):
     """The beginnings of some runs of a setup, in memory."""
 
     rows: pa.Table
@@ -156,7 +156,7 @@ def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
 
     A run would otherwise be judged by an incumbent that it had after a part of its budget, beside others' last ones.
     """
-    parts = [f for _, f in fragments if isinstance(f, Part)]
+    parts = [f for _, f in fragments if isinstance(f, MemoryFragment)]
     if not parts:
         return None
     end = min(_end(f) for f in parts)
@@ -165,7 +165,7 @@ def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
     return Beginning(cut, end, f"the first {end:g} of {setup.protocol}", len(parts))
 
 
-def _end(part: Part) -> float:
+def _end(part: MemoryFragment) -> float:
     """How far a run is, in whole evaluations or seconds."""
     if part.setup.evals is None:
         # One that finishes after the seconds is written down, and counts no more than in the stored run.
@@ -189,4 +189,4 @@ def _up_to(f: Fragment, end: float) -> Fragment:
             runs.append(run)
         kept.append(np.arange(start, start + runs[-1].rows))
         start += run.rows
-    return Part(f.path, f.setup, tuple(runs), f.provenance, table.take(np.concatenate(kept)))
+    return MemoryFragment(f.path, f.setup, tuple(runs), f.provenance, table.take(np.concatenate(kept)))

@@ -12,7 +12,7 @@ import pytest
 from nasbench.benchmarks import BENCHMARKS, Evaluation, Level, Metric, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import open_table
-from nasbench.benchmarks.tabular.imported import Table, save
+from nasbench.benchmarks.tabular.imported import TableData, save
 from tests.conftest import Printed
 
 LEVELS = (1, 3, 9, 27)
@@ -41,7 +41,7 @@ def curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
     BENCHMARKS.names()  # whatever was registered before, the table is found
     monkeypatch.setitem(BENCHMARKS._items, "curved", lambda: open_table("curved"))
     open_benchmark.cache_clear()
-    save(Table("curved", "toy", space, metrics, "train_time", "here", "MIT", values, found, recorded, LEVELS))
+    save(TableData("curved", "toy", space, metrics, "train_time", "here", "MIT", values, found, recorded, LEVELS))
     return found
 
 
@@ -94,7 +94,7 @@ def test_trainings_of_their_own_have_no_curve(curves: np.ndarray) -> None:
     metrics = (Metric("valid-error@27", "%", split="valid", epoch=27), Metric("train_time", "s"))
     space, recorded = GridSpace([Ordinal("a", tuple(range(60)))]), ("valid-error@27", "train_time")
     facts = (space, metrics, "train_time", "here", "MIT", curves[:, :, -1], curves, recorded, LEVELS)
-    save(Table("separate", "toy", *facts, continuable=False))
+    save(TableData("separate", "toy", *facts, continuable=False))
     table = open_table("separate")
     assert [table.evaluate((0,), 0, Level(epochs=level)).curve for level in LEVELS] == [None] * 4
     assert table.evaluate((0,), 0).curve is None

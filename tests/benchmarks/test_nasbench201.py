@@ -13,7 +13,7 @@ import pytest
 
 from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.tabular import nasbench201, open_table
-from nasbench.benchmarks.tabular.imported import Table, save
+from nasbench.benchmarks.tabular.imported import TableData, save
 from tests.benchmarks.miniature import SEEDS, miniature
 from tests.conftest import Printed
 
@@ -40,7 +40,7 @@ def file(api: ModuleType, tmp_path: Path) -> Path:
     return tmp_path / "mini.pth"
 
 
-def converted(path: Path) -> dict[str, Table]:
+def converted(path: Path) -> dict[str, TableData]:
     return {table.name: table for table in nasbench201.convert(path, True, lambda _: None)}
 
 

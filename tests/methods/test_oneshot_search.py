@@ -20,7 +20,7 @@ from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 from nasbench.methods import METHODS, MethodSpec, Problem  # noqa: E402
-from nasbench.methods.oneshot import base, search  # noqa: E402
+from nasbench.methods.oneshot import one_shot, search  # noqa: E402
 from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
 from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
 from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
@@ -288,7 +288,7 @@ def test_adam_begins_anew_after_the_first_epoch_where_asked(space: Searchable) -
 
 
 def test_a_window_that_leaves_batches_out_is_said_once(space: Searchable, caplog: pytest.LogCaptureFixture) -> None:
-    base._warn_of_unused.cache_clear()
+    one_shot._warn_of_unused.cache_clear()
     own = replace(space, name="breast-like", training_images=2 * 273, batch=16)
     for _ in range(2):
         for window in (8, 9):
@@ -377,7 +377,7 @@ class TestMethods:
             assert parameters_paper(drawn, 4, 10) <= 15_000
 
     def test_in_vain_is_said_and_nothing_is_relaxed(self, space: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(base, "_MOST_DRAWS", 30)
+        monkeypatch.setattr(one_shot, "_MOST_DRAWS", 30)
         smallest = size([*stages_of(SMALLEST)], 4, space.shape, space.classes).parameters
         method = METHODS.get("zo-darts++")(
             problem(space), np.random.default_rng(0), epochs=2, stop=2, theta=1, T=2, size=f"{smallest}-{smallest}"

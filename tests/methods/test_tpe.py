@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces import Categorical, GridSpace, Ordinal
 from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE
-from nasbench.methods.tpe.methods import evaluations_that_bar
+from nasbench.methods.tpe.tpe import evaluations_that_bar
 from tests.benchmarks.test_parameters import SPACE
 
 GRID = GridSpace(

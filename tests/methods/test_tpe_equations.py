@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nasbench.methods.tpe import compiled
-from nasbench.methods.tpe.methods import evaluations_that_bar, good_by_share, good_by_square_root
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
+from nasbench.methods.tpe.tpe import evaluations_that_bar, good_by_share, good_by_square_root
 
 positive = st.floats(1e-6, 1e6)
 quantiles = st.floats(0.001, 0.999)

@@ -12,7 +12,7 @@ import pytest
 
 from nasbench.benchmarks import Benchmark, Metric, abilities, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, FiniteSpace, GridSpace, Ordinal
-from nasbench.benchmarks.tabular.imported import ImportedTable, Table, save
+from nasbench.benchmarks.tabular.imported import ImportedTable, TableData, save
 from nasbench.cli.checks import METHOD_CHECKS
 from nasbench.cli.checks.methods import Trial
 from nasbench.cli.checks.problems import PROBLEMS
@@ -56,7 +56,7 @@ TABLES = ("nb201-cifar10", "hpolib-naval", "hpobench-segment", "nbgraph-cora")
 LEVELS = (1, 3, 9, 27)
 
 
-def table(name: str, space: FiniteSpace, **curves: object) -> Table:
+def table(name: str, space: FiniteSpace, **curves: object) -> TableData:
     """A table in which one configuration in seven has no values, and one in five no size."""
     rng = np.random.default_rng(3)
     values = rng.uniform(1, 50, (space.size, 2, 4))
@@ -76,7 +76,7 @@ def table(name: str, space: FiniteSpace, **curves: object) -> Table:
         watched[3, :, 2:, 0] = np.nan  # it diverges
         values[:, :, :2] = watched[:, :, -1]
         curves |= {"curves": watched, "recorded": ("valid-error@27", "train_time"), "levels": LEVELS}
-    return Table(name, "toy", space, metrics, "train_time", "here", "MIT", values, **curves)  # type: ignore[arg-type]
+    return TableData(name, "toy", space, metrics, "train_time", "here", "MIT", values, **curves)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ Certificate: TypeAlias = tuple[tuple[int, int], ...]
 
 def canonical(graph: LayerGraph) -> LayerGraph:
     """The same network with its layers in an order that depends on nothing but the network, still topological."""
-    return reordered(graph, _Search(graph).best(_first_colours(graph))[1])
+    return reordered(graph, _Labelling(graph).best(_first_colours(graph))[1])
 
 
 def reordered(graph: LayerGraph, places: Sequence[int]) -> LayerGraph:
@@ -59,7 +59,7 @@ def _first_colours(graph: LayerGraph) -> Colours:
     )
 
 
-class _Search:
+class _Labelling:
     """Of the order of layers under which the edges come first in the alphabet."""
 
     def __init__(self, graph: LayerGraph) -> None:

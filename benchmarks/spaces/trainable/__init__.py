@@ -1,5 +1,5 @@
 """Spaces of image networks that live benchmarks can train, by name: `digits/NAME`. A new one is one file here."""
 
-from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, TrainableSpace, WrittenSpace
+from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, TrainableSpace, WrittenSpace
 
 __all__ = ["SPACES", "Frame", "TrainableSpace", "WrittenSpace"]

@@ -15,7 +15,7 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.spaces.published.cells import cells
 from nasbench.benchmarks.spaces.published.nasbench201 import nasbench201
-from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, ProgramSpace
+from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, ProgramSpace
 
 if TYPE_CHECKING:
     from torch import nn

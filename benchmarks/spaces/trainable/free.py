@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.graphs.bounds import Bounds
 from nasbench.benchmarks.spaces.graphs.networks import image_sizes
 from nasbench.benchmarks.spaces.graphs.pool import convolutional
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
-from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, TrainableSpace
+from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, TrainableSpace
 
 if TYPE_CHECKING:
     from torch import nn

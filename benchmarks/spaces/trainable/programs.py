@@ -13,7 +13,7 @@ from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from nasbench.benchmarks.spaces.published.popnas import LOOKBACKS, OPERATORS, cells_of, names, popnas
 from nasbench.benchmarks.spaces.published.resnet import resnet18
 from nasbench.benchmarks.spaces.published.vit import vit
-from nasbench.benchmarks.spaces.trainable.base import SPACES, Frame, WrittenSpace
+from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, WrittenSpace
 
 _MOST_BLOCKS = 5  # of a cell of POPNAS
 

@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_pape
 from nasbench.benchmarks.spaces.cells.operations import EDGES, IDENTITY, ZERO, named, sized
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.base import Logged, Method, Observation, Problem
+from nasbench.methods.contract import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import DEPTH, Settings
 

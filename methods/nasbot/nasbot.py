@@ -16,7 +16,7 @@ from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.answers import answered
-from nasbench.methods.base import METHODS, Logged, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
 from nasbench.methods.nasbot.acquisition import expected_improvement
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.methods.base import METHODS, Method, Observation, Problem
+from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
     from nasbench.methods.tpe.sampler import Sampler

@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.methods.base import METHODS, Problem
-from nasbench.methods.oneshot.base import OneShot, bounds_on, supernet_of
+from nasbench.methods.contract import METHODS, Problem
+from nasbench.methods.oneshot.one_shot import OneShot, bounds_on, supernet_of
 from nasbench.methods.oneshot.settings import Estimate, Settings
 
 _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
