@@ -96,6 +96,7 @@ class CBOHB(BOHB):
 
     source = "No paper: this project joins BOHB and c-TPE, whose papers stand with `bohb` and `c-tpe`."
     version = 4
+    tuned_on = CTPE.tuned_on
     seconds = 3e-4
 
     def _model(self) -> Model:
