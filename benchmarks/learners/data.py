@@ -35,9 +35,24 @@ DATA = {
         "cdd5f37c36cbdfc2e5ee074cec7540fac54340874afb25917a673e446270d0d0",
         "Breast Cancer Wisconsin, Diagnostic (Wolberg et al., UCI, 1995)",
     ),
-    "diabetes": DataSet("load_diabetes", 0, "84ec38030d0ff6dfdc32f475c5633e39e7ada9dbc328d3deb29bb757eec6a331", "diabetes progression (Efron et al., 2004)"),
-    "digits": DataSet("load_digits", 10, "f19a7d92591ca0a1ffc65ec172e8149afdff995e0d2c4cb0afd151f38471ff90", "handwritten digits (Alpaydin and Kaynak, UCI, 1998)"),
-    "wine": DataSet("load_wine", 3, "c7e84e8e03b2b5a354287416d84d08945318450658a22a63c39973d8306c2ca4", "wine recognition (Aeberhard and Forina, UCI, 1992)"),
+    "diabetes": DataSet(
+        "load_diabetes",
+        0,
+        "84ec38030d0ff6dfdc32f475c5633e39e7ada9dbc328d3deb29bb757eec6a331",
+        "diabetes progression (Efron et al., 2004)",
+    ),
+    "digits": DataSet(
+        "load_digits",
+        10,
+        "f19a7d92591ca0a1ffc65ec172e8149afdff995e0d2c4cb0afd151f38471ff90",
+        "handwritten digits (Alpaydin and Kaynak, UCI, 1998)",
+    ),
+    "wine": DataSet(
+        "load_wine",
+        3,
+        "c7e84e8e03b2b5a354287416d84d08945318450658a22a63c39973d8306c2ca4",
+        "wine recognition (Aeberhard and Forina, UCI, 1992)",
+    ),
 }
 """The data sets by the name that follows `learner:NAME:`."""
 

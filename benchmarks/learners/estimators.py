@@ -34,7 +34,9 @@ class Learner:
 def _svm(values: Values, classes: bool, rows: int, seed: int) -> Any:
     from sklearn.svm import SVC, SVR
 
-    return (SVC if classes else SVR)(**values, max_iter=_MOST_STEPS)
+    estimator = (SVC if classes else SVR)(**values, max_iter=_MOST_STEPS)
+    estimator.random_state = seed  # libsvm does not use it here, but would draw it from the state that all code shares
+    return estimator
 
 
 def _boosting(values: Values, classes: bool, rows: int, seed: int) -> Any:
@@ -56,7 +58,8 @@ def _linear(values: Values, classes: bool, rows: int, seed: int) -> Any:
     mix = {"l1": 1.0, "l2": 0.0}.get(values["penalty"], values["mix"])
     if classes:
         return LogisticRegression(C=values["C"], l1_ratio=mix, solver="saga", random_state=seed)
-    return ElasticNet(alpha=1 / (values["C"] * rows), l1_ratio=mix)  # the same C per row
+    alpha = 1 / (values["C"] * rows)  # the same meaning of C as in logistic regression
+    return ElasticNet(alpha=alpha, l1_ratio=mix, random_state=seed)
 
 
 def _knn(values: Values, classes: bool, rows: int, seed: int) -> Any:
