@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from examples import own_tables
 from nasbench.benchmarks import BENCHMARKS, open_benchmark
 from nasbench.benchmarks.contract import ON_FILES
+from nasbench.benchmarks.fidelity import Level
 from nasbench.benchmarks.learners import LearnerBenchmark, LearnerCurves, data
 from nasbench.benchmarks.learners.estimators import LEARNERS
 from nasbench.benchmarks.metrics import Metric
@@ -24,6 +26,7 @@ from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.tabular import learners
 from nasbench.benchmarks.tabular.imported import TableData
+from nasbench.cli.checks import BENCHMARK_CHECKS
 from tests.benchmarks import directly
 from tests.conftest import Printed
 
@@ -103,6 +106,22 @@ def test_what_has_no_effect_makes_no_other_configuration(
     assert live.space.values(canonical) == values | same
     one, other = (live.evaluate(c, 5).metrics for c in (configuration, canonical))
     assert one["val-error"] == other["val-error"]
+
+
+@pytest.mark.parametrize("name", [f"learner:{name}:diabetes" for name in LEARNERS] + ["learner:svm:wine"])
+def test_our_live_benchmarks_keep_their_promises(name: str) -> None:
+    pytest.importorskip("sklearn")
+    for check in BENCHMARK_CHECKS:
+        check(name)
+
+
+def test_an_evaluation_computes_on_one_thread() -> None:
+    pytest.importorskip("sklearn")
+    live = LearnerBenchmark("boosting", "wine")
+    live.make_ready()
+    with threadpool_limits(2):
+        live.evaluate(live.space.configuration(0), 1, Level(iterations=2))
+        assert {library["num_threads"] for library in threadpool_info()} == {1}
 
 
 def test_predictions_of_a_regression_stay_in_the_range_of_the_training_targets() -> None:
