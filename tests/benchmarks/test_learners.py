@@ -270,6 +270,14 @@ def test_the_page_says_what_each_table_is(name: str) -> None:
     ]
 
 
+def test_the_page_has_a_row_per_table_and_says_which_ones_fail_the_rule() -> None:
+    rows = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| `sk-") and " to " in line]
+    assert len(rows) == len(LEARNERS) * len(data.DATA)
+    assert {row[0].strip("| `") for row in rows if row[6] == "yes"} == set(learners.NAMES)
+    for row in rows:
+        assert own_tables.passes(float(row[3]), float(row[4])) == (row[6] == "yes")
+
+
 def test_all_tables_together_are_small_and_there_is_nothing_else() -> None:
     assert sum(path.stat().st_size for path in learners.FOLDER.rglob("*") if path.is_file()) < 3e6
     assert {path.name for path in learners.FOLDER.iterdir()} == set(learners.NAMES)
