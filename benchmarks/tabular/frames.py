@@ -43,6 +43,8 @@ def check_size(data: Path) -> None:
     Raises OSError or ArrowException where it cannot be read.
     """
     check_regular(data)
+    if data.is_dir():
+        raise UsageError(f"{data} is a folder: give a file")
     if data.suffix == ".parquet":
         facts = pq.read_metadata(data)
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
@@ -206,4 +208,9 @@ def _unreadable(data: Path, error: Exception) -> UsageError:
     if isinstance(error, FileNotFoundError):
         return UsageError(f"cannot read {data}: there is no such file")
     text = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    if "Expected 1 columns" in text:
+        return UsageError(
+            f"{data} has one column in its first line, and more below: that line must hold the names of the columns, "
+            "commas must separate them, and a decimal point is a point"
+        )
     return UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}")

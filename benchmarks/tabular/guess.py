@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _Line: TypeAlias = tuple[str, object, str]
 """A key, its value, and a comment, which begins with `?` where it is a doubt; a key after `#` is proposed only."""
 
 _WIDTH = 40  # letters before a comment
+_MOST_COLUMNS = 10_000
 _LISTED_FROM = 2  # configurations that a grid would have, per configuration of the file
 
 
@@ -47,6 +49,10 @@ def guess(data: Path) -> Guess:
     """
     found = column_names(data)
     check_separator(data, found)
+    if len(found) > _MOST_COLUMNS:
+        raise UsageError(f"{data} has {len(found):,} columns, and at most {_MOST_COLUMNS:,} are guessed: drop some")
+    if all(map(_is_number, found)):
+        raise UsageError(f"the first line of {data} holds numbers ({found[0]}, …): it must name the columns")
     frame = read_columns(data, dict.fromkeys(found, "to guess what it is"), set(), found)
     roles = roles_of(gathered(frame))
     left_out = "; ".join(f"{name} ({why})" for name, why in roles.left_out) or "none"
@@ -92,7 +98,7 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
         yield "space", "nasbench201", "cells of six operations"
         return
     rows = frame[[column.name for column in roles.choices]]
-    there, span = len(rows.drop_duplicates()), float(np.prod([float(c.distinct) for c in roles.choices]))
+    there, span = len(rows.drop_duplicates()), math.prod(column.distinct for column in roles.choices)
     is_listed = span > _LISTED_FROM * there or any(_kind(c) in ("float", "integer") for c in roles.choices)
     if is_listed:
         yield "space", "listed", f"the rows are the space: {there:,} configurations"
@@ -244,6 +250,14 @@ def _quoted(text: str) -> str:
 def _plain(text: str) -> str:
     """A text that a comment can hold."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)[:80]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _slug(stem: str) -> str:

@@ -39,6 +39,7 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
 }
 """The words of a name that tell a meaning; an earlier meaning goes before a later one."""
 _WHOLE: dict[str, Meaning] = {
+    "": "identity",  # pandas writes the numbers of its rows there
     **dict.fromkeys(("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold"), "repetition"),
     **dict.fromkeys(("epoch", "epochs", "step", "iteration"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),

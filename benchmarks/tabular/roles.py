@@ -20,6 +20,9 @@ FEW = 20
 """A column of numbers with at most so many values is a choice, unless its name says otherwise."""
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
+_MEASURED = ("score", "seconds", "resource", "size")
+_WRITTEN = re.compile(r"\s*[-+]?\d[\d.,]*\s*%?\s*")
+"""Text that a person reads as a number: `57 %`, `0,5`, `1,000`."""
 _NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)([1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
 
 
@@ -144,6 +147,10 @@ def _useless(column: Column) -> str:
         return "a spread, which no method is told"
     if column.distinct == 0:
         return "empty"
+    if column.meaning in _MEASURED and not column.is_number:
+        texts = column.values.dropna().astype(str)
+        if texts.str.fullmatch(_WRITTEN).all():
+            return f"a measurement by its name, but its values are text, such as {texts.iloc[0]!r}: write plain numbers"
     return "the same in every row" if column.distinct == 1 and not column.missing else ""
 
 
@@ -158,7 +165,7 @@ def _is_measured(column: Column, after: bool) -> bool:
     """Whether a column is a metric: by its name, or else many numbers behind another metric."""
     if not column.is_number or column.meaning == "choice":
         return False
-    return column.meaning in ("score", "seconds", "resource", "size") or (after and column.distinct > FEW)
+    return column.meaning in _MEASURED or (after and column.distinct > FEW)
 
 
 def objective_of(metrics: Sequence[Column]) -> Column:

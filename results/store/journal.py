@@ -102,7 +102,7 @@ class Journal:
             raise StoreError(f"{self._path} is of an older nasbench, and cannot be read: {self.advice}")
         self.records = [_record(line.facts) for line in lines[1:]]
         self._digest = lines[-1].digest if lines else ""
-        if b"\n" in rest:
+        if b"\n" in rest or _is_whole(rest):
             damaged = self._path.with_suffix(".damaged")
             disk.write(damaged, rest)
             self.damage = (
@@ -200,6 +200,11 @@ def _good_lines(content: bytes) -> tuple[list[_Line], bytes]:
         lines.append(_Line(json.loads(b"{" + text), digest, end - begin))
         begin = end
     return lines, content[begin:]
+
+
+def _is_whole(rest: bytes) -> bool:
+    """Whether a last line without its end is as long as it says: a crash leaves less, so the end was changed."""
+    return rest.startswith(f'{{"check": "{len(rest) - len(_CHECK % (0, "0" * 32)):08x}-'.encode())
 
 
 def _header(run: str) -> dict[str, object]:

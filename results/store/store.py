@@ -340,7 +340,7 @@ class Store:
 
 def _what_is_there(folder: Path) -> str:
     """What stands where a store was looked for, or which stores are near."""
-    if folder.is_file():
+    if folder.exists() and not folder.is_dir():
         return "it is a file"
     absent = "" if folder.is_dir() else "there is no such folder; "
     near, called = (folder.parent, f"{folder.parent}") if absent else (folder, "it")
