@@ -43,7 +43,7 @@ def refuse_strange(out: Path) -> None:
     """Raises StoreError if a folder holds anything but an earlier report: `write_all` would write among it."""
     try:
         if out.exists() and any(out.iterdir()) and not (out / _MANIFEST).exists():
-            raise StoreError(f"{out} is neither empty nor an earlier report: choose another --out")
+            raise StoreError(f"{out} is neither empty nor an earlier report: choose another folder")
     except OSError as error:
         raise _unwritable(out, error) from None
 
@@ -75,7 +75,7 @@ def _earlier(manifest: Path) -> set[str]:
 
 def _unwritable(out: Path, error: OSError) -> StoreError:
     if error.errno in _OF_THE_PATH:
-        return StoreError(f"cannot write the report to {out}: {error.strerror}; choose another --out")
+        return StoreError(f"cannot write the report to {out}: {error.strerror}; choose another folder")
     return Interrupted(f"cannot write the report to {out}: {error.strerror}")
 
 
