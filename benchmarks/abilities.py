@@ -209,10 +209,10 @@ def device(benchmark: Benchmark) -> str:
 
 def named(benchmark: Benchmark, metric: str) -> Metric:
     """The metric of a benchmark that has this name. Raises UsageError with the allowed names."""
-    found = next((m for m in benchmark.metrics if m.name == metric), None)
-    if found is None:
+    chosen = next((m for m in benchmark.metrics if m.name == metric), None)
+    if chosen is None:
         raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics])
-    return found
+    return chosen
 
 
 def constrainable(benchmark: Benchmark) -> tuple[str, ...]:

@@ -16,6 +16,6 @@ class Repeatable(StrEnum):
     """PyTorch or other compiled code computes, whose kernels nobody fixes."""
 
     @classmethod
-    def both(cls, one: Repeatable, two: Repeatable) -> Repeatable:
+    def both(cls, first: Repeatable, second: Repeatable) -> Repeatable:
         """Where a run of a method on a benchmark can be repeated: the narrower of the two."""
-        return max(one, two, key=list(cls).index)
+        return max(first, second, key=list(cls).index)

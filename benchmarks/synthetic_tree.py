@@ -39,9 +39,9 @@ class TreeFunction(Benchmark):
         )  # fmt: skip
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
-        own = self.space.values(configuration)
-        leaf = next(i for i in (4, 5, 6, 7) if f"x{i}" in own)
-        value = own[f"x{leaf}"] ** 2 + (leaf - 3) / 10 + own["r8" if leaf < 6 else "r9"]
+        values = self.space.values(configuration)
+        leaf = next(i for i in (4, 5, 6, 7) if f"x{i}" in values)
+        value = values[f"x{leaf}"] ** 2 + (leaf - 3) / 10 + values["r8" if leaf < 6 else "r9"]
         return Evaluation({"value": float(value)}, _SECONDS)
 
 

@@ -15,10 +15,10 @@ def open_dataset(name: str) -> ImageBenchmark:
 
 
 def _found() -> dict[str, partial[ImageBenchmark]]:
-    found = {name: partial(open_dataset, name) for name in DATASETS.names()}
+    benchmarks = {name: partial(open_dataset, name) for name in DATASETS.names()}
     BENCHMARKS.broken.update(DATASETS.broken)
     BENCHMARKS.advice.update(DATASETS.advice)
-    return found
+    return benchmarks
 
 
 BENCHMARKS.add_later(_found)

@@ -75,7 +75,9 @@ class TrainingCurves(ImageBenchmark):
         def train() -> Trained:
             points.clear()
             make = partial(self.networks.network, configuration)
-            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, each=look, clock=clock)
+            return training.train(
+                make, data, self._recipe, self._epochs, self.batch, seed, at_epoch_end=look, clock=clock
+            )
 
         begin = clock()
         trained = faults.guarded(train)

@@ -80,8 +80,8 @@ DATASETS: Registry[Dataset] = Registry(
 
 def digest(splits: dict[str, Split]) -> str:
     """The checksum of everything in a data set."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for _, split in sorted(splits.items()):
-        found.update(split.images.tobytes())
-        found.update(split.labels.tobytes())
-    return f"sha256:{found.hexdigest()}"
+        checksum.update(split.images.tobytes())
+        checksum.update(split.labels.tobytes())
+    return f"sha256:{checksum.hexdigest()}"

@@ -20,12 +20,12 @@ def read() -> dict[str, Split]:
         from sklearn.datasets import load_digits
     except ImportError:
         raise UsageError(f"digits come with scikit-learn: {with_extra('live')}") from None
-    found = load_digits()
-    images = np.rint(found.images * (255 / 16)).astype(np.uint8).repeat(2, axis=1).repeat(2, axis=2)[..., None]
+    digits = load_digits()
+    images = np.rint(digits.images * (255 / 16)).astype(np.uint8).repeat(2, axis=1).repeat(2, axis=2)[..., None]
     order = np.random.default_rng(0).permutation(len(images))
     ends = np.cumsum(list(_COUNTS.values()))[:-1]
     splits = {
-        split: Split(np.ascontiguousarray(images[rows]), found.target[rows].astype(np.int64))
+        split: Split(np.ascontiguousarray(images[rows]), digits.target[rows].astype(np.int64))
         for split, rows in zip(_COUNTS, np.split(order, ends), strict=True)
     }
     if digest(splits) != _CHECKSUM:

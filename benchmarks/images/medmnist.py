@@ -53,12 +53,12 @@ def check(path: Path, data: DataFile) -> None:
     """Raises UsageError unless a file is the official one, byte for byte."""
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "md5").hexdigest()
+            digest = hashlib.file_digest(file, "md5").hexdigest()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    if found != data.md5:
+    if digest != data.md5:
         raise UsageError(
-            f"{path} is not the official file of {data.name}: its MD5 is {found}, not {data.md5}; delete it and run "
+            f"{path} is not the official file of {data.name}: its MD5 is {digest}, not {data.md5}; delete it and run "
             f"`nasbench data fetch {data.name}`"
         )
 

@@ -86,6 +86,6 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"the target {target} of {path} has one value only: there is nothing to predict")
     scaled = (numbers - mean) / np.where(deviation > 0, deviation, 1.0)
     others = np.arange(numbers.shape[1]) != column
-    splits = {name: Samples(scaled[own][:, others], scaled[own, column]) for name, own in rows.items()}
+    splits = {name: Samples(scaled[places][:, others], scaled[places, column]) for name, places in rows.items()}
     digest = hashlib.sha256(path.read_bytes() + target.encode()).hexdigest()
     return CsvData(splits, f"sha256:{digest}")

@@ -38,15 +38,15 @@ def read(text: str) -> Program:
     """
     try:
         facts = json.loads(text)
-        hyperparameters = {own["name"]: own for own in facts["hyperparameters"]}
+        hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}
     except (ValueError, TypeError, KeyError):
         raise UsageError("this is no JSON of ConfigSpace: it has no list of hyperparameters with names") from None
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
         for condition in facts.get("conditions") or ():
             conditions[condition["child"]].append(_by_value(condition, hyperparameters))
-        for own in hyperparameters.values():  # what cannot be read is said now
-            _maker(own)
+        for entry in hyperparameters.values():  # what cannot be read is said now
+            _maker(entry)
         return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
     except (KeyError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
@@ -77,7 +77,7 @@ def write(space: Space) -> str:
             for h, condition in zip(flat.hyperparameters, flat.conditions, strict=True)
             if condition is not None
         ],
-        "forbiddens": list({json.dumps(own): own for clause in clauses for own in _forbidden(clause)}.values()),
+        "forbiddens": list({json.dumps(entry): entry for clause in clauses for entry in _forbidden(clause)}.values()),
         "python_module_version": "1.2.0",
         "format_version": 0.4,
     }
@@ -91,7 +91,7 @@ def _written(
     hyperparameters: Mapping[str, Facts], conditions: Mapping[str, list[Facts]], clauses: Iterable[Facts]
 ) -> Part:
     """The program: every hyper-parameter is made at once, and asked for where its condition holds."""
-    made = {name: _maker(own)() for name, own in hyperparameters.items()}
+    made = {name: _maker(entry)() for name, entry in hyperparameters.items()}
     parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
     owners = {name: _owner(name, parents, conditions) for name in made}
 
@@ -99,9 +99,9 @@ def _written(
         return all(_holds(condition, given) for condition in conditions[name])
 
     def placed(name: str) -> Part:
-        own = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
+        place = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
         children = [child for child, owner in owners.items() if owner == name]
-        return siso_sequential([own, *map(conditional, children)])
+        return siso_sequential([place, *map(conditional, children)])
 
     def conditional(name: str) -> Part:
         needed = {f"parent-{p}": made[p] for p in parents[name]}
@@ -130,27 +130,27 @@ def _written(
     return siso_sequential(tops or [identity()])
 
 
-def _maker(own: Facts) -> Callable[[], Independent]:
+def _maker(entry: Facts) -> Callable[[], Independent]:
     """What makes a hyper-parameter."""
-    name, kind = own["name"], own["type"]
-    meta = (own.get("meta") or {}).get("nasbench", {})
+    name, kind = entry["name"], entry["type"]
+    meta = (entry.get("meta") or {}).get("nasbench", {})
     if kind == "categorical":
-        weights = own.get("weights", own.get("probabilities")) or [1.0] * len(own["choices"])
-        kept = [(value, share) for value, share in zip(own["choices"], weights, strict=True) if share > 0]
+        weights = entry.get("weights", entry.get("probabilities")) or [1.0] * len(entry["choices"])
+        kept = [(value, share) for value, share in zip(entry["choices"], weights, strict=True) if share > 0]
         prior = [share for _, share in kept] if len({share for _, share in kept}) > 1 else ()
         return lambda: D([value for value, _ in kept], name, prior)
     if kind == "ordinal":
-        levels = own["sequence"]
+        levels = entry["sequence"]
         if all(type(value) in (int, float) for value in levels) and list(levels) == sorted(levels):
             return lambda: ordinal(levels, meta.get("log", False), name, meta.get("prior", ()))
         return lambda: D(levels, name)
     if kind == "constant":
-        return lambda: D([own["value"]], name)
+        return lambda: D([entry["value"]], name)
     if kind in ("uniform_int", "uniform_float"):
-        if own.get("q") not in (None, 1 if kind == "uniform_int" else None):
-            raise UsageError(f"{name} is quantised (q = {own['q']}): write it as ordinal")
+        if entry.get("q") not in (None, 1 if kind == "uniform_int" else None):
+            raise UsageError(f"{name} is quantised (q = {entry['q']}): write it as ordinal")
         make = integer if kind == "uniform_int" else real
-        return lambda: make(own["lower"], own["upper"], own.get("log", False), name)
+        return lambda: make(entry["lower"], entry["upper"], entry.get("log", False), name)
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
 
 
@@ -158,7 +158,7 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
     """The same without LT and GT of an ordinal parent: they compare places in its sequence, not values."""
     kind = condition["type"]
     if kind in ("AND", "OR"):
-        return {**condition, "conditions": [_by_value(own, hyperparameters) for own in condition["conditions"]]}
+        return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
     parent = hyperparameters[condition["parent"]]
     if kind not in ("LT", "GT") or parent["type"] != "ordinal":
         return condition
@@ -171,7 +171,7 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
 
 def _parents(condition: Facts) -> list[str]:
     if condition["type"] in ("AND", "OR"):
-        return list(dict.fromkeys(parent for own in condition["conditions"] for parent in _parents(own)))
+        return list(dict.fromkeys(parent for part in condition["conditions"] for parent in _parents(part)))
     return [condition["parent"]]
 
 
@@ -185,7 +185,7 @@ def _owner(name: str, parents: Mapping[str, list[str]], conditions: Mapping[str,
 
     None where there is no such parent.
     """
-    own = parents[name]
+    candidates = parents[name]
     if any(parents[parent] for condition in conditions[name] for parent in _spared(condition)):
         return None  # it may be there without the parent
 
@@ -193,14 +193,14 @@ def _owner(name: str, parents: Mapping[str, list[str]], conditions: Mapping[str,
         owner = _owner(child, parents, conditions)
         return {child} if owner is None else {child, *(p for parent in parents[child] for p in above(parent))}
 
-    return next((p for p in own if all(other in above(p) or not parents[other] for other in own)), None)
+    return next((p for p in candidates if all(other in above(p) or not parents[other] for other in candidates)), None)
 
 
 def _spared(condition: Facts) -> list[str]:
     """Parents without which a condition may hold."""
-    own = _parents(condition)
-    if condition["type"] == "NEQ" or (condition["type"] == "OR" and len(own) > 1):
-        return own
+    parents = _parents(condition)
+    if condition["type"] == "NEQ" or (condition["type"] == "OR" and len(parents) > 1):
+        return parents
     return [parent for part in condition.get("conditions", ()) for parent in _spared(part)]
 
 
@@ -208,7 +208,7 @@ def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
     """Whether a condition holds, given its parents' values, None where one is not there."""
     kind = condition["type"]
     if kind in ("AND", "OR"):
-        return (all if kind == "AND" else any)(_holds(own, given) for own in condition["conditions"])
+        return (all if kind == "AND" else any)(_holds(part, given) for part in condition["conditions"])
     x = given[condition["parent"]]
     return kind == "NEQ" if x is None else _compared(kind, x, condition)
 
@@ -230,7 +230,7 @@ def _compared(kind: str, x: Any, facts: Facts) -> bool:
 def _about(clause: Facts) -> list[str]:
     """The hyper-parameters of a forbidden clause."""
     if clause["type"] == "AND":
-        return list(dict.fromkeys(name for own in clause["clauses"] for name in _about(own)))
+        return list(dict.fromkeys(name for part in clause["clauses"] for name in _about(part)))
     return [clause["left"], clause["right"]] if clause["type"].startswith("RELATION") else [clause["name"]]
 
 
@@ -242,7 +242,7 @@ def _test(clause: Facts) -> Callable[..., bool]:
 def _is_forbidden(clause: Facts, values: Mapping[str, Any]) -> bool:
     kind = clause["type"]
     if kind == "AND":
-        return all(_is_forbidden(own, values) for own in clause["clauses"])
+        return all(_is_forbidden(part, values) for part in clause["clauses"])
     if kind.startswith("RELATION"):
         return _compared(kind.removeprefix("RELATION_"), values[clause["left"]], {"value": values[clause["right"]]})
     return _compared(kind, values[clause["name"]], clause)
@@ -256,23 +256,25 @@ def _same(value: Any) -> Any:
 
 
 def _facts(h: Hyperparameter, default: Any) -> dict[str, Any]:
-    own: dict[str, Any] = {"name": h.name, "meta": None}
+    entry: dict[str, Any] = {"name": h.name, "meta": None}
     if isinstance(h, Float | Integer):
         kind = "uniform_float" if isinstance(h, Float) else "uniform_int"
-        own |= {"type": kind, "lower": h.low, "upper": h.high, "log": h.log}
-        return own | {"default_value": h.low if default is None else default}
-    own["default_value"] = h.values[0] if default is None else default
+        entry |= {"type": kind, "lower": h.low, "upper": h.high, "log": h.log}
+        return entry | {"default_value": h.low if default is None else default}
+    entry["default_value"] = h.values[0] if default is None else default
     if isinstance(h, Categorical):
-        return own | {"type": "categorical", "choices": h.values, "weights": shares(h) if h.prior else None}
+        return entry | {"type": "categorical", "choices": h.values, "weights": shares(h) if h.prior else None}
     extra = {"log": h.log, "prior": h.prior} if h.log or h.prior else None
-    return own | {"type": "ordinal", "sequence": h.values, "meta": extra and {"nasbench": extra}}
+    return entry | {"type": "ordinal", "sequence": h.values, "meta": extra and {"nasbench": extra}}
 
 
 def _condition(h: Hyperparameter, condition: Condition, parent: Hyperparameter) -> dict[str, Any]:
     assert not isinstance(parent, Float | Integer)  # see `Condition`
     permitted = [value for value, flag in zip(parent.values, condition.permitted, strict=True) if flag]
-    own: dict[str, Any] = {"child": h.name, "parent": parent.name}
-    return own | ({"type": "EQ", "value": permitted[0]} if len(permitted) == 1 else {"type": "IN", "values": permitted})
+    entry: dict[str, Any] = {"child": h.name, "parent": parent.name}
+    return entry | (
+        {"type": "EQ", "value": permitted[0]} if len(permitted) == 1 else {"type": "IN", "values": permitted}
+    )
 
 
 def _forbidden(clause: Clause) -> list[dict[str, Any]]:
@@ -282,12 +284,12 @@ def _forbidden(clause: Clause) -> list[dict[str, Any]]:
     domains = [root.values for root in clause.roots]
     if prod(map(len, domains)) > _MOST_FORBIDDEN:
         raise UsageError(f"a clause is about more than {_MOST_FORBIDDEN:,} combinations: too many for ConfigSpace")
-    found = []
+    entries = []
     for values in product(*domains):
         if clause.forbids(dict(zip(clause.roots, values, strict=True))):
             equal = [
                 {"type": "EQUALS", "name": root.name, "value": value}
                 for root, value in zip(clause.roots, values, strict=True)
             ]
-            found.append(equal[0] if len(equal) == 1 else {"type": "AND", "clauses": equal})
-    return found
+            entries.append(equal[0] if len(equal) == 1 else {"type": "AND", "clauses": equal})
+    return entries

@@ -37,7 +37,7 @@ def _counted(names: Iterable[str]) -> list[str]:
     families: dict[str, list[str]] = {}
     for name in names:
         families.setdefault(name.partition("-")[0], []).append(name)
-    return [f"{word}-… ({len(own)})" if len(own) > 1 else own[0] for word, own in families.items()]
+    return [f"{word}-… ({len(members)})" if len(members) > 1 else members[0] for word, members in families.items()]
 
 
 class Problems:

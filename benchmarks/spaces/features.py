@@ -34,23 +34,23 @@ class Hashed:
         self._rows = (
             space if isinstance(space, FiniteSpace) and space.blockwise and not isinstance(space, AsTokens) else None
         )
-        own = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
-        if self._rows is not None and len(own) == len(self._rows.hyperparameters):
-            words = [[f"{h.name}={value}" for value in h.values] for h in own]
+        choices = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
+        if self._rows is not None and len(choices) == len(self._rows.hyperparameters):
+            words = [[f"{h.name}={value}" for value in h.values] for h in choices]
             self._starts = np.cumsum([0, *map(len, words[:-1])])
-            self._table = np.array([self._bucket(word) for of_one in words for word in of_one])
+            self._table = np.array([self._bucket(word) for of_choice in words for word in of_choice])
         else:
             self._rows = None
 
     def of(self, configuration: Configuration) -> Indices:
         """The buckets of one configuration, a token each."""
-        found = self._known.get(configuration)
-        if found is None:
+        buckets = self._known.get(configuration)
+        if buckets is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            found = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
-            self._known[configuration] = found
-        return found
+            buckets = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
+            self._known[configuration] = buckets
+        return buckets
 
     def draw(self, n: int, rng: Generator) -> tuple[Callable[[int], Configuration], Indices]:
         """n random configurations: the i-th on demand, and all buckets, shape (n, tokens), padded."""
@@ -60,9 +60,9 @@ class Hashed:
         if space is not None and rows is not None and digits is not None:
             return lambda i: space.configuration(int(rows[i])), self._table[digits + self._starts]
         drawn = [self._space.sample(rng) for _ in range(n)]
-        found = [self.of(configuration) for configuration in drawn]
-        padded = np.full((n, max(map(len, found))), self._buckets, np.int64)
-        for row, indices in zip(padded, found, strict=True):
+        buckets = [self.of(configuration) for configuration in drawn]
+        padded = np.full((n, max(map(len, buckets))), self._buckets, np.int64)
+        for row, indices in zip(padded, buckets, strict=True):
             row[: len(indices)] = indices
         return drawn.__getitem__, padded
 

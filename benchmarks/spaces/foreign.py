@@ -139,8 +139,8 @@ def where(error: BaseException) -> str:
     steps = [(Path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
     steps = [(path, line) for path, line in steps if _OURS not in path.resolve().parents and path != Path(__file__)]
     steps = [(path, line) for path, line in steps if not str(path).startswith("<")]
-    own = [step for step in steps if _STANDARD not in step[0].parents and "site-packages" not in step[0].parts]
-    for path, line in reversed(own or steps):
+    outside = [step for step in steps if _STANDARD not in step[0].parents and "site-packages" not in step[0].parts]
+    for path, line in reversed(outside or steps):
         return f"{path.name}:{line}"
     return ""
 

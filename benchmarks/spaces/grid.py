@@ -125,8 +125,8 @@ class GridSpace(FiniteSpace, blockwise=True):
         return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
 
     def digits(self, block: Block) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.stack(np.unravel_index(block, self.sizes), axis=1)
-        return found
+        digits: NDArray[np.int64] = np.stack(np.unravel_index(block, self.sizes), axis=1)
+        return digits
 
     def as_flat(self) -> GridSpace:
         return self

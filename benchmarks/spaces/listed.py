@@ -62,10 +62,10 @@ class ListedSpace(FiniteSpace, blockwise=True):
 
     def mutate(self, configuration: Configuration, rng: Generator) -> int:
         """A neighbour, drawn uniformly. Raises UsageError if the table has one row."""
-        found = self.neighbours(configuration)
-        if not found:
+        neighbours = self.neighbours(configuration)
+        if not neighbours:
             raise UsageError("this table has a single row: nothing can mutate")
-        return found[int(rng.integers(len(found)))]
+        return neighbours[int(rng.integers(len(neighbours)))]
 
     def neighbours(self, configuration: Configuration) -> list[int]:
         return self._near[configuration]
@@ -76,11 +76,11 @@ class ListedSpace(FiniteSpace, blockwise=True):
 
     def distances(self, coordinates: Sequence[Coordinate]) -> Array:
         """The squared distance of every row from some coordinates, shape (rows,); whole where all are categories."""
-        found: Array = self._mismatches(coordinates).astype(float)
+        distances: Array = self._mismatches(coordinates).astype(float)
         for h, column, x in zip(self.hyperparameters, self._columns, coordinates, strict=True):
             if not isinstance(h, Categorical):
-                found += np.square(column - _scaled(h, np.array(x, float)))
-        return found
+                distances += np.square(column - _scaled(h, np.array(x, float)))
+        return distances
 
     def values(self, configuration: Configuration) -> Values:
         pairs = zip(self.hyperparameters, self.points[configuration].tolist(), strict=True)
@@ -94,10 +94,10 @@ class ListedSpace(FiniteSpace, blockwise=True):
         for name in names:
             if name not in values:
                 raise UsageError(f"{name} is missing; hyper-parameters: {', '.join(names)}")
-        found = self.find([coordinate(h, values[h.name]) for h in self.hyperparameters])
-        if found is None:
+        row = self.find([coordinate(h, values[h.name]) for h in self.hyperparameters])
+        if row is None:
             raise UsageError(f"the table has no row with {values}")
-        return found
+        return row
 
     def to_json(self, configuration: Configuration) -> str:
         return json.dumps(self.values(configuration))
@@ -128,11 +128,11 @@ class ListedSpace(FiniteSpace, blockwise=True):
 
     def _mismatches(self, coordinates: Sequence[Coordinate]) -> NDArray[np.int16]:
         """How many categories of each row are others than those of some coordinates, shape (rows,)."""
-        found = np.zeros(self.size, np.int16)
+        mismatches = np.zeros(self.size, np.int16)
         for h, column, x in zip(self.hyperparameters, self._columns, coordinates, strict=True):
             if isinstance(h, Categorical):
-                found += column != x
-        return found
+                mismatches += column != x
+        return mismatches
 
     @cached_property
     def _near(self) -> list[list[int]]:
@@ -148,12 +148,12 @@ class ListedSpace(FiniteSpace, blockwise=True):
         places = np.array(axes).T
         count = min(_NEAREST + 1, self.size)
         nearest = np.atleast_2d(cKDTree(places).query(places, count)[1]).reshape(self.size, count)
-        found: list[set[int]] = [set() for _ in range(self.size)]
+        neighbours: list[set[int]] = [set() for _ in range(self.size)]
         for row, others in enumerate(nearest.tolist()):
             for other in [other for other in others if other != row][:_NEAREST]:
-                found[row].add(other)
-                found[other].add(row)
-        return [sorted(own) for own in found]
+                neighbours[row].add(other)
+                neighbours[other].add(row)
+        return [sorted(rows) for rows in neighbours]
 
 
 class ListedChoices(ListedSpace, blockwise=True):
@@ -166,20 +166,20 @@ class ListedChoices(ListedSpace, blockwise=True):
         super().__init__(hyperparameters, points)
 
     def digits(self, block: Block) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = self.points[block].astype(np.int64)
-        return found
+        digits: NDArray[np.int64] = self.points[block].astype(np.int64)
+        return digits
 
     def neighbours(self, configuration: Configuration) -> list[int]:
-        own = self.points[configuration].tolist()
+        point = self.points[configuration].tolist()
         differ = np.zeros(self.size, np.int16)
-        for column, x in zip(self._choices, own, strict=True):
+        for column, x in zip(self._choices, point, strict=True):
             differ += column != x
-        found = np.flatnonzero(differ == 1)
-        if not len(found) and self.size > 1:
-            distances = self.distances(own)
+        rows = np.flatnonzero(differ == 1)
+        if not len(rows) and self.size > 1:
+            distances = self.distances(point)
             distances[configuration] = np.inf
-            found = np.flatnonzero(distances <= distances.min())
-        nearest: list[int] = found.tolist()
+            rows = np.flatnonzero(distances <= distances.min())
+        nearest: list[int] = rows.tolist()
         return nearest
 
     @cached_property
@@ -238,8 +238,8 @@ class Rows:
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
         """The coordinates of a row."""
-        found: list[Coordinate] = self._space.points[configuration].tolist()
-        return found
+        coordinates: list[Coordinate] = self._space.points[configuration].tolist()
+        return coordinates
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
         """The row at some coordinates, or the nearest one; of equally near rows the first."""
@@ -247,13 +247,13 @@ class Rows:
 
     def _nearest(self, coordinates: Sequence[Coordinate], passed_over: Collection[int]) -> int:
         """The row at some coordinates, or the nearest that is not passed over, if any is left."""
-        found = self._space.find(coordinates)
-        if found is None:
+        row = self._space.find(coordinates)
+        if row is None:
             distances = self._space.distances(coordinates)
             if len(passed_over) < self._space.size:
                 distances[list(passed_over)] = np.inf
-            found = int(distances.argmin())
-        return found
+            row = int(distances.argmin())
+        return row
 
 
 class NearestRows(Rows):
@@ -274,9 +274,9 @@ class NearestRows(Rows):
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
         """The row at some coordinates, or near them, which counts as given out."""
-        found = self._nearest(coordinates, self._given)
-        self._given.add(found)
-        return found
+        row = self._nearest(coordinates, self._given)
+        self._given.add(row)
+        return row
 
 
 def listed(hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]) -> ListedSpace:

@@ -56,8 +56,8 @@ class ListedCells(ListedChoices, blockwise=True):
             return None
         keys = _orders(alive) @ _WEIGHTS
         places = np.minimum(np.searchsorted(self._keys, keys), self.size - 1)
-        found = places[self._keys[places] == keys]
-        return int(found[0]) if len(found) else None
+        rows = places[self._keys[places] == keys]
+        return int(rows[0]) if len(rows) else None
 
     def distances(self, coordinates: Sequence[Coordinate]) -> Array:
         return self._mismatches(coordinates).astype(float)
@@ -76,8 +76,8 @@ class ListedCells(ListedChoices, blockwise=True):
     def _reached(self, configuration: int) -> list[int]:
         """The cell that each change of a cell leads to; -1 where that is itself, or not listed."""
         if configuration not in self._changed:
-            found = map(self.find, _changes(self.points[configuration].tolist()))
-            self._changed[configuration] = [-1 if row is None or row == configuration else row for row in found]
+            cells = map(self.find, _changes(self.points[configuration].tolist()))
+            self._changed[configuration] = [-1 if row is None or row == configuration else row for row in cells]
         return self._changed[configuration]
 
     def values(self, configuration: Configuration) -> Values:
@@ -88,10 +88,10 @@ class ListedCells(ListedChoices, blockwise=True):
     def from_values(self, values: Values) -> int:
         if set(values) != {"adjacency", "operations"}:
             raise UsageError(f"a cell is given by adjacency and operations, not by {', '.join(values) or 'nothing'}")
-        found = self.find(point_of(str(values["adjacency"]), str(values["operations"]).split(",")))
-        if found is None:
+        row = self.find(point_of(str(values["adjacency"]), str(values["operations"]).split(",")))
+        if row is None:
             raise UsageError(f"the table has no cell with the adjacency matrix {values['adjacency']}")
-        return found
+        return row
 
     def as_tokens(self, configuration: Configuration) -> list[str]:
         """Words for each edge, each operation and how often it is there, and the operations that an edge joins."""
@@ -120,8 +120,8 @@ class ListedCells(ListedChoices, blockwise=True):
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
         """The number of each cell, ascending as the rows are."""
-        found: NDArray[np.int64] = self.points.astype(np.int64) @ _WEIGHTS
-        return found
+        keys: NDArray[np.int64] = self.points.astype(np.int64) @ _WEIGHTS
+        return keys
 
 
 _WEIGHTS = np.array([4**INNER * 2**k for k in reversed(range(len(EDGES)))] + [4**k for k in reversed(range(INNER))])
@@ -199,8 +199,8 @@ def _orders(point: Point) -> NDArray[np.int64]:
     moved = matrix[_ORDERS[:, :, None], _ORDERS[:, None, :]]
     is_there = moved.any(axis=1)[:, 1:-1]
     onwards = (moved == np.triu(moved, 1)).all(axis=(1, 2)) & (is_there[:, :-1] >= is_there[:, 1:]).all(axis=1)
-    found: NDArray[np.int64] = np.hstack([moved[onwards][:, _FROM, _TO], operations[_ORDERS[onwards][:, 1:-1]]])
-    return found
+    cells: NDArray[np.int64] = np.hstack([moved[onwards][:, _FROM, _TO], operations[_ORDERS[onwards][:, 1:-1]]])
+    return cells
 
 
 _FROM, _TO = np.array(EDGES).T

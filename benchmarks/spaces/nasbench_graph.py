@@ -66,12 +66,12 @@ class GraphNetworks(ListedChoices, blockwise=True):
         sizes = (len(LINKS), *[len(self._operations)] * _NODES)
         is_code = np.zeros(math.prod(sizes) + 1, bool)  # one more, for the code -1
         is_code[codes] = True
-        found = np.flatnonzero(is_code[:-1])
+        listed = np.flatnonzero(is_code[:-1])
         row_of_code = np.full(len(is_code), -1, np.int32)
-        row_of_code[found] = np.arange(len(found))
+        row_of_code[listed] = np.arange(len(listed))
         self._rows: Rows = row_of_code[codes]
         """The row of each way to write a network, shape (2, 3, 4, operations, …): links of nodes 2 to 4, operations."""
-        points = np.stack(np.unravel_index(found, sizes), axis=1).astype(np.int8)
+        points = np.stack(np.unravel_index(listed, sizes), axis=1).astype(np.int8)
         words = ["".join(map(str, links)) for links in LINKS]
         nodes = [Categorical(f"op{k}", self._operations) for k in range(1, _NODES + 1)]
         super().__init__([Categorical("links", tuple(words)), *nodes], points)
@@ -83,8 +83,8 @@ class GraphNetworks(ListedChoices, blockwise=True):
             links: what each node reads, 0 to k - 1 for node k.
             operations: the name of each node's operation.
         """
-        found = int(self._rows[(*links[1:], *map(self._operations.index, operations))])
-        return None if found < 0 else found
+        row = int(self._rows[(*links[1:], *map(self._operations.index, operations))])
+        return None if row < 0 else row
 
     def find(self, coordinates: Sequence[Coordinate]) -> int | None:
         macro, *operations = [int(x or 0) for x in coordinates]
@@ -93,11 +93,11 @@ class GraphNetworks(ListedChoices, blockwise=True):
     def neighbours(self, configuration: Configuration) -> list[int]:
         shape = self._rows.shape
         written = np.unravel_index(np.flatnonzero(self._rows.ravel() == configuration), shape)
-        found: set[int] = set()
+        rows: set[int] = set()
         for axis, size in enumerate(shape):
             changed = (*written[:axis], np.arange(size)[:, None], *written[axis + 1 :])
-            found |= set(self._rows[changed].ravel().tolist())
-        return sorted(found - {-1, configuration})
+            rows |= set(self._rows[changed].ravel().tolist())
+        return sorted(rows - {-1, configuration})
 
     def key(self, configuration: Configuration) -> str:
         """The key of the package's own files."""
@@ -118,8 +118,8 @@ class GraphNetworks(ListedChoices, blockwise=True):
         """The key under which the package has each row: the digits of links and operations, the latter of all nine."""
         places = np.array([OPERATIONS.index(name) for name in self._operations])
         digits = np.column_stack([self.points[:, :1], places[self.points[:, 1:]]])
-        found: NDArray[np.int64] = digits @ (10 ** np.arange(_NODES, -1, -1))
-        return found
+        keys: NDArray[np.int64] = digits @ (10 ** np.arange(_NODES, -1, -1))
+        return keys
 
 
 _LABELS = {"fc": "dense"}  # another name: OTMANN weighs the `fc` that ends a convolutional network
@@ -175,19 +175,19 @@ def _renumbered(links: Links) -> tuple[Links, list[int]]:
     """The same links with the nodes in the order of one of `LINKS`, and which node stands where then."""
     for order in itertools.permutations(range(_NODES)):
         place = {0: 0} | {node + 1: k for k, node in enumerate(order, 1)}
-        found = tuple(place[links[node]] for node in order)
-        if found in LINKS:
-            return found, list(order)
+        renumbered = tuple(place[links[node]] for node in order)
+        if renumbered in LINKS:
+            return renumbered, list(order)
     raise AssertionError(links)  # there is no other way to link four nodes
 
 
 def _sorted(links: Links, digits: NDArray[np.int64]) -> NDArray[np.int64]:
     """Operations of nodes that can be exchanged in ascending order; shape (networks, nodes)."""
-    found = digits.copy()
-    alike = list(_ALIKE.get(links, ()))
-    found[:, alike] = np.sort(digits[:, alike], axis=1)
+    result = digits.copy()
+    nodes = list(_ALIKE.get(links, ()))
+    result[:, nodes] = np.sort(digits[:, nodes], axis=1)
     if links == _CHAINS:
         first, second = digits[:, [0, 2]], digits[:, [1, 3]]
         swapped = (first[:, 0] > second[:, 0]) | ((first[:, 0] == second[:, 0]) & (first[:, 1] > second[:, 1]))
-        found[swapped] = digits[swapped][:, [1, 0, 3, 2]]
-    return found
+        result[swapped] = digits[swapped][:, [1, 0, 3, 2]]
+    return result

@@ -55,17 +55,17 @@ def _covered(words: Sequence[str], by: Sequence[str], frequency: Mapping[str, in
     return sum(w * x for w, x in zip(weights, likeness, strict=True)) / (sum(weights) or 1.0)
 
 
-def _alike(one: str, other: str) -> float:
-    short, long = sorted((one, other), key=len)
-    found = _ratio(one, other)
+def _alike(first: str, second: str) -> float:
+    short, long = sorted((first, second), key=len)
+    likeness = _ratio(first, second)
     if len(short) > 2 and short in long:
-        return max(found, _PART)
+        return max(likeness, _PART)
     letters = iter(long)
     if short[0] == long[0] and all(letter in letters for letter in short):
-        return max(found, _ABBREVIATION)
-    return found
+        return max(likeness, _ABBREVIATION)
+    return likeness
 
 
 @lru_cache(maxsize=10_000)
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
+def _ratio(first: str, second: str) -> float:
+    return SequenceMatcher(None, first, second).ratio()

@@ -64,8 +64,8 @@ class PerceptronGrid(GridSpace):
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
         """Every hyper-parameter that the graph does not show: the place of its value among all, scaled to [0, 1]."""
-        own = zip(self.hyperparameters, configuration, self.sizes, strict=True)
-        return tuple(choice / max(size - 1, 1) for h, choice, size in own if h.name not in self.architecture)
+        choices = zip(self.hyperparameters, configuration, self.sizes, strict=True)
+        return tuple(choice / max(size - 1, 1) for h, choice, size in choices if h.name not in self.architecture)
 
 
 class TwoLayerGrid(PerceptronGrid, blockwise=True):

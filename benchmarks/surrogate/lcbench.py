@@ -204,9 +204,10 @@ def _read_checked(path: Path) -> bytes:
         raise UsageError(
             f"cannot read {path}: {error.strerror}; the surrogate is the files {', '.join(FILES)} of YAHPO Gym's data"
         ) from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != FILES[path.name]:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != FILES[path.name]:
         raise UsageError(
-            f"{path} has SHA-256 {found}, not {FILES[path.name]}: it is cut off, or not of YAHPO Gym's data version 1.0"
+            f"{path} has SHA-256 {digest}, not {FILES[path.name]}: "
+            "it is cut off, or not of YAHPO Gym's data version 1.0"
         )
     return content

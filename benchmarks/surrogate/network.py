@@ -63,12 +63,12 @@ class Network:
         if len(graphs) != 1 or not isinstance(graphs[0], bytes):
             raise Malformed("it has no graph")
         tensors = [_tensor(value) for number, value in fields(graphs[0]) if number == 5 and isinstance(value, bytes)]
-        found = cls({name: values.astype(float) for name, values in tensors})
+        network = cls({name: values.astype(float) for name, values in tensors})
         try:
-            found.outputs(1, np.ones((1, 8)))
+            network.outputs(1, np.ones((1, 8)))
         except (KeyError, ValueError, IndexError) as error:
             raise Malformed(f"its weights are others: {error}") from None
-        return found
+        return network
 
     def outputs(self, task: int, inputs: Array) -> Array:
         """What the network answers, shape (configurations, 6), in the order of `OUTPUTS`.
@@ -88,20 +88,20 @@ class Network:
             gated = hidden[:, :_HALF] * np.maximum(hidden[:, _HALF:], 0)
             x = x + self._dense(f"layers.{block}.linear1", gated)
         scores = self._dense("head", np.maximum(self._normal("last_normalization", x), 0))
-        found: Array = _A / (1 + np.exp(-scores)) + _B
-        found[:, _EXPONENTIAL] = np.exp(found[:, _EXPONENTIAL]) - _TINY
-        return found
+        answers: Array = _A / (1 + np.exp(-scores)) + _B
+        answers[:, _EXPONENTIAL] = np.exp(answers[:, _EXPONENTIAL]) - _TINY
+        return answers
 
     def _dense(self, name: str, x: Array) -> Array:
-        found: Array = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
-        return found
+        result: Array = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return result
 
     def _normal(self, name: str, x: Array) -> Array:
         mean, variance, weight, bias = (
             self.weights[f"{name}.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
         )
-        found: Array = (x - mean) * (weight / np.sqrt(variance + _EPSILON)) + bias
-        return found
+        result: Array = (x - mean) * (weight / np.sqrt(variance + _EPSILON)) + bias
+        return result
 
 
 def _tensor(message: bytes) -> tuple[str, NDArray[Any]]:

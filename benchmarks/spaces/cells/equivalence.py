@@ -43,10 +43,10 @@ def canonical(operations: Sequence[str]) -> tuple[str, ...]:
 @cache
 def _firsts() -> dict[str, tuple[str, ...]]:
     """The first cell of each class: 5,043 classes that are alive, and the dead one."""
-    found: dict[str, tuple[str, ...]] = {}
+    firsts: dict[str, tuple[str, ...]] = {}
     for operations in itertools.product(OPERATIONS, repeat=len(EDGES)):
-        found.setdefault(expression(operations), operations)
-    return found
+        firsts.setdefault(expression(operations), operations)
+    return firsts
 
 
 def _terms(operations: Sequence[str], numbers: Mapping[int, str]) -> tuple[str, dict[int, str]]:

@@ -27,9 +27,9 @@ def cell_graph(operations: Sequence[str]) -> LayerGraph:
         for other, (source, _, _) in enumerate(alive, 1)
         if source == target
     }
-    found = [named(name) for _, _, name in alive]
-    labels = tuple(operation.layer for operation in found)
-    units = tuple(_CHANNELS if operation.parameters(_CHANNELS) else None for operation in found)
+    layers = [named(name) for _, _, name in alive]
+    labels = tuple(operation.layer for operation in layers)
+    units = tuple(_CHANNELS if operation.parameters(_CHANNELS) else None for operation in layers)
     return LayerGraph(
         ("ip", *labels, "op"), (None, *units, None), frozenset(edges), kind="cell", channels=_CHANNELS, summed=True
     )

@@ -75,17 +75,17 @@ class _Labelling:
         cell = _alike(colours)
         if not cell:
             return self._certificate(colours), colours
-        found: tuple[Certificate, Colours] | None = None
+        smallest: tuple[Certificate, Colours] | None = None
         followed: set[Certificate] = set()
-        for own in _singled_out(colours, cell):
-            leaf = self._leaf(own)
+        for branch in _singled_out(colours, cell):
+            leaf = self._leaf(branch)
             if leaf in followed:
                 continue  # an automorphism maps this branch onto one that was followed
             followed.add(leaf)
-            other = self.best(own)
-            found = other if found is None else min(found, other)
-        assert found is not None
-        return found
+            other = self.best(branch)
+            smallest = other if smallest is None else min(smallest, other)
+        assert smallest is not None
+        return smallest
 
     def _leaf(self, colours: Colours) -> Certificate:
         """The certificate of any order that colours allow."""
@@ -116,11 +116,11 @@ class _Labelling:
 def _ranked(keys: Sequence[tuple[object, ...]]) -> Colours:
     """Of each key how many are smaller."""
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    found = [0] * len(keys)
+    ranks = [0] * len(keys)
     for place, v in enumerate(order):
         before = order[place - 1]
-        found[v] = found[before] if place and keys[before] == keys[v] else place
-    return found
+        ranks[v] = ranks[before] if place and keys[before] == keys[v] else place
+    return ranks
 
 
 def _alike(colours: Colours) -> list[int]:
@@ -134,7 +134,7 @@ def _alike(colours: Colours) -> list[int]:
 def _singled_out(colours: Colours, cell: Sequence[int]) -> Iterator[Colours]:
     """Colours with one layer of a cell before the others, for each of them."""
     for v in cell:
-        own = colours.copy()
+        branch = colours.copy()
         for other in cell:
-            own[other] += other != v
-        yield own
+            branch[other] += other != v
+        yield branch

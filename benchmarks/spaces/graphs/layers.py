@@ -35,10 +35,10 @@ class LayerGraph:
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
         """The layers that each layer takes its input from, in ascending order."""
-        found: list[list[int]] = [[] for _ in self.labels]
+        parents: list[list[int]] = [[] for _ in self.labels]
         for source, target in sorted(self.edges):
-            found[target].append(source)
-        return tuple(map(tuple, found))
+            parents[target].append(source)
+        return tuple(map(tuple, parents))
 
     @cached_property
     def incoming(self) -> tuple[int, ...]:
@@ -49,9 +49,9 @@ class LayerGraph:
         arriving: list[int] = []
         for label, units, parents in zip(self.labels, self.units, self.parents, strict=True):
             parts = [brought[p] for p in parents]
-            found = (max(parts, default=0)) if self.summed else sum(parts)
-            arriving.append(found)
-            brought.append(self.channels if label == "ip" else found if units is None else units)
+            channels = (max(parts, default=0)) if self.summed else sum(parts)
+            arriving.append(channels)
+            brought.append(self.channels if label == "ip" else channels if units is None else units)
         return tuple(arriving)
 
     @cached_property

@@ -91,11 +91,11 @@ def modified(graph: LayerGraph, bounds: Bounds, rng: Generator) -> tuple[LayerGr
             if not bounds.hold_size(len(draft.labels), len(draft.edges)):
                 continue  # before it is built, which takes a hundred times as long
             try:
-                found = draft.built()
-                bounds.check(found)
+                other = draft.built()
+                bounds.check(other)
             except UsageError:
                 continue
-            return found, names[chosen]
+            return other, names[chosen]
         del names[chosen], weights[chosen]
     raise UsageError("no modifier makes another network of this one within the bounds: widen them")
 
@@ -323,13 +323,13 @@ def _starts(graph: LayerGraph, rng: Generator, count: int, but: Sequence[str]) -
 def _hops(graph: LayerGraph, forward: bool) -> list[int]:
     """Fewest edges from the input to each layer, or from each to the output."""
     count = len(graph.labels)
-    found = [0 if v == (0 if forward else count - 1) else count for v in range(count)]
+    hops = [0 if v == (0 if forward else count - 1) else count for v in range(count)]
     for a, b in sorted(graph.edges) if forward else sorted(graph.edges, key=lambda edge: -edge[1]):
         if forward:
-            found[b] = min(found[b], found[a] + 1)
+            hops[b] = min(hops[b], hops[a] + 1)
         else:
-            found[a] = min(found[a], found[b] + 1)
-    return found
+            hops[a] = min(hops[a], hops[b] + 1)
+    return hops
 
 
 def _drawn(weights: Sequence[float], rng: Generator) -> int:

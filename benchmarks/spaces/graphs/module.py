@@ -96,8 +96,8 @@ class Dense(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         features = x.mean((2, 3)) if x.dim() == 4 else x
-        found: Tensor = self.activation(self.linear(features))
-        return found
+        result: Tensor = self.activation(self.linear(features))
+        return result
 
 
 class Mirrored(nn.Module):
@@ -108,8 +108,8 @@ class Mirrored(nn.Module):
         self.dense, self._units = Dense(incoming, (units + 1) // 2, nn.Identity()), units
 
     def forward(self, x: Tensor) -> Tensor:
-        found = self.dense(x)
-        return torch.cat([relu(found), relu(-found)], 1)[:, : self._units]
+        result = self.dense(x)
+        return torch.cat([relu(result), relu(-result)], 1)[:, : self._units]
 
 
 def _layer(label: str, incoming: int, units: int | None, stride: int, outputs: int) -> nn.Module:

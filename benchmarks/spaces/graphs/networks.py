@@ -148,10 +148,10 @@ def _check_images(graph: LayerGraph, first: Sequence[int]) -> None:
 
 def _children(graph: LayerGraph) -> list[list[int]]:
     """The layers that each layer leads to, in any order."""
-    found: list[list[int]] = [[] for _ in graph.labels]
+    children: list[list[int]] = [[] for _ in graph.labels]
     for a, b in graph.edges:
-        found[a].append(b)
-    return found
+        children[a].append(b)
+    return children
 
 
 def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -22,14 +22,14 @@ def convolutional(width: int, halvings: int) -> list[LayerGraph]:
 def perceptrons(decision: str, width: int) -> list[LayerGraph]:
     """Multi-layer perceptrons of two to eight layers, whose activations alternate between rectifiers and sigmoids."""
     kind = "mlp-reg" if decision == "linear" else "mlp-class"
-    found = []
+    networks = []
     for layers in (2, 3, 4, 6, 8):
         for first, second in (("relu", "tanh"), ("softplus", "logistic")):
             inner = [first if i % 2 == 0 else second for i in range(layers)]
             labels = ["ip", *inner, decision, "op"]
             units = [None, *[width << (i % 3) for i in range(layers)], None, None]
-            found.append(_chain(kind, labels, units, [None] * len(labels)))
-    return found
+            networks.append(_chain(kind, labels, units, [None] * len(labels)))
+    return networks
 
 
 def _blocks(label: str, width: int, halvings: int, layers: int, strided: bool = False) -> LayerGraph:

@@ -34,10 +34,10 @@ class NetworkSpace(Space):
 
     def sample(self, rng: Generator) -> LayerGraph:
         """A network of the pool, any, up to eight modifications away: there is no uniform distribution here."""
-        found = self.pool[int(rng.integers(len(self.pool)))]
+        network = self.pool[int(rng.integers(len(self.pool)))]
         for _ in range(int(rng.integers(_STEPS + 1))):
-            found = self.mutate(found, rng)
-        return found
+            network = self.mutate(network, rng)
+        return network
 
     def mutate(self, configuration: Configuration, rng: Generator) -> LayerGraph:
         """One modification of table 2 away."""

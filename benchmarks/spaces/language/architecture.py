@@ -37,14 +37,14 @@ class Architecture:
         cls, inputs: dict[str, Input], outputs: dict[str, Output], assigned: dict[Independent, Value]
     ) -> Architecture:
         """The architecture that assignments decide, in a unique topological order."""
-        names = {own: name for name, own in inputs.items()}
+        names = {target: name for name, target in inputs.items()}
         order: dict[Module, int] = {}
         placed: list[Placed] = []
         results = {name: resolved(output, assigned) for name, output in sorted(outputs.items())}
         stack = [output.module for output in reversed(results.values())]
         while stack:
             module = stack[-1]
-            sources = [source_of(own, assigned) for own in module.inputs.values()]
+            sources = [source_of(target, assigned) for target in module.inputs.values()]
             before = [s.module for s in sources if s is not None and s.module not in order]
             if module in order or not before:
                 stack.pop()
@@ -53,8 +53,8 @@ class Architecture:
                 assert isinstance(module, Basic)
                 order[module] = len(order)
                 ends = tuple(
-                    names[outside_of(own)] if source is None else (order[source.module], source.name)
-                    for own, source in zip(module.inputs.values(), sources, strict=True)
+                    names[outside_of(target)] if source is None else (order[source.module], source.name)
+                    for target, source in zip(module.inputs.values(), sources, strict=True)
                 )
                 placed.append(Placed(module, module.values(assigned), ends))
             else:
@@ -130,8 +130,8 @@ def _units(values: dict[str, Value], channels: int) -> int | None:
     """Of a layer: given, or a multiple of the channels that arrive; None where it keeps these."""
     if "factor" in values:
         return int(values["factor"] * channels)
-    found: int | None = values.get("filters", values.get("units"))
-    return found
+    units: int | None = values.get("filters", values.get("units"))
+    return units
 
 
 def _between(edges: set[tuple[int, int]], count: int) -> list[int]:

@@ -82,7 +82,7 @@ class Unfolded:
                     self.open.add(module)
                 for name, output in expansion.outputs.items():  # each may be the only one that is used
                     read = ordered_modules({name: output}, {})
-                    self.drops |= any(own.module not in read for own in expansion.inputs.values())
+                    self.drops |= any(target.module not in read for target in expansion.inputs.values())
                 inside |= self._visit(expansion.scope, given | assigned, depth + 1)
             self.foreign[module] = frozenset(inside)
             used |= inside
@@ -101,12 +101,12 @@ class Unfolded:
 def _some(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
     """Some of a product: the first with every value in every place, the last, and a few at random."""
     first = tuple(domain[0] for domain in domains)
-    found = dict.fromkeys([first, tuple(domain[-1] for domain in domains)])
+    chosen = dict.fromkeys([first, tuple(domain[-1] for domain in domains)])
     for place, domain in enumerate(domains):
-        found.update(dict.fromkeys((*first[:place], value, *first[place + 1 :]) for value in domain))
+        chosen.update(dict.fromkeys((*first[:place], value, *first[place + 1 :]) for value in domain))
     rng = Random(0)
-    found.update(dict.fromkeys(tuple(rng.choice(domain) for domain in domains) for _ in range(_RANDOM)))
-    yield from found
+    chosen.update(dict.fromkeys(tuple(rng.choice(domain) for domain in domains) for _ in range(_RANDOM)))
+    yield from chosen
 
 
 def count(program: Steps) -> int:
@@ -144,7 +144,7 @@ def count(program: Steps) -> int:
             if len(known) > _MOST_STATES:
                 raise ProgramError(f"this space has too many ways to go on to be counted: more than {_MOST_STATES:,}")
             mattering = [h for h in step.order if h in shared]
-            own = _ways(h for h in step.order if h not in shared and h not in free)
+            ways = _ways(h for h in step.order if h not in shared and h not in free)
             closing = [clause for clause in open_at(step) if step.done.issuperset(clause.roots)]
             total = 0
             for values in product(*(h.values for h in mattering)):
@@ -157,7 +157,7 @@ def count(program: Steps) -> int:
                     continue
                 following = step.after(now)
                 total += _ways(free_of(following) - free - step.done) * of(following, now)
-            known[key] = own * total
+            known[key] = ways * total
         return known[key]
 
     return _ways(free_of(program.root)) * of(program.root, {})

@@ -45,12 +45,12 @@ class FlatProgram:
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
         """A configuration as coordinates, None where it does not have the hyper-parameter."""
-        found: list[Coordinate] = [None] * len(self._found)
+        coordinates: list[Coordinate] = [None] * len(self._found)
         for (_, h), (_, value) in zip(self._program.choices(configuration), configuration, strict=True):
             position = self._position.get(h.domain)
             if position is not None:
-                found[position] = self._coordinate(position, value)
-        return found
+                coordinates[position] = self._coordinate(position, value)
+        return coordinates
 
     def at(self, coordinates: Sequence[Coordinate]) -> Choices:
         """The architecture that coordinates lead to; those that it does not ask for are ignored."""

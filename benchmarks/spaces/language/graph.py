@@ -244,13 +244,13 @@ class Substitution(Module):
         """
         values = self.values(assigned)
         key = tuple(values.values())
-        found = self._expansions.get(key)
-        if found is None:
-            found = Expansion(self, values, self._function)
-            if keep_settled or not found.is_settled:
+        expansion = self._expansions.get(key)
+        if expansion is None:
+            expansion = Expansion(self, values, self._function)
+            if keep_settled or not expansion.is_settled:
                 self.scope.kept.append(None)
-                self._expansions[key] = found
-        return found
+                self._expansions[key] = expansion
+        return expansion
 
 
 class Expansion:
@@ -261,11 +261,11 @@ class Expansion:
     ) -> None:
         path = f"{module.name}[{','.join(map(str, values.values()))}]" if module.branches else module.name
         self.scope, (self.inputs, self.outputs) = build(lambda: function(values), path, module.scope)
-        for mine, theirs in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
-            if mine.keys() != theirs.keys():
+        for replaced, returned in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
+            if replaced.keys() != returned.keys():
                 raise ProgramError(
-                    f"{module.name} has the names {sorted(mine)}, but its substitution under {values} returns "
-                    f"{sorted(theirs)}"
+                    f"{module.name} has the names {sorted(replaced)}, but its substitution under {values} returns "
+                    f"{sorted(returned)}"
                 )
         if len(set(self.inputs.values())) < len(self.inputs):
             raise ProgramError(f"under {values} one input stands in for two of {module.name}: connected twice")
@@ -302,15 +302,15 @@ class Scope:
     def close(self, part: Part) -> None:
         """Names the hyper-parameters, and checks the connections."""
         self._name()
-        for module in {own.module for own in part[0].values()} | {own.module for own in part[1].values()}:
+        for module in {end.module for end in part[0].values()} | {end.module for end in part[1].values()}:
             if module.scope is not self:
                 raise ProgramError(f"{module.name} is returned by a function that has not made it: make it anew")
         open_inputs = set(part[0].values())
         for module in self.modules:
-            for name, own in module.inputs.items():
-                if own in open_inputs and own.source is not None:
+            for name, end in module.inputs.items():
+                if end in open_inputs and end.source is not None:
                     raise ProgramError(f"input {name} of {module.name} is returned as open, but has a source")
-                if own not in open_inputs and own.source is None:
+                if end not in open_inputs and end.source is None:
                     raise ProgramError(f"input {name} of {module.name} is not connected")
         self._check_order()
 
@@ -320,10 +320,10 @@ class Scope:
         uses = [(f"{m.name}.{local}", h) for m in self.modules for local, h in m.hyperparameters.items()]
         uses.sort(key=lambda use: isinstance(use[1], Dependent))  # by its own place rather than by what depends on it
         for name, h in uses:
-            own = _roots([h])
-            if len(own) == 1 and own[0].scope is self:
-                names.setdefault(own[0], name)
-        alike: dict[str, Iterator[int]] = {}
+            roots = _roots([h])
+            if len(roots) == 1 and roots[0].scope is self:
+                names.setdefault(roots[0], name)
+        numbers: dict[str, Iterator[int]] = {}
         for h in self.independents:
             if h.given_name:
                 name = f"{self.path}{h.given_name}"
@@ -331,7 +331,7 @@ class Scope:
                 name = names[h]
             else:  # it is shared by modules that do not exist yet
                 name = f"{self.path}one-of-{brief(h.domain)}"
-                number = next(alike.setdefault(name, count()))
+                number = next(numbers.setdefault(name, count()))
                 name += f"-{number}" if number else ""
             h.domain = replace(h.domain, name=name)
 
@@ -342,7 +342,7 @@ class Scope:
             stack = [start]
             while stack:
                 module = stack[-1]
-                before = [own.source.module for own in module.inputs.values() if own.source is not None]
+                before = [target.source.module for target in module.inputs.values() if target.source is not None]
                 waiting = [m for m in before if not state.get(m)]
                 if state.get(module) or not waiting:
                     state[module] = True
@@ -385,7 +385,7 @@ def current_scope() -> Scope:
 
 def _roots(hyperparameters: Iterable[AnyHyperparameter]) -> tuple[Independent, ...]:
     """The independent hyper-parameters that others come down to, each once."""
-    found: dict[Independent, None] = {}
+    roots: dict[Independent, None] = {}
     for h in hyperparameters:
-        found.update(dict.fromkeys((h,) if isinstance(h, Independent) else h.roots))
-    return tuple(found)
+        roots.update(dict.fromkeys((h,) if isinstance(h, Independent) else h.roots))
+    return tuple(roots)

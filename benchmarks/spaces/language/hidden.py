@@ -32,8 +32,8 @@ class Hidden:
         samples = [list(flat.coordinates(program.sample(rng))) for _ in range(_SAMPLES)]
         self._alike: dict[int, list[list[Coordinate]]] = {}
         for k, h in enumerate(flat.hyperparameters):
-            if has_many(h) and (alike := self._alike_in(program, samples, k, h)):
-                self._alike[k] = alike
+            if has_many(h) and (groups := self._alike_in(program, samples, k, h)):
+                self._alike[k] = groups
 
     def scalars(self, configuration: Configuration) -> tuple[float, ...]:
         """Of each such hyper-parameter the place of its value among those that look alike, in [0, 1].
@@ -41,22 +41,24 @@ class Hidden:
         0 where the graph tells the value, the middle where the architecture does not have the hyper-parameter.
         """
         coordinates = self._flat.coordinates(configuration)
-        return tuple([_place(self._flat.hyperparameters[k], coordinates[k], alike) for k, alike in self._alike.items()])
+        return tuple(
+            [_place(self._flat.hyperparameters[k], coordinates[k], groups) for k, groups in self._alike.items()]
+        )
 
     def _alike_in(
         self, program: Graphed, samples: Sequence[list[Coordinate]], position: int, h: Hyperparameter
     ) -> list[list[Coordinate]]:
         """Groups of two values or more of a hyper-parameter that never led to different graphs."""
         together = [_values(h)]
-        for sample in [own for own in samples if own[position] is not None][:_PROBES]:
-            apart: list[list[Coordinate]] = []
+        for sample in [candidate for candidate in samples if candidate[position] is not None][:_PROBES]:
+            split: list[list[Coordinate]] = []
             for values in together:
                 by_graph: dict[LayerGraph, list[Coordinate]] = {}
                 for value in values:
                     coordinates = [*sample[:position], value, *sample[position + 1 :]]
                     by_graph.setdefault(program.as_graph(self._flat.at(coordinates)), []).append(value)
-                apart += by_graph.values()
-            together = [values for values in apart if len(values) > 1]
+                split += by_graph.values()
+            together = [values for values in split if len(values) > 1]
             if not together:
                 break
         return together
@@ -71,10 +73,10 @@ def _values(h: Hyperparameter) -> list[Coordinate]:
     return list(range(len(h.values)))
 
 
-def _place(h: Hyperparameter, x: Coordinate, alike: Sequence[list[Coordinate]]) -> float:
+def _place(h: Hyperparameter, x: Coordinate, groups: Sequence[list[Coordinate]]) -> float:
     if x is None:
         return _ABSENT
     if isinstance(h, Float | Integer):
         low, high, value = (math.log(v) if h.log else float(v) for v in (h.low, h.high, x))
         return (value - low) / (high - low)
-    return next((own.index(x) / (len(own) - 1) for own in alike if x in own), 0.0)
+    return next((group.index(x) / (len(group) - 1) for group in groups if x in group), 0.0)

@@ -262,7 +262,7 @@ def own(name: str) -> Any:
 
 
 def _product(numbers: Sequence[int]) -> int:
-    found = 1
+    product = 1
     for number in numbers:
-        found *= number
-    return found
+        product *= number
+    return product

@@ -59,8 +59,8 @@ class Network(nn.Module):
 
         for key, sources in zip(self._order, self._sources, strict=True):
             results.append(self.layers[key](*(value(*source) for source in sources)))
-        found = [value(*end) for end in self._outputs]
-        return found[0] if len(found) == 1 else tuple(found)
+        outputs = [value(*end) for end in self._outputs]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 class Concat(nn.Module):

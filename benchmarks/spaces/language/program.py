@@ -295,7 +295,7 @@ def _value(h: Independent, coordinate: float | int) -> Value:
 def _has(h: Independent, value: Value) -> bool:
     if isinstance(h.domain, Float | Integer):
         return belongs(h.domain, value)
-    return any(type(value) is type(own) and value == own for own in h.domain.values)
+    return any(type(value) is type(allowed) and value == allowed for allowed in h.domain.values)
 
 
 def _text(domain: Hyperparameter) -> str:

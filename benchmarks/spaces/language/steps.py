@@ -98,16 +98,16 @@ class Step:
     def connections(self) -> tuple[tuple[Module, tuple[Output | None, ...]], ...]:
         """Every module that the outputs depend on, with what feeds it."""
         return tuple(
-            (module, tuple(source_of(own, self.assigned) for own in module.inputs.values()))
+            (module, tuple(source_of(target, self.assigned) for target in module.inputs.values()))
             for module in ordered_modules(self._outputs, self.assigned)
         )
 
     def after(self, made: dict[Independent, Value]) -> Step:
         """The step that follows all choices made so far, those of `order` among them (algorithm 1)."""
-        found = self._following(self._after, tuple(self.order[i] for i in self.deciding), made, self.done)
-        while found.late:
-            found = found._following(found._resolved, found.late, made, self.done)
-        return found
+        step = self._following(self._after, tuple(self.order[i] for i in self.deciding), made, self.done)
+        while step.late:
+            step = step._following(step._resolved, step.late, made, self.done)
+        return step
 
     def _following(
         self,
@@ -117,11 +117,11 @@ class Step:
         done: frozenset[Independent],
     ) -> Step:
         key = tuple([made[h] for h in deciding])
-        found = known.get(key)
-        if found is None:
+        step = known.get(key)
+        if step is None:
             assigned = self.assigned | dict(zip(deciding, key, strict=True))
-            found = known[key] = Step(self._outputs, assigned, done)
-        return found
+            step = known[key] = Step(self._outputs, assigned, done)
+        return step
 
 
 class ProgramWalk:

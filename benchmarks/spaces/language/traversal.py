@@ -10,30 +10,30 @@ def ordered_modules(outputs: dict[str, Output], assigned: dict[Independent, Valu
 
     A substitution module whose hyper-parameters are assigned is seen as what stands in for it.
     """
-    found: dict[Module, None] = {}
+    modules: dict[Module, None] = {}
     for _, output in sorted(outputs.items()):
-        found.setdefault(resolved(output, assigned).module)
-    queue = list(found)
+        modules.setdefault(resolved(output, assigned).module)
+    queue = list(modules)
     for module in queue:
         for name in module.inputs:
             source = source_of(module.inputs[name], assigned)
-            if source is not None and source.module not in found:
-                found[source.module] = None
+            if source is not None and source.module not in modules:
+                modules[source.module] = None
                 queue.append(source.module)
     return queue
 
 
 def ordered_hyperparameters(modules: list[Module]) -> list[Independent | Dependent]:
     """The hyper-parameters of ordered modules, then what dependent ones depend on (algorithm 2)."""
-    found: dict[Independent | Dependent, None] = {}
+    hyperparameters: dict[Independent | Dependent, None] = {}
     for module in modules:
-        found.update(dict.fromkeys(module.hyperparameters.values()))
-    queue = list(found)
+        hyperparameters.update(dict.fromkeys(module.hyperparameters.values()))
+    queue = list(hyperparameters)
     for h in queue:
         if isinstance(h, Dependent):
             for parent in h.parents.values():
-                if parent not in found:
-                    found[parent] = None
+                if parent not in hyperparameters:
+                    hyperparameters[parent] = None
                     queue.append(parent)
     return queue
 

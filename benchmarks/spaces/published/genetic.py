@@ -26,14 +26,14 @@ def _stage(nodes: int, filters: int) -> Part:
         inputs, outputs = layers.conv_norm_relu(filters)
         takes = {j: [i for i in range(j) if bits[f"{i}-{j}"]] for j in range(nodes)}
         alive = [j for j in range(nodes) if takes[j] or any(j in taken for taken in takes.values())]
-        found: dict[int, Output] = {}
+        results: dict[int, Output] = {}
         for j in alive:
-            sources = [found[i] for i in takes[j]] or [outputs["out"]]
+            sources = [results[i] for i in takes[j]] or [outputs["out"]]
             node_inputs, node_outputs = siso_sequential([layers.add(len(sources)), layers.conv_norm_relu(filters)])
             for k, source in enumerate(sources):
                 source.connect(node_inputs[f"in{k}"])
-            found[j] = node_outputs["out"]
-        ends = [found[j] for j in alive if not any(j in taken for taken in takes.values())] or [outputs["out"]]
+            results[j] = node_outputs["out"]
+        ends = [results[j] for j in alive if not any(j in taken for taken in takes.values())] or [outputs["out"]]
         end_inputs, end_outputs = siso_sequential([layers.add(len(ends)), layers.conv_norm_relu(filters)])
         for k, end in enumerate(ends):
             end.connect(end_inputs[f"in{k}"])

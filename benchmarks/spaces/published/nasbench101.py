@@ -50,16 +50,16 @@ def _cell(
     vertices: int, filters: int, edges: dict[str, AnyHyperparameter], operations: Sequence[AnyHyperparameter]
 ) -> Part:
     inputs, outputs = identity()
-    found = [outputs["out"]]
+    results = [outputs["out"]]
     for j in range(1, vertices):
         merge_inputs, merge_outputs = _merge(j, {f"{i}-{j}": edges[f"{i}-{j}"] for i in range(j)})
         for i in range(j):
-            found[i].connect(merge_inputs[f"in{i}"])
+            results[i].connect(merge_inputs[f"in{i}"])
         if j == vertices - 1:
             return inputs, merge_outputs
         part_inputs, part_outputs = _operation(filters, operations[j - 1])
         merge_outputs["out"].connect(part_inputs["in"])
-        found.append(part_outputs["out"])
+        results.append(part_outputs["out"])
     return inputs, outputs
 
 

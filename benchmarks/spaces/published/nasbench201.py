@@ -47,16 +47,16 @@ def skeleton(stage: Callable[[int, int], Part], filters: int, classes: int) -> P
 def cell(edges: Sequence[Part]) -> Part:
     """Four nodes, of which each but the first adds what the edges from earlier ones bring."""
     inputs, outputs = identity()
-    found = [outputs["out"]]
+    results = [outputs["out"]]
     for node in range(1, 4):
         taken = [k for k, (_, target) in enumerate(EDGES) if target == node]
         sum_inputs, sum_outputs = layers.add(len(taken))
         for position, k in enumerate(taken):
             part_inputs, part_outputs = edges[k]
-            found[EDGES[k][0]].connect(part_inputs["in"])
+            results[EDGES[k][0]].connect(part_inputs["in"])
             part_outputs["out"].connect(sum_inputs[f"in{position}"])
-        found.append(sum_outputs["out"])
-    return inputs, {"out": found[-1]}
+        results.append(sum_outputs["out"])
+    return inputs, {"out": results[-1]}
 
 
 def _edge(filters: int, which: AnyHyperparameter) -> Part:

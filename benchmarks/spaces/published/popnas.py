@@ -6,6 +6,7 @@ The paper's text could not be had: this follows what its authors' code of that d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from nasbench.benchmarks.spaces.language import layers
@@ -110,7 +111,9 @@ def _cell(blocks: Sequence[tuple[Independent, ...]], filters: int, motif: int, s
         return {"last": last_inputs["in"], "skip": skip_inputs["in"]}, result
 
     keys = [[f"{number}-{k}-{what}" for k in (0, 1) for what in ("in", "op")] for number in range(len(blocks))]
-    choices = {key: h for own, of_one in zip(keys, blocks, strict=True) for key, h in zip(own, of_one, strict=True)}
+    choices = {
+        key: h for block_keys, block in zip(keys, blocks, strict=True) for key, h in zip(block_keys, block, strict=True)
+    }
     return substitution("cell", connected, choices, ("last", "skip"))
 
 
