@@ -1,4 +1,4 @@
-"""The tree-structured function of Jenatton et al. (ICML 2017): three choices decide which numbers there are."""
+"""The tree-structured function of Jenatton et al. (ICML 2017): three choices decide which parameters are active."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SECONDS = 1.0
 
 
 class TreeFunction(Benchmark):
-    """y = x² + a constant of the leaf + r, of the x and the r that the choices call for; least 0.1. Without noise.
+    """y = x² + c + r without noise, where the choices decide on x, r and the constant c; the minimum is 0.1.
 
-    x1, x2 and x3 choose among four leaves. Those with x1 = 0 share r8, those with x1 = 1 share r9. Numbers lie in
-    [0, 1], those of the leaves in [-1, 1], which the paper's abstract does not tell: re-implementations differ in it.
+    x1, x2 and x3 choose one of four leaves. The leaves with x1 = 0 share r8, those with x1 = 1 share r9. r8 and r9 lie
+    in [0, 1], the x of the leaves in [-1, 1]; the paper's abstract gives no ranges, and re-implementations differ.
     """
 
     family = "synthetic"

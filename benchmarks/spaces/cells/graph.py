@@ -1,4 +1,4 @@
-"""A NAS-Bench-201 cell as a graph of layers: an operation on an edge becomes a layer (NASBOT on cells)."""
+"""A NAS-Bench-201 cell as a graph of layers: each operation on an edge becomes a layer (NASBOT on cells)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHANNELS = 16
 
 
 def cell_graph(operations: Sequence[str]) -> LayerGraph:
-    """The live operations of a cell between `ip` and `op`; nothing but these two, unconnected, where none is alive.
+    """The live operations of a cell between `ip` and `op`; only these two, unconnected, if the cell has no path.
 
     Args:
         operations: names of the operations on the six edges, in the order of `EDGES`.

@@ -12,8 +12,8 @@ from nasbench.benchmarks.spaces.language.graph import D, Output, Part, Value
 def genetic(nodes: Sequence[int] = (3, 4, 5), filters: Sequence[int] = (16, 32, 64), classes: int = 10) -> Part:
     """Stages with given numbers of nodes, a pooling after each: 2^(3 + 6 + 10) = 524,288 architectures by default.
 
-    In a stage a bit says whether a node takes an earlier one. Nodes that take none take the stage's first convolution;
-    what nobody takes goes into its last. A node without any bit set does not exist.
+    In a stage, a bit says whether a node reads an earlier node. A node that reads none reads the stage's first
+    convolution. The last convolution reads all nodes that no other node reads. A node without any bit does not exist.
     """
     stages = []
     for number, width in zip(nodes, filters, strict=True):
