@@ -12,9 +12,9 @@ _COUNTS = {"train": 1079, "val": 359, "test": 359}
 
 
 def read() -> dict[str, Split]:
-    """8 × 8 pixels, doubled to 16 × 16, in splits drawn once and for all.
+    """Digits of 8 × 8 pixels, doubled to 16 × 16, in fixed random splits.
 
-    Raises UsageError where scikit-learn is not installed, or holds other digits.
+    Raises UsageError if scikit-learn is not installed, or holds other digits.
     """
     try:
         from sklearn.datasets import load_digits

@@ -19,7 +19,7 @@ from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
 from nasbench.benchmarks.training.augmentation import Resident
-from nasbench.benchmarks.training.initialisation import initialised, own_numbers
+from nasbench.benchmarks.training.initialisation import initialised, seeded_numbers
 from nasbench.benchmarks.training.news import News
 from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.benchmarks.training.state import keep, kept_in
@@ -86,7 +86,7 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if device().type == "cuda" else ""
 
 
-def own_clock(on: torch.device) -> Callable[[], float]:
+def clock_for(on: torch.device) -> Callable[[], float]:
     """A clock of a training that a busy machine does not spoil: on a CPU that of its thread."""
     return thread_time if on.type == "cpu" else perf_counter
 
@@ -157,7 +157,7 @@ def train(
             if isinstance(module, Dropout):
                 module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
         total, number = torch.zeros((), device=data.device), 0
-        with own_numbers(network, data.device, [seed, progress.epoch]):
+        with seeded_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
                 step = partial(loss_of, network, images, recipe)
                 if number == 0 and math.isnan(progress.memory):
