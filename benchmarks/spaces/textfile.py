@@ -34,6 +34,13 @@ def check_regular(path: Path) -> None:
         raise UsageError(f"{path} is not a regular file")
 
 
+def check_file(path: Path) -> None:
+    """Raises UsageError unless a path leads to a regular file."""
+    check_regular(path)
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: there is no such file")
+
+
 def parse_toml(path: Path, text: str) -> dict[str, Any]:
     """The tables of a TOML file. Raises UsageError that names the file if it is not TOML, or nested too deeply.
 

@@ -1,7 +1,7 @@
 """TensorFlow's record files, read without TensorFlow.
 
-A record is its length (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the payload, and the masked
-CRC-32C of the payload.
+A record is the length of its payload (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the payload, and
+the masked CRC-32C of the payload.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
 _MASK = 0xA282EAD8
-_LONGEST = 1 << 26  # a payload of 64 MiB is no record of a table
+_LONGEST = 1 << 26  # bytes; records of tables are shorter
 
 
 def records(path: Path) -> Iterator[bytes]:
-    """The payloads of a record file, in its order. Raises UsageError where a record is damaged or cut off."""
+    """The payloads of a record file, in order. Raises UsageError if a record is damaged or cut off."""
     with path.open("rb") as file:
         place = 0
         while head := file.read(12):
@@ -62,7 +62,7 @@ def _table() -> NDArray[np.uint32]:
 
 @cache
 def _compiled():  # type: ignore[no-untyped-def]
-    from numba import njit  # takes a while to import
+    from numba import njit  # slow to import
 
     @njit
     def crc(content, table):  # type: ignore[no-untyped-def]

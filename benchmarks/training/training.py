@@ -134,7 +134,7 @@ def train(
         seed: in [0, 2**63); decides the parameters, and the order and augmentation of the images.
         state: file in which progress is kept; an interrupted training continues from it.
         until: the epoch after which training pauses; a later call with the same state continues. None for the last.
-        each: called at the end of each epoch with the network, in eval mode.
+        at_epoch_end: called at the end of each epoch with the network, in eval mode.
         clock: the clock of `Trained.seconds`.
 
     Raises TrainingFailed if a loss is not finite.
