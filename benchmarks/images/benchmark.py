@@ -208,7 +208,7 @@ class ImageBenchmark(Benchmark):
     def _pool(self) -> dict[str, NDArray[np.float64]]:
         """The cheap metrics of random architectures that can be trained, each of shape (`networks.pool`,)."""
         if not isinstance(self.networks, CellSpace):
-            _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
+            _LOG.info("building %d networks of %s to measure their sizes", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
         rows: list[dict[str, float]] = []
         while len(rows) < self.networks.pool:

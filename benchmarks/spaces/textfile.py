@@ -21,7 +21,7 @@ def read(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise UsageError(f"{path} has more than {_LARGEST:,} bytes: it is not what a person writes")
+        raise UsageError(f"{path} has more than {_LARGEST:,} bytes: it is too large for a file written by hand")
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -69,12 +69,10 @@ def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarr
 
 def _metric(name: str, column: str, unit: str, data: Path) -> Metric:
     if not re.fullmatch(METRIC_NAME, name):
-        raise UsageError(
-            f"metric name {name!r} must be a letter, then letters, digits, _, . or -: --prefix puts something before it"
-        )
+        raise UsageError(f"metric name {name!r} must be a letter, then letters, digits, _, . or -: add a --prefix")
     if sounds_held_out(column) or sounds_held_out(name):
         raise UsageError(
             f"{column} of {data} sounds like a score on a test split, which no search may see: columns are costs and "
-            "properties of networks; scores belong into a table of their own (`nasbench import table`)"
+            "properties of networks; scores belong in a separate table (`nasbench import table`)"
         )
     return Metric(name, unit, description=f"column {column} of {data.name}")

@@ -171,7 +171,7 @@ def _check_direction(described: Described, data: Path) -> None:
         scale = scale_of(values[last])
         error = f"complement_of = {scale} minimises {scale} - {entry['column']}, " if scale else ""
         raise UsageError(
-            f"{entry['column']} of {data} looks like something of which more is better ({why}), and the objective is "
+            f"{entry['column']} of {data} seems to be better the larger it is ({why}), and the objective is "
             f'minimised: {error}direction = "maximise" minimises its negative, direction = "minimise" takes it as it is'
         )
 
@@ -215,9 +215,9 @@ def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple
         entry["columns"] = [column.replace(PLACE, str(epoch)) for epoch in epochs]
         entry["column"] = entry["columns"][-1]
     if len(levels) > 1:
-        raise UsageError(f"the metrics of {spec} with a column per epoch have them for different epochs")
+        raise UsageError(f"the metrics of {spec} with a column per epoch have different epochs")
     if levels and "epoch" in facts:
-        raise UsageError(f"{spec} has a column of epochs and a column per epoch: it is one or the other")
+        raise UsageError(f"{spec} has a column of epochs and a column per epoch: use only one of them")
     if "epoch" not in facts and any(entry.get("curve") for entry in facts["metric"]):
         raise UsageError(f'{spec} has curve = true: epoch = "COLUMN" names the column that counts epochs')
     return levels.pop() if levels else ()

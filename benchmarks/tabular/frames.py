@@ -54,7 +54,7 @@ def check_size(data: Path) -> None:
         if size > MOST_BYTES or rows > MOST_ROWS:
             more = f"{MOST_ROWS:,} rows" if rows > MOST_ROWS else f"{MOST_BYTES / 2**30:.0f} GiB unpacked"
             raise UsageError(
-                f"{data} has more than {more}, which is the most that is read: leave out rows or columns, or give each "
+                f"{data} has more than {more}, which is the limit: leave out rows or columns, or give each "
                 "epoch a column instead of a row"
             )
 
@@ -188,7 +188,7 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
     if large.any():
         raise UsageError(
             f"{column.name} is {numbers[large].iloc[0]:g} in row {row_of(large)} of {data}: a number is at most "
-            f"{LARGEST:g} in size; missing_value can stand for none"
+            f"{LARGEST:g} in size; missing_value can mark missing values"
         )
     values: np.ndarray = numbers.to_numpy()
     if "complement_of" in facts:

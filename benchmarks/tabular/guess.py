@@ -54,7 +54,7 @@ def guess(data: Path) -> Guess:
     left_out = "; ".join(f"{name} ({why})" for name, why in roles.left_out) or "none"
     if not roles.metrics:
         raise UsageError(
-            f"no column of {data} can be the objective, which is numbers that differ; left out: {left_out}"
+            f"no column of {data} can be the objective, which needs different numbers; left out: {left_out}"
         )
     if not roles.choices and not roles.cell:
         raise UsageError(f"no column of {data} can be a hyper-parameter; left out: {left_out}")

@@ -76,7 +76,7 @@ def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
             run = _run(int(epochs), base64.b64decode(metrics, validate=True))
         except (ValueError, TypeError, Malformed, binascii.Error, RecursionError) as error:
             raise UsageError(
-                f"{path} is no file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
+                f"{path} is not a file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
             ) from None
         columns["cell"].append(cells.setdefault((adjacency, operations), len(cells)))
         for name, value in zip(_Run._fields, run, strict=True):
@@ -108,7 +108,7 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
         {int(match[1]) for match in (re.fullmatch(r"valid@([1-9][0-9]*)", name) for name in header) if match}
     )
     if not levels:
-        raise UsageError(f"{path} has no column valid@108, or of another number of epochs")
+        raise UsageError(f"{path} has no column such as valid@108")
     texts = set(_CELL)
     measured = {f"{name}@{e}": "percent or seconds" for e in levels for name in ("valid", "test", "time")}
     wanted = dict.fromkeys(texts, "the cell") | {"parameters": "the size", "repetition": "the run"} | measured
@@ -132,14 +132,14 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
 def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     numbers = runs[[*_MEASURED, "parameters"]].to_numpy()
     if not len(runs) or not np.isfinite(numbers).all() or (runs[["valid", "test"]].to_numpy() > 1).any():
-        raise UsageError(f"{path} has no runs, or an accuracy or a time that is none")
+        raise UsageError(f"{path} has no runs, or an invalid accuracy or time")
     try:
         points = np.array([compact(point_of(adjacency, names.split(","))) for adjacency, names in cells], np.int8)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     points, rows = np.unique(points, axis=0, return_inverse=True)
     if len(points) < len(cells):
-        raise UsageError(f"{path} writes one cell in two ways: {len(cells):,} ways to write {len(points):,} cells")
+        raise UsageError(f"{path} has one cell written in two ways: {len(cells):,} ways to write {len(points):,} cells")
     row = rows.ravel()[runs["cell"].to_numpy(np.int64)]
     levels, level = np.unique(runs["epochs"].to_numpy(np.int64), return_inverse=True)
     number = runs.assign(row=row).groupby(["row", "epochs"]).cumcount().to_numpy()

@@ -80,7 +80,7 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
     if not trust and not is_official(path):
         raise UsageError(
             f"{path} is none of the released files ({', '.join(OFFICIAL)}; each name ends in digits of its MD5 sum): "
-            "opening a pickle can run any code in it; --trust opens it nevertheless"
+            "opening a pickle can run any code in it; --trust opens it anyway"
         )
     raw, results_class = _read(path, trust)
     source = f"NAS-Bench-201 (Dong and Yang, ICLR 2020), imported from {path.name}"
@@ -95,7 +95,7 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
             progress(1)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise UsageError(
-            f"{path} has another structure than the official files: {type(error).__name__}: {error}"
+            f"{path} does not have the structure of the official files: {type(error).__name__}: {error}"
         ) from None
     tables = [collector.table(source) for collector in collectors.values()]
     return [table for table in tables if table is not None]
@@ -111,7 +111,7 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: {with_extra('nb201')}") from None
     except NotPlain as error:
-        raise UsageError(f"{path} cannot be read: {error}; --trust opens it nevertheless") from None
+        raise UsageError(f"{path} cannot be read: {error}; --trust opens it anyway") from None
     except MemoryError:
         raise UsageError(
             f"{path} does not fit into memory: about {peak_memory(path) / 2**30:.0f} GiB are needed"
@@ -120,7 +120,7 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
         text = str(error).splitlines()[0] if str(error) else ""
         raise UsageError(f"{path} cannot be read: {type(error).__name__}: {text[:200]}") from None
     if not isinstance(raw, dict) or not {"meta_archs", "arch2infos"} <= raw.keys():
-        raise UsageError(f"{path} has another structure than the official files: no meta_archs and arch2infos")
+        raise UsageError(f"{path} does not have the structure of the official files: no meta_archs and arch2infos")
     return raw, results_class
 
 

@@ -122,7 +122,7 @@ def _convert(data: str) -> Array:
     records = load_plain(io.BytesIO(read_checked(path, _TABLES[data][0], _PACKAGE)))
     keys = _space(data == "proteins").keys.tolist()
     if set(keys) != set(records):
-        raise UsageError(f"{path} lists other networks than its space has: reinstall {_PACKAGE}")
+        raise UsageError(f"{path} does not list the networks of its space: reinstall {_PACKAGE}")
     columns = {name: np.array([records[key][name] for key in keys], float) for name in records[keys[0]]}
     errors = [100.0 * (1.0 - columns[name]) for name in ("valid_perf", "perf")]
     return np.stack([*errors, columns["latency"], columns["para"]], axis=1)[:, None]

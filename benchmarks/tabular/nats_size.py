@@ -65,7 +65,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         IndexError,
         KeyError,
     ) as error:
-        raise UsageError(f"{path} is damaged, or no file of NATS-Bench: {str(error)[:160]}") from None
+        raise UsageError(f"{path} is damaged, or not a file of NATS-Bench: {str(error)[:160]}") from None
     source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{sha256_of(path)}"
     networks: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
     try:
@@ -79,7 +79,7 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         return [_table(name, _DATA[name], runs, source) for name, runs in networks.items() if runs]
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise UsageError(
-            f"{path} has another structure than {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"
+            f"{path} does not have the structure of {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"
         ) from None
 
 

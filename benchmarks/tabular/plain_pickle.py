@@ -25,7 +25,7 @@ class _PlainUnpickler(pickle.Unpickler):
         try:
             return _PLAIN[f"{module}.{name}"]
         except KeyError:
-            raise NotPlain(f"{module}.{name} is no plain data") from None
+            raise NotPlain(f"{module}.{name} is not plain data") from None
 
 
 def load_plain(file: IO[bytes]) -> Any:

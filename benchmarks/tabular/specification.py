@@ -99,7 +99,7 @@ def _check_name(name: object, spec: Path) -> None:
             f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
         )
     if isinstance(name, str) and BENCHMARKS.is_taken(name):
-        raise UsageError(f"name = {name!r} in {spec} is that of another benchmark: give the table a name of its own")
+        raise UsageError(f"name = {name!r} in {spec} is the name of another benchmark: choose another name")
 
 
 def _check_metrics(facts: dict[str, Any], spec: Path) -> None:

@@ -45,10 +45,10 @@ def read_task(path: Path) -> TableData:
         losses = np.array([[record[split]["loss"] for split in SPLITS] for record in records], float)
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{path} is no task of TaskSet's Adam with eight parameters: {type(error).__name__}: {str(error)[:120]}"
+            f"{path} is not a task of TaskSet's Adam with eight parameters: {type(error).__name__}: {str(error)[:120]}"
         ) from None
     if losses.ndim != 3 or losses.shape[2] < 2 or not len(losses):
-        raise UsageError(f"{path} has no curves of one length for {', '.join(SPLITS)}")
+        raise UsageError(f"{path} has no curves of equal length for {', '.join(SPLITS)}")
     for h, column in zip(_RANGES, points.T, strict=True):
         if not ((column >= h.low * (1 - 1e-6)) & (column <= h.high * (1 + 1e-6))).all():
             raise UsageError(f"{h.name} in {path} leaves its range [{h.low:g}, {h.high:g}]")
@@ -58,7 +58,7 @@ def read_task(path: Path) -> TableData:
     curves = _curves(losses)
     levels = tuple(range(1, losses.shape[2]))
     if not np.isfinite(curves[:, 0, -1, 0]).any():
-        raise UsageError(f"{path} has no training that came to its end")
+        raise UsageError(f"{path} has no completed training")
     metrics = (
         *(Metric(f"{s}-loss@{levels[-1]}", "nats", True, _WORDS, s, levels[-1]) for s in SPLITS),
         Metric(
@@ -98,9 +98,9 @@ def _records(path: Path) -> list[Any]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, EOFError, RecursionError) as error:
-        raise UsageError(f"{path} is damaged, or no JSON: {str(error)[:120]}") from None
+        raise UsageError(f"{path} is damaged, or not JSON: {str(error)[:120]}") from None
     if not isinstance(records, list) or not records:
-        raise UsageError(f"{path} is no list of records")
+        raise UsageError(f"{path} is not a list of records")
     return records
 
 
@@ -130,5 +130,7 @@ def _name(path: Path) -> str:
     task = path.name.partition(".")[0].removeprefix("FixedTextRNNClassification_")
     name = f"taskset-{task.lower()}"
     if not re.fullmatch(NAME, name):
-        raise UsageError(f"{path}: a task is called by its file, and {name[:80]!r} can be no name of a benchmark")
+        raise UsageError(
+            f"{path}: a task is named after its file, and {name[:80]!r} is not a possible name of a benchmark"
+        )
     return name

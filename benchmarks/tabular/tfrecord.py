@@ -30,13 +30,13 @@ def records(path: Path) -> Iterator[bytes]:
                 raise UsageError(f"{path} ends inside a record, at byte {place}: it is cut off")
             length, check = struct.unpack("<QI", head)
             if masked_crc(head[:8]) != check or length > _LONGEST:
-                raise UsageError(f"{path} has no record at byte {place}: it is damaged, or no TFRecord file")
+                raise UsageError(f"{path} has no record at byte {place}: it is damaged, or not a TFRecord file")
             body = file.read(length + 4)
             if len(body) < length + 4:
                 raise UsageError(f"{path} ends inside a record, at byte {place}: it is cut off")
             payload = body[:length]
             if masked_crc(payload) != struct.unpack("<I", body[length:])[0]:
-                raise UsageError(f"{path} is damaged: the record at byte {place} has another checksum")
+                raise UsageError(f"{path} is damaged: the record at byte {place} has a wrong checksum")
             yield payload
             place += 16 + length
 

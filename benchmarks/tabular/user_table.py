@@ -144,6 +144,6 @@ def _check_absent(
     if absent and "missing" not in facts:
         raise UsageError(
             f"{absent} of the {space.size} configurations of the {kind} have no value of {objective.name} in {data}: "
-            f'put missing = "invalid" into {spec} if asking for them is to be a failed evaluation, missing = '
+            f'put missing = "invalid" into {spec} if their evaluation should fail, missing = '
             '"infeasible" if they cannot be evaluated at all'
         )

@@ -35,7 +35,7 @@ def kept_in(path: Path) -> dict[str, Any] | None:
     try:
         return _read(path)
     except Exception as error:  # PyTorch raises many types
-        _LOG.warning("%s cannot be used (%s): its training begins anew", path, str(error).partition("\n")[0])
+        _LOG.warning("%s cannot be used (%s): its training starts again", path, str(error).partition("\n")[0])
         return None
 
 
@@ -44,6 +44,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError("it is not a regular file")
     content = memoryview(path.read_bytes())
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
-        raise ValueError("it is damaged, or of an older nasbench: its digest does not fit")
+        raise ValueError("it is damaged, or of an older nasbench: its digest is wrong")
     state: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), weights_only=True, map_location="cpu")
     return state

@@ -183,7 +183,7 @@ def test_size_classes_bound_what_is_minimised_from_both_sides() -> None:
     size = Knowing.metrics[1]
     assert abilities.bounds(Knowing(), parsed(["size@S"])) == (Bound(size, 2.0, upper=True),)
     assert abilities.bounds(Knowing(), parsed(["size@M"])) == (Bound(size, 4.0, False), Bound(size, 6.0, True))
-    with pytest.raises(UsageError, match="speed is maximised: @M is for what grows with a network"):
+    with pytest.raises(UsageError, match="speed is maximised: @M needs a metric that grows with the network"):
         abilities.bounds(Knowing(), parsed(["speed@M"]))
 
 

@@ -138,7 +138,7 @@ def count(program: Steps) -> int:
         key = (due, frozenset(step.waiting), earlier, graph)
         if key not in known:
             if len(known) > _MOST_STATES:
-                raise ProgramError(f"this space has too many ways to go on to be counted: more than {_MOST_STATES:,}")
+                raise ProgramError(f"this space has too many continuations to be counted: more than {_MOST_STATES:,}")
             mattering = [h for h in step.order if h in shared]
             ways = _ways(h for h in step.order if h not in shared and h not in free)
             closing = [clause for clause in open_at(step) if step.done.issuperset(clause.roots)]
