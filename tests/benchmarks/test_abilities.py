@@ -175,7 +175,7 @@ def test_quantiles_bound_each_metric_on_its_better_side() -> None:
     assert abilities.bounds(Knowing(), parsed(["speed@0.3"])) == (Bound(speed, 3.0, upper=False),)
     with pytest.raises(UsageError, match="bare has no table of size"):
         abilities.bounds(Bare(), parsed(["size@0.3"]))
-    with pytest.raises(UsageError, match=r"loss@0.3 of knowing is nan, which bounds nothing"):
+    with pytest.raises(UsageError, match=r"loss@0.3 of knowing is nan, which is not a bound"):
         abilities.bounds(Knowing(), parsed(["loss@0.3"]))
 
 

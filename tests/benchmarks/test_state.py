@@ -33,7 +33,7 @@ def test_no_flipped_bit_of_a_state_loads_other_values(paused: Path, caplog: pyte
         assert kept_in(paused) is None, place
     assert {record.getMessage() for record in caplog.records} == {
         f"{paused} cannot be used (it is damaged, or of an older nasbench: its digest is wrong): its training "
-        "begins anew"
+        "starts again"
     }
     assert len(caplog.records) == len(places)
 
