@@ -232,7 +232,7 @@ def _levels_in(
     epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
     bad = pd.Series(~(np.isfinite(epochs) & (epochs > 0) & (epochs == np.floor(epochs))))
     if bad.any():
-        raise UsageError(f"{facts['epoch']} of {data} is no epoch (1, 2, …) in row {row_of(bad)}")
+        raise UsageError(f"{facts['epoch']} of {data} is not an epoch (1, 2, …) in row {row_of(bad)}")
     levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)
     return tuple(levels.tolist()), at
 
