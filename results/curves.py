@@ -129,12 +129,12 @@ class Curves:
         """
         ends = np.max(np.where(np.isfinite(self.finished), self.finished, 0.0), axis=1)
         whole = (self.runs["failure"] == "").to_numpy()
-        horizons_ = np.full(len(self.settings), np.inf)
+        shortest = np.full(len(self.settings), np.inf)
         for (setting, _), runs in self.groups.items():
             durations = ends[runs[whole[runs]]]
             if len(durations):
-                horizons_[setting] = min(horizons_[setting], float(np.median(durations)))
-        return np.where((horizons_ > 0) & np.isfinite(horizons_), horizons_, np.nan)
+                shortest[setting] = min(shortest[setting], float(np.median(durations)))
+        return np.where((shortest > 0) & np.isfinite(shortest), shortest, np.nan)
 
     def at_shares(self, shares: Array) -> Array:
         """Values of the incumbents at shares of the setting's horizon: shape (runs, shares)."""
@@ -196,5 +196,5 @@ class Curves:
     def padded(self, values: Array) -> Array:
         """Values of every run, shape (runs, points), with the setting's worst in place of NaN."""
         worst = self.worst[self.runs["setting"].to_numpy()]
-        padded_: Array = np.where(np.isnan(values), worst[:, None], values)
-        return padded_
+        filled: Array = np.where(np.isnan(values), worst[:, None], values)
+        return filled

@@ -17,9 +17,9 @@ from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.store.fragment import Torn
 
-_MOST = 1000  # evaluations of a setting: more change little and take long
+_MOST = 1000  # evaluations per setting; more change little and take long
 _FEWEST = 50
-_PARTS = 10  # of the values of a number
+_PARTS = 10  # bins of a numerical value
 
 Evaluated: TypeAlias = tuple[dict[str, Any], float]
 """Choices by name, and the objective."""
@@ -34,8 +34,8 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
         raise StoreError("the part importance takes no options: --part importance")
     rows = [
         {"benchmark": bench, "constraint": constraint, "parameter": name, "importance": value, "evaluations": count}
-        for bench, constraint, count, found in importances(subject)
-        for name, value in sorted(found.items(), key=lambda item: -item[1])
+        for bench, constraint, count, values in importances(subject)
+        for name, value in sorted(values.items(), key=lambda item: -item[1])
     ]
     if not rows:
         raise StoreError("no configuration here has named choices of which there are enough evaluations")
@@ -83,10 +83,10 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
             study = optuna.create_study()
             study.add_trials(trials)
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-            found = optuna.importance.get_param_importances(study, evaluator=evaluator)
+            values = optuna.importance.get_param_importances(study, evaluator=evaluator)
         finally:
             optuna.logging.set_verbosity(level)
-        yield bench, constraint, len(evaluations), {name: float(value) for name, value in found.items()}
+        yield bench, constraint, len(evaluations), {name: float(value) for name, value in values.items()}
 
 
 def _varied(evaluations: Sequence[Evaluated]) -> dict[str, list[str | None]]:
@@ -125,8 +125,8 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
             continue
         spread = joined.take(np.unique(np.linspace(0, len(joined) - 1, _MOST).round().astype(int)))
         pairs = zip(map(json.loads, spread["configuration"].to_pylist()), spread["objective"].to_pylist(), strict=True)
-        if found := [(values, objective) for values, objective in pairs if _is_named(values)]:
-            yield place, found
+        if evaluated := [(values, objective) for values, objective in pairs if _is_named(values)]:
+            yield place, evaluated
 
 
 def _is_named(values: object) -> bool:

@@ -18,21 +18,21 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.verdicts import Pair
 
-_MOST = 4  # names that an answer lists
+_MOST = 4  # names in an answer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A question, and what the runs say to it."""
+    """A question with its answer."""
 
     question: str
     text: str
     place: str
-    """The id of the section of the page that has the evidence."""
+    """The id of the page's section with the evidence."""
 
 
 def answers(subject: Subject) -> list[Answer]:
-    """The ten; where the runs allow no verdict, the first ones say why."""
+    """The ten questions with answers; if no verdict is possible, the first answers say why."""
     comparison = subject.comparison
     why = hindrance(comparison)
     asked: list[tuple[str, str, Callable[[Comparison], str]]] = [
@@ -74,7 +74,7 @@ def _who(comparison: Comparison) -> str:
 
 
 def _next(comparison: Comparison) -> Pair:
-    """The leader held against the method that is next by expected rank."""
+    """The comparison of the leader with the method next by expected rank."""
     overall = comparison.overall
     found = overall.pair(overall.ranks[0].method, overall.ranks[1].method)
     assert found is not None  # ranks are of methods that share settings
@@ -130,7 +130,7 @@ def _spaces(comparison: Comparison) -> str:
 
 
 def _budget(comparison: Comparison) -> str:
-    """From which point of the budget on the leader at the end leads."""
+    """The point of the budget from which the final leader leads."""
     at = comparison.along(100)
     values = comparison.ranks(comparison.curves.at(at))
     leader = comparison.overall.ranks[0].method
@@ -236,7 +236,7 @@ def _again(subject: Subject) -> str:
 
 
 def _where(subject: Subject) -> str:
-    """The machines on which the runs can be repeated, by what each method and benchmark states of itself."""
+    """The machines on which the runs can be repeated, as methods and benchmarks declare."""
     methods: dict[str, set[str]] = {}
     for _, fragment in subject.fragments:
         methods.setdefault(str(fragment.provenance.get("repeatable", "the same machine")), set()).add(

@@ -128,7 +128,7 @@ def _float(item: _Item, facts: str) -> str:
 
 def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
     rows = [f"| `{item.name}` | {item.caption} | {item.answers} |" for item in items]
-    asked = [f"* **{answer_.question}** {answer_.text}" for answer_ in questions.answers(subject)]
+    asked = [f"* **{response.question}** {response.text}" for response in questions.answers(subject)]
     lines = [
         "# For the paper",
         "",

@@ -27,10 +27,10 @@ class Tasks:
     @cached_property
     def weights(self) -> Array:
         """1 / spaces / families of the space / benchmarks of the family / constraints of the benchmark; sum 1."""
-        weights_ = np.ones(1)
+        shares = np.ones(1)
         for level in reversed(self._levels):
-            weights_ = (weights_ / level.sizes)[level.parents]
-        return weights_ / len(self._levels[-1].sizes)
+            shares = (shares / level.sizes)[level.parents]
+        return shares / len(self._levels[-1].sizes)
 
     def by_bench(self, values: Array) -> Array:
         """Mean over the constraints of each benchmark, shape (benchmarks,)."""

@@ -32,7 +32,7 @@ class Begun:
     @cached_property
     def rows(self) -> list[Row]:
         """One row per finished evaluation, as in the store; the worker and the thinking time are unknown."""
-        rows_: list[Row] = []
+        finished_rows: list[Row] = []
         levels: dict[int, int] = {}  # the level that each training has reached
         top, incumbent, spent = 0, math.nan, 0
         for number, record in enumerate(self.records, 1):
@@ -41,7 +41,7 @@ class Begun:
                 top, incumbent = level, objective
             spent += level - levels.get(record.trial, 0)
             levels[record.trial] = level
-            rows_.append(
+            finished_rows.append(
                 Row(
                     evaluation=number,
                     worker=0,
@@ -61,7 +61,7 @@ class Begun:
                     spent=spent / self.setup.setting.highest,
                 )
             )
-        return rows_
+        return finished_rows
 
     @property
     def spent(self) -> float:

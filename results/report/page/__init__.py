@@ -91,7 +91,8 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
     curves = subject.curves
     method_looks = looks(curves.methods)
     sections = [_section(part, curves) for part in parts if part.name != "explained"]
-    style = f"{(folder / 'page.css').read_text(encoding='utf-8')}{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}"
+    css = (folder / "page.css").read_text(encoding="utf-8")
+    style = f"{css}{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}"
     script = (folder / "page.js").read_text(encoding="utf-8")
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return environment.get_template("page.html.j2").render(
