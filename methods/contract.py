@@ -214,6 +214,10 @@ class Method(Blockwise, ABC):
     version: ClassVar[int] = 1
     """Part of a run's identity. Raise it when a change makes the method propose differently."""
 
+    tuned_on: ClassVar[tuple[str, ...]] = ()
+    """Search spaces (`Benchmark.search_space`) on whose results a default or a rule of this method was chosen; empty
+    for defaults of a publication. Reports call verdicts on these spaces in sample."""
+
     repeatable: ClassVar[Repeatable] = Repeatable.ANY_PROCESSOR
     """The machines on which the same seed gives the same proposals; `nasbench check` tests it."""
 

@@ -38,6 +38,7 @@ class Smbo(Method):
         "architecture search. NeurIPS 2019. Section 7.2."
     )
     version = 2
+    tuned_on = ("nas-bench-101",)
     seconds = 1.5e-4
 
     def __init__(

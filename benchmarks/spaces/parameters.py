@@ -17,9 +17,9 @@ Point: TypeAlias = tuple[Coordinate, ...]
 
 
 class ParameterSpace(Space):
-    """Named hyper-parameters, real ones among them, some present only where another takes certain values.
+    """Named hyper-parameters of any type; some may be present only if another one takes certain values.
 
-    A configuration is the tuple of its coordinates (see `benchmarks.space.flat`), None where one is absent.
+    A configuration is the tuple of its coordinates (see `spaces.flat`), None for an absent hyper-parameter.
 
     Args:
         hyperparameters: parents before their children.
@@ -46,7 +46,7 @@ class ParameterSpace(Space):
         return self._completed([None] * len(self._names), rng)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Point:
-        """One present hyper-parameter, drawn uniformly, takes another value; children that appear are drawn anew."""
+        """Changes one present hyper-parameter, drawn uniformly, to another value; new children are drawn."""
         present = [
             d
             for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True))
@@ -124,7 +124,7 @@ class ParameterSpace(Space):
         return condition is None or condition.holds(coordinates)
 
     def _completed(self, coordinates: list[Coordinate], rng: Generator) -> Point:
-        """The configuration with what its choices call for drawn, and what they do not permit dropped."""
+        """The configuration, once missing hyper-parameters are drawn, and hyper-parameters without a place dropped."""
         for d, h in enumerate(self.hyperparameters):
             if not self._is_present(d, coordinates):
                 coordinates[d] = None

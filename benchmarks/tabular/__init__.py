@@ -36,10 +36,10 @@ def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
 
     One with the name of another benchmark is left out, which is said: it was imported before that one was there.
     """
-    found = {}
+    tables = {}
     for name in imported.names():
         if name not in taken:
-            found[name] = partial(open_table, name)
+            tables[name] = partial(open_table, name)
         elif name not in EMBEDDED:
             _LOG.warning(
                 "the imported table in %s is left out: %s is another benchmark's name; import it again under a name of "
@@ -47,7 +47,7 @@ def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
                 imported.place_of(name),
                 name,
             )
-    return found
+    return tables
 
 
 for _name in EMBEDDED:

@@ -30,11 +30,11 @@ def read(
 
     Raises UsageError, naming file, column and row, if the file cannot be read or does not fit.
     """
-    found = column_names(data)
-    if key not in found:
-        raise unknown(f"column (the key) of {data}", key, found)
-    chosen = {name: "a metric" for name in wanted or found if name != key}
-    frame = read_columns(data, {key: "the key"} | chosen, {key}, found)
+    header = column_names(data)
+    if key not in header:
+        raise unknown(f"column (the key) of {data}", key, header)
+    chosen = {name: "a metric" for name in wanted or header if name != key}
+    frame = read_columns(data, {key: "the key"} | chosen, {key}, header)
     if not wanted:
         chosen = {n: w for n, w in chosen.items() if n != "index" and pd.api.types.is_numeric_dtype(frame[n])}
     if not chosen:
@@ -42,7 +42,7 @@ def read(
     rows = _rows(table, frame[key], data)
     metrics = tuple(_metric(f"{prefix}{name}", name, unit, data) for name in chosen)
     for metric in metrics:
-        if metric.name in {own.name for own in table.metrics} - names(table.name):
+        if metric.name in {m.name for m in table.metrics} - names(table.name):
             raise UsageError(f"{table.name} has a metric called {metric.name} of its own: give a --prefix")
     values = np.full((table.space.size, len(metrics)), np.nan)
     for number, name in enumerate(chosen):

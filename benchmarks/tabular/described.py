@@ -76,16 +76,16 @@ def describe(data: Path, spec: Path) -> Described:
     problems = Problems(str(spec))
     facts = read_specification(spec, problems)
     facts["metric"][:1] = map(minimised, facts["metric"][:1])
-    found: list[str] = []
+    header: list[str] = []
     with problems.collecting():
-        found = column_names(data)
-    if not found:
+        header = column_names(data)
+    if not header:
         problems.refuse()
     levels: tuple[int, ...] = ()
     at: np.ndarray | None = None
     with problems.collecting():
-        levels = _find_columns(facts, found, spec)
-    frame = _frame(facts, found, data, spec, problems)
+        levels = _find_columns(facts, header, spec)
+    frame = _frame(facts, header, data, spec, problems)
     if facts.get("epoch") in frame:
         with problems.collecting():
             levels, at = _levels_in(facts, frame, data, spec)
@@ -104,7 +104,7 @@ def describe(data: Path, spec: Path) -> Described:
     return described
 
 
-def _frame(facts: dict[str, Any], found: list[str], data: Path, spec: Path, problems: Problems) -> pd.DataFrame:
+def _frame(facts: dict[str, Any], header: list[str], data: Path, spec: Path, problems: Problems) -> pd.DataFrame:
     """The columns that are needed and that the file has, and those that patterns make of them."""
     wanted: dict[str, str] = {}
     with problems.collecting():
@@ -113,11 +113,11 @@ def _frame(facts: dict[str, Any], found: list[str], data: Path, spec: Path, prob
     wanted = {column: f"{purpose}, says {spec}" for column, purpose in wanted.items() if PLACE not in column}
     for column, purpose in wanted.items():
         with problems.collecting():
-            check_column(data, column, purpose, found)
-    there = {column: purpose for column, purpose in wanted.items() if column in found}
+            check_column(data, column, purpose, header)
+    there = {column: purpose for column, purpose in wanted.items() if column in header}
     frame = pd.DataFrame()
     with problems.collecting():
-        frame = read_columns(data, there, texts_of(facts) & there.keys(), found) if there else frame
+        frame = read_columns(data, there, texts_of(facts) & there.keys(), header) if there else frame
         frame = extracted(frame, {c: p for c, p in facts.get("extract", {}).items() if c in frame}, data)
     return frame
 
@@ -200,7 +200,7 @@ def _check_curves(described: Described, spec: Path) -> None:
             )
 
 
-def _find_columns(facts: dict[str, Any], found: list[str], spec: Path) -> tuple[int, ...]:
+def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple[int, ...]:
     """Gives each metric its `column`, and `columns` where it has one per epoch; returns these epochs, ascending."""
     levels: set[tuple[int, ...]] = set()
     for entry in facts["metric"]:
@@ -208,7 +208,7 @@ def _find_columns(facts: dict[str, Any], found: list[str], spec: Path) -> tuple[
         if PLACE not in column:
             continue
         pattern = re.escape(column).replace(re.escape(PLACE), "([1-9][0-9]*)")
-        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in found) if match}))
+        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in header) if match}))
         if not epochs:
             raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
         levels.add(epochs)

@@ -263,10 +263,10 @@ def read_checked(path: Path, checksum: str, package: str) -> bytes:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}; reinstall {package}") from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != checksum:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != checksum:
         raise UsageError(
-            f"{path} has SHA-256 {found}, not the recorded {checksum}: it is not opened; reinstall {package}"
+            f"{path} has SHA-256 {digest}, not the recorded {checksum}: it is not opened; reinstall {package}"
         )
     return content
 

@@ -46,10 +46,10 @@ def check_size(data: Path) -> None:
     if data.suffix == ".parquet":
         facts = pq.read_metadata(data)
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-        found = iter([(size, facts.num_rows)])
+        sizes = iter([(size, facts.num_rows)])
     else:
-        found = ((size, lines - 1) for size, lines in _so_far(data, "detect"))  # the first has the names
-    for size, rows in found:
+        sizes = ((size, lines - 1) for size, lines in _so_far(data, "detect"))  # the first has the names
+    for size, rows in sizes:
         if size > MOST_BYTES or rows > MOST_ROWS:
             more = f"{MOST_ROWS:,} rows" if rows > MOST_ROWS else f"{MOST_BYTES / 2**30:.0f} GiB unpacked"
             raise UsageError(
@@ -80,31 +80,31 @@ def column_names(data: Path) -> list[str]:
             names: list[str] = pq.read_schema(data).names
             return names
         with pc.open_csv(data) as reader:
-            found: list[str] = reader.schema.names
-            return found
+            header: list[str] = reader.schema.names
+            return header
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
 
 
-def check_separator(data: Path, found: list[str]) -> None:
+def check_separator(data: Path, header: list[str]) -> None:
     """Raises UsageError if a file seems to have one column."""
-    if len(found) == 1:
-        raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
+    if len(header) == 1:
+        raise UsageError(f"{data} has one column only, {header[0][:60]!r}: is the separator a comma?")
 
 
-def check_column(data: Path, column: str, purpose: str, found: list[str]) -> None:
+def check_column(data: Path, column: str, purpose: str, header: list[str]) -> None:
     """Raises UsageError, with the nearest name, if a file has no such column.
 
     Args:
         purpose: what for, and who says so: `metric size, says spec.toml`.
         found: the names of all columns (`column_names`).
     """
-    if column not in found:
-        check_separator(data, found)
-        raise unknown(f"column ({purpose}) of {data}", column, found)
+    if column not in header:
+        check_separator(data, header)
+        raise unknown(f"column ({purpose}) of {data}", column, header)
 
 
-def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: list[str]) -> pd.DataFrame:
+def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header: list[str]) -> pd.DataFrame:
     """Some columns of a file.
 
     Args:
@@ -115,7 +115,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: 
     Raises UsageError, naming file and column, if one is missing or there twice, or the file cannot be read.
     """
     for column, purpose in wanted.items():
-        check_column(data, column, purpose, found)
+        check_column(data, column, purpose, header)
     try:
         if data.suffix == ".parquet":
             table = pq.read_table(data, columns=list(wanted))
@@ -134,7 +134,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: 
             raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
-    twice = [name for name in wanted if found.count(name) > 1]
+    twice = [name for name in wanted if header.count(name) > 1]
     if twice:
         raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)

@@ -45,9 +45,9 @@ def guess(data: Path) -> Guess:
 
     Raises UsageError if the file cannot be read, or no column can be an objective or a hyper-parameter.
     """
-    found = column_names(data)
-    check_separator(data, found)
-    frame = read_columns(data, dict.fromkeys(found, "to guess what it is"), set(), found)
+    header = column_names(data)
+    check_separator(data, header)
+    frame = read_columns(data, dict.fromkeys(header, "to guess what it is"), set(), header)
     roles = roles_of(gathered(frame))
     left_out = "; ".join(f"{name} ({why})" for name, why in roles.left_out) or "none"
     if not roles.metrics:
@@ -113,10 +113,10 @@ def _choice(column: Column) -> list[_Line]:
         remark = f"? {remark}; [extract] makes columns of a text's parts"
     elif len(values) > FEW and column.meaning is None:
         remark = f"? {remark}; or is it a measurement?"
-    found: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), remark)]
+    lines: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), remark)]
     if column.is_number and _is_logarithmic(values):
-        found.append(("log", True, "ratios matter"))
-    return found
+        lines.append(("log", True, "ratios matter"))
+    return lines
 
 
 def _cell() -> Iterator[list[_Line]]:
@@ -150,7 +150,7 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         is_last = roles.epoch.numbers == last
     sizes = [column.numbers[is_last] for column in roles.metrics if column.meaning == "size"]
     has_test = any(split_of(column.name) == "test" for column in roles.metrics if column is not objective)
-    found: dict[str, list[_Line]] = {}
+    entries: dict[str, list[_Line]] = {}
     names: set[str] = set()
     for column in sorted(roles.metrics, key=lambda column: column is not objective):
         is_score = column.meaning == "score" or column is objective
@@ -172,8 +172,8 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         lines += [("epoch", epoch, "")] if epoch else []
         if roles.epoch and (is_score or pd.Series(first).mean() < pd.Series(values).mean()):
             lines.append(("curve", True, "its value at every epoch counts"))
-        found[column.name] = [*lines, *_remarks(column)]
-    return found
+        entries[column.name] = [*lines, *_remarks(column)]
+    return entries
 
 
 def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str]:

@@ -260,8 +260,8 @@ def folder_of(name: str) -> Path:
 
 def names() -> list[str]:
     """All tables the user imported."""
-    found = {path.parent.name for folder in data_folders() for path in folder.glob("tables/*/table.json")}
-    return sorted(name for name in found if re.fullmatch(NAME, name))  # a copy `x.bak` is none
+    folders = {path.parent.name for folder in data_folders() for path in folder.glob("tables/*/table.json")}
+    return sorted(name for name in folders if re.fullmatch(NAME, name))  # a copy `x.bak` is none
 
 
 def place_of(name: str) -> Path:

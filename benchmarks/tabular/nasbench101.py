@@ -98,23 +98,23 @@ def _run(epochs: int, message: bytes) -> _Run:
     if len(evaluations) != 3 or parameters < 0:
         raise Malformed(f"{len(evaluations)} evaluations of a training, where three are: before, half way, at the end")
     last = evaluations[-1]
-    found = [last.get(number) for number in (4, 5, 2)]
-    valid, test, seconds = [x if isinstance(x, float) else math.nan for x in found]
+    values = [last.get(number) for number in (4, 5, 2)]
+    valid, test, seconds = [x if isinstance(x, float) else math.nan for x in values]
     return _Run(epochs, valid, test, seconds, parameters)
 
 
 def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
     """The cells, and the runs with the numbers of their cells."""
-    found = column_names(path)
+    header = column_names(path)
     levels = sorted(
-        {int(match[1]) for match in (re.fullmatch(r"valid@([1-9][0-9]*)", name) for name in found) if match}
+        {int(match[1]) for match in (re.fullmatch(r"valid@([1-9][0-9]*)", name) for name in header) if match}
     )
     if not levels:
         raise UsageError(f"{path} has no column valid@108, or of another number of epochs")
     texts = set(_CELL)
     measured = {f"{name}@{e}": "percent or seconds" for e in levels for name in ("valid", "test", "time")}
     wanted = dict.fromkeys(texts, "the cell") | {"parameters": "the size", "repetition": "the run"} | measured
-    frame = read_columns(path, wanted, texts, found)
+    frame = read_columns(path, wanted, texts, header)
     progress(path.stat().st_size)
     twice = frame.duplicated([*_CELL, "repetition"])
     if twice.any():

@@ -71,16 +71,16 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest}"
-    found: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
+    networks: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
     try:
         for index, record in sorted(raw["arch2infos"].items()):
             row = _row(raw["meta_archs"][index])
             results = record[_SCHEDULE]["all_results"]
             for name, data in _DATA.items():
                 runs = [results[key] for key in sorted(results) if key[0] == data.trained_on]
-                found[name] += [(row, runs)] if runs else []
+                networks[name] += [(row, runs)] if runs else []
             progress(1)
-        return [_table(name, _DATA[name], runs, source) for name, runs in found.items() if runs]
+        return [_table(name, _DATA[name], runs, source) for name, runs in networks.items() if runs]
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise UsageError(
             f"{path} has another structure than {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"

@@ -50,8 +50,8 @@ class Column:
     @property
     def epoch(self) -> int:
         """The last epoch, as the name says it; 0 if it does not."""
-        found = numbered(self.name)
-        return self.epochs[-1] if self.epochs else found[1] if found else 0
+        parsed = numbered(self.name)
+        return self.epochs[-1] if self.epochs else parsed[1] if parsed else 0
 
     @cached_property
     def numbers(self) -> Array:
@@ -77,9 +77,9 @@ def gathered(frame: pd.DataFrame) -> list[Column]:
     """The columns in the order of the file; those of one quantity at several epochs are one."""
     groups: dict[str, dict[int, str]] = {}
     for name in frame.columns:
-        found = numbered(name) if pd.api.types.is_numeric_dtype(frame[name]) else None
-        if found:
-            groups.setdefault(found[0], {})[found[1]] = name
+        parsed = numbered(name) if pd.api.types.is_numeric_dtype(frame[name]) else None
+        if parsed:
+            groups.setdefault(parsed[0], {})[parsed[1]] = name
     along = {pattern: dict(sorted(group.items())) for pattern, group in groups.items() if len(group) > 1}
     common = Counter(tuple(group) for group in along.values()).most_common(1)
     along = {pattern: group for pattern, group in along.items() if tuple(group) == common[0][0]}

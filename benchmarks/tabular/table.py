@@ -82,7 +82,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         Raises UsageError if the table has one of that name.
         """
         for metric in metrics:
-            if metric.name in [own.name for own in self.metrics]:
+            if metric.name in [m.name for m in self.metrics]:
                 raise UsageError(f"{self.name} has a metric called {metric.name} already")
         before = self._load
 

@@ -122,8 +122,8 @@ def _curves(losses: Array) -> Array:
     points = np.arange(1, after.shape[2] + 1)
     last = (points * np.isfinite(after[:, 0])).max(axis=1, keepdims=True)  # with a value of the objective
     costs = np.minimum(points, last + 1).astype(float)
-    found: Array = np.concatenate([after, costs[:, None]], axis=1).transpose(0, 2, 1)[:, None]
-    return found
+    curves: Array = np.concatenate([after, costs[:, None]], axis=1).transpose(0, 2, 1)[:, None]
+    return curves
 
 
 def _name(path: Path) -> str:

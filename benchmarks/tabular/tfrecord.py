@@ -54,10 +54,10 @@ def crc32c(content: bytes) -> int:
 
 @cache
 def _table() -> NDArray[np.uint32]:
-    found = np.arange(256, dtype=np.uint32)
+    table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        found = np.where(found & 1, (found >> 1) ^ np.uint32(_POLYNOMIAL), found >> 1).astype(np.uint32)
-    return found
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(_POLYNOMIAL), table >> 1).astype(np.uint32)
+    return table
 
 
 @cache
@@ -66,9 +66,9 @@ def _compiled():  # type: ignore[no-untyped-def]
 
     @njit
     def crc(content, table):  # type: ignore[no-untyped-def]
-        found = np.uint32(0xFFFFFFFF)
+        checksum = np.uint32(0xFFFFFFFF)
         for byte in content:
-            found = table[(found ^ byte) & np.uint32(0xFF)] ^ (found >> np.uint32(8))
-        return found ^ np.uint32(0xFFFFFFFF)
+            checksum = table[(checksum ^ byte) & np.uint32(0xFF)] ^ (checksum >> np.uint32(8))
+        return checksum ^ np.uint32(0xFFFFFFFF)
 
     return crc

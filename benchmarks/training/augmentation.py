@@ -136,8 +136,8 @@ class _Mixes(NamedTuple):
             shares.append(share)
             are_cut.append(by_cutting)
             boxes.append(box)
-        found = [torch.from_numpy(np.concatenate(orders)), torch.tensor(boxes)]
-        return cls(shares, are_cut, *(array.to(device) for array in found))
+        arrays = [torch.from_numpy(np.concatenate(orders)), torch.tensor(boxes)]
+        return cls(shares, are_cut, *(array.to(device) for array in arrays))
 
     def into(self, batch: Batch, number: int, part: slice) -> Batch:
         """A batch mixed with itself in its other order."""

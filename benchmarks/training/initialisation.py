@@ -32,11 +32,11 @@ def initialised(make: Callable[[], nn.Module], device: torch.device, seed: int) 
     """
     with torch.device("meta"):  # shapes without numbers
         network = make()
-    if all(_is_plain(module) or not _owned(module) for module in network.modules()):
+    if all(_is_plain(module) or not _tensors_of(module) for module in network.modules()):
         network = network.to_empty(device=device)
         draw_parameters(network, torch.Generator().manual_seed(seed))
         return network
-    with _own_state(seed, device):
+    with _seeded_state(seed, device):
         return make().to(device)
 
 
@@ -54,22 +54,22 @@ def draw_parameters(network: nn.Module, generator: torch.Generator) -> None:
                 parameter.data.copy_(drawn)
         elif isinstance(module, nn.BatchNorm2d):
             module.reset_parameters()
-        elif _owned(module):
+        elif _tensors_of(module):
             raise TypeError(f"no way to draw the parameters of {type(module).__name__} is known")
 
 
-def own_numbers(network: nn.Module, device: torch.device, seeds: Sequence[int]) -> AbstractContextManager[None]:
+def seeded_numbers(network: nn.Module, device: torch.device, seeds: Sequence[int]) -> AbstractContextManager[None]:
     """Where a network computes: what its layers draw from PyTorch's own state there is decided by seeds.
 
     Ours have generators of their own. Networks with others compute one at a time, whatever the number of workers.
     """
     if all(map(_is_steady, network.modules())):
         return nullcontext()
-    return _own_state(int(np.random.SeedSequence(seeds).generate_state(1)[0]), device)
+    return _seeded_state(int(np.random.SeedSequence(seeds).generate_state(1)[0]), device)
 
 
 @contextmanager
-def _own_state(seed: int, device: torch.device) -> Iterator[None]:
+def _seeded_state(seed: int, device: torch.device) -> Iterator[None]:
     devices = [torch.cuda.current_device() if device.index is None else device.index] if device.type == "cuda" else []
     with _ONE_AT_A_TIME, torch.random.fork_rng(devices):
         torch.manual_seed(seed)
@@ -81,7 +81,7 @@ def _is_plain(module: nn.Module) -> bool:
     return type(module) in (nn.Conv2d, nn.Linear, nn.BatchNorm2d)
 
 
-def _owned(module: nn.Module) -> list[torch.Tensor]:
+def _tensors_of(module: nn.Module) -> list[torch.Tensor]:
     """Parameters and buffers of a module itself."""
     return [*module.parameters(recurse=False), *module.buffers(recurse=False)]
 

@@ -45,5 +45,5 @@ def _read(path: Path) -> dict[str, Any]:
     content = memoryview(path.read_bytes())
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
         raise ValueError("it is damaged, or of an older nasbench: its digest does not fit")
-    found: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), weights_only=True, map_location="cpu")
-    return found
+    state: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), weights_only=True, map_location="cpu")
+    return state

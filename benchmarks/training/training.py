@@ -19,7 +19,7 @@ from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
 from nasbench.benchmarks.training.augmentation import Resident
-from nasbench.benchmarks.training.initialisation import initialised, own_numbers
+from nasbench.benchmarks.training.initialisation import initialised, seeded_numbers
 from nasbench.benchmarks.training.news import News
 from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.benchmarks.training.state import keep, kept_in
@@ -86,7 +86,7 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if device().type == "cuda" else ""
 
 
-def own_clock(on: torch.device) -> Callable[[], float]:
+def clock_for(on: torch.device) -> Callable[[], float]:
     """A clock of a training that a busy machine does not spoil: on a CPU that of its thread."""
     return thread_time if on.type == "cpu" else perf_counter
 
@@ -120,7 +120,7 @@ def train(
     seed: int,
     state: Path | None = None,
     until: int | None = None,
-    each: Callable[[nn.Module, Epoch], None] | None = None,
+    at_epoch_end: Callable[[nn.Module, Epoch], None] | None = None,
     clock: Callable[[], float] = perf_counter,
 ) -> Trained:
     """Trains a network as the recipe says: same seed, same bits on a CPU, in one go or in several.
@@ -157,7 +157,7 @@ def train(
             if isinstance(module, Dropout):
                 module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
         total, number = torch.zeros((), device=data.device), 0
-        with own_numbers(network, data.device, [seed, progress.epoch]):
+        with seeded_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
                 step = partial(loss_of, network, images, recipe)
                 if number == 0 and math.isnan(progress.memory):
@@ -170,8 +170,8 @@ def train(
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += clock() - begin
         scored = progress.finish_epoch(data)
-        if each is not None:
-            each(network, Epoch(total.item() / (number + 1), *scored))
+        if at_epoch_end is not None:
+            at_epoch_end(network, Epoch(total.item() / (number + 1), *scored))
     if until < epochs:
         progress.pause()
     return progress.chosen(data)
@@ -254,12 +254,12 @@ class _Progress:
         kept = kept_in(path)
         if kept is None or kept.keys() != begun.keys() or kept["epoch"] > self._until:
             return
-        own = deepcopy(begun["network"])
+        initial = deepcopy(begun["network"])
         try:
             self._network.load_state_dict(kept["network"])
             self.descent.resume(kept["descent"])
         except Exception:  # PyTorch has many, for what does not fit
-            self._network.load_state_dict(own)
+            self._network.load_state_dict(initial)
             return
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
@@ -322,12 +322,12 @@ def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor,
     Args:
         compute: the loss, from the network.
     """
-    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    weights = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
+        if storage.data_ptr() not in weights:
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
@@ -339,8 +339,8 @@ def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor,
 
 def _area(score: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order, ties half."""
-    ours, others = score[positive], np.sort(score[~positive])
-    if not len(ours) or not len(others) or np.isnan(score).any():
+    positives, negatives = score[positive], np.sort(score[~positive])
+    if not len(positives) or not len(negatives) or np.isnan(score).any():
         return math.nan
-    below, upto = (np.searchsorted(others, ours, side).sum() for side in ("left", "right"))
-    return float((below + upto) / (2 * len(ours) * len(others)))
+    below, upto = (np.searchsorted(negatives, positives, side).sum() for side in ("left", "right"))
+    return float((below + upto) / (2 * len(positives) * len(negatives)))

@@ -95,6 +95,7 @@ class CBOHB(BOHB):
 
     source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."
     version = 4
+    tuned_on = CTPE.tuned_on
     seconds = 3e-4
 
     def _model(self) -> Model:

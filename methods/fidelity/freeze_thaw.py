@@ -56,6 +56,7 @@ class FreezeThaw(Method):
         "1406.3896, 2014."
     )
     version = 2
+    tuned_on = ("lcbench", "taskset")
     needs_fidelity = True
     seconds = 5e-4  # on LCBench, 40 full trainings: 0.25 ms alone, 0.9 ms between evaluations that evict all caches
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, batch_norm, conv2d, relu
 
 from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
-from nasbench.benchmarks.spaces.cells.network import Alike, Reduction
+from nasbench.benchmarks.spaces.cells.network import EqualEdges, Reduction
 from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.methods.oneshot.distributions import Probabilities, alive_of
@@ -146,7 +146,7 @@ class MixedCell(nn.Module):
         self.pointwise = nn.ModuleList(self._pointwise)
         self.spatial = nn.ModuleList(sizes[0] for sizes in self._spatial)
         names = [name for name in self._columns if name not in (_POINTWISE, SPATIAL)]
-        self._others = [{name: Alike(name, width, len(edges)) for name in names} for edges in _LEAVING]
+        self._others = [{name: EqualEdges(name, width, len(edges)) for name in names} for edges in _LEAVING]
         self.others = nn.ModuleList(module for modules in self._others for module in modules.values())
 
     def forward(self, x: Tensor, mixed: MixedEdges) -> Tensor:
@@ -206,7 +206,7 @@ class MixedCell(nn.Module):
         for job, shares in mixed.others(node):
             module = self._others[node][self._names[job.column]]
             places = [_LEAVING[node].index(k) for k in job.edges]
-            for k, share, part in zip(job.edges, shares.unbind(), module.some(value, places), strict=True):
+            for k, share, part in zip(job.edges, shares.unbind(), module.outputs(value, places), strict=True):
                 yield k, share * part
 
     def _normalised(self, brought: Tensor, which: tuple[int, Job], weight: Tensor) -> Tensor:

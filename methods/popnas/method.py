@@ -54,6 +54,7 @@ class Popnas(Method):
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
     version = 3
+    tuned_on = ("nas-bench-201",)
     needs = (AsSequence,)
     seconds = 0.01
 

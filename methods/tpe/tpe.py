@@ -86,6 +86,7 @@ class TPE(Method):
 
     source = "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
     version = 3
+    tuned_on = ("hpobench", "hpolib", "nas-bench-201")
     needs = (AsFlat,)
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False

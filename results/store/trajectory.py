@@ -152,6 +152,8 @@ class Setting:
     space: str = ""
     """Name of the search space with its training code; empty in runs of earlier versions, for which the family counts
     as the space."""
+    sealed: bool = False
+    """Whether the space is sealed: no default of a method may be chosen on it."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,8 @@ class Setup:
     setting: Setting
     initial: int = 0
     """Number of random configurations before the method uses its observations."""
+    tuned_on: tuple[str, ...] = ()
+    """Search spaces on which a default of the method was chosen."""
     train_infeasible: bool = False
     """Whether live configurations are trained that violate a constraint known before training."""
     schema: int = SCHEMA_VERSION
@@ -198,7 +202,7 @@ class Setup:
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this setup."""
-        consequences = {"setting", "metrics", "initial"}  # of the others
+        consequences = {"setting", "metrics", "initial", "tuned_on"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         if not self.train_infeasible:
             del facts["train_infeasible"]  # stores of schema 2 lack it, and their ids must not change
@@ -229,7 +233,8 @@ class Setup:
         lists["bounds"] = tuple(known["bounds"])
         setting = Setting(**known | lists)
         parameters = tuple((name, value) for name, value in facts["parameters"])
-        return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})
+        lists = {name: tuple(facts.get(name, ())) for name in ("metrics", "tuned_on")}
+        return cls(**facts | lists | {"setting": setting, "parameters": parameters})
 
 
 _OF_SETUP = ("method", "bench", "constraint")

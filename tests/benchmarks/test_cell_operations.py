@@ -112,9 +112,9 @@ def test_a_supernet_on_one_architecture_computes_what_its_network_does() -> None
         cell, mixed = alone.body[index], network.cells[number]
         for key, module in cell.others.items():
             node, name = key.split("-")
-            kept = mixed._others[int(node)][name].each
+            kept = mixed._others[int(node)][name].modules_of_edges
             leaving = [target for source, target in operations.EDGES if source == int(node)]
-            for into, target in zip(module.each, cell.leaving[int(node)][name], strict=False):
+            for into, target in zip(module.modules_of_edges, cell.leaving[int(node)][name], strict=False):
                 into.load_state_dict(kept[leaving.index(target) if len(kept) > 1 else 0].state_dict())
     for reduction, theirs in zip((alone.body[1], alone.body[3]), network.reductions, strict=True):
         reduction.load_state_dict(theirs.state_dict())

@@ -16,8 +16,8 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.listed import ListedChoices, listed
 from nasbench.benchmarks.tabular import open_table
 from nasbench.benchmarks.tabular.imported import save
-from nasbench.benchmarks.tabular.own import read_table
 from nasbench.benchmarks.tabular.table import TabularBenchmark
+from nasbench.benchmarks.tabular.user_table import read_table
 from nasbench.methods import MethodSpec, Observation, Problem
 from tests.conftest import Printed
 

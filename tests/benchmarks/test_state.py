@@ -74,6 +74,6 @@ def test_a_training_with_a_damaged_state_begins_anew_and_says_so_in_a_line(
 def test_an_intact_state_is_gone_on_with(paused: Path, caplog: pytest.LogCaptureFixture) -> None:
     found: list[training.Epoch] = []
     data = resident()
-    assert bits(trained(data, state=paused, each=lambda _, epoch: found.append(epoch))) == bits(trained(data))
+    assert bits(trained(data, state=paused, at_epoch_end=lambda _, epoch: found.append(epoch))) == bits(trained(data))
     assert len(found) == 1
     assert not caplog.records

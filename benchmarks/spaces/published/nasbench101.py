@@ -14,11 +14,11 @@ MOST_EDGES = 9
 
 
 def nasbench101(vertices: int = 7, cells: int = 3, filters: int = 16, classes: int = 10) -> Part:
-    """Cells of `vertices` vertices, the first the input and the last the output, all alike; images halve between them.
+    """A chain of equal cells, between which images halve: 2^21 connections × 3^5 operations.
 
-    2^21 connections × 3^5 operations, of which `is_valid` keeps those of the benchmark. Unlike there, a vertex that
-    takes nothing works on zeros, and inputs are added without 1x1 projections, those of the output (there: side by
-    side) too.
+    The first of the `vertices` vertices is the input of a cell, the last its output. `is_valid` keeps the cells of the
+    benchmark. Differences from it: a vertex without inputs works on zeros, and inputs are added without 1x1
+    projections, also at the output (where the benchmark concatenates).
     """
     edges: dict[str, AnyHyperparameter] = {
         f"{i}-{j}": D([0, 1], name=f"{i}-{j}") for j in range(1, vertices) for i in range(j)
@@ -42,7 +42,7 @@ def is_valid(configuration: Configuration) -> bool:
         forward |= {j} if i in forward else set()
     for i, j in reversed(edges):
         backward |= {i} if j in backward else set()
-    alive = forward & backward  # what is on no path from input to output does not count
+    alive = forward & backward  # the vertices on paths from input to output
     return last in forward and sum(i in alive and j in alive for i, j in edges) <= MOST_EDGES
 
 
@@ -50,21 +50,21 @@ def _cell(
     vertices: int, filters: int, edges: dict[str, AnyHyperparameter], operations: Sequence[AnyHyperparameter]
 ) -> Part:
     inputs, outputs = identity()
-    found = [outputs["out"]]
+    results = [outputs["out"]]
     for j in range(1, vertices):
         merge_inputs, merge_outputs = _merge(j, {f"{i}-{j}": edges[f"{i}-{j}"] for i in range(j)})
         for i in range(j):
-            found[i].connect(merge_inputs[f"in{i}"])
+            results[i].connect(merge_inputs[f"in{i}"])
         if j == vertices - 1:
             return inputs, merge_outputs
         part_inputs, part_outputs = _operation(filters, operations[j - 1])
         merge_outputs["out"].connect(part_inputs["in"])
-        found.append(part_outputs["out"])
+        results.append(part_outputs["out"])
     return inputs, outputs
 
 
 def _merge(vertex: int, bits: dict[str, AnyHyperparameter]) -> Part:
-    """The sum of those earlier vertices whose bit is set."""
+    """The sum of the earlier vertices whose bit is set."""
 
     def merged(values: dict[str, Value]) -> Part:
         taken = [i for i in range(vertex) if values[f"{i}-{vertex}"]]

@@ -1,4 +1,4 @@
-"""Published spaces, written in the search-space language and trained as the language builds them."""
+"""Published spaces, written in the search-space language and built by it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nasbench.benchmarks.spaces.published.resnet import resnet18
 from nasbench.benchmarks.spaces.published.vit import vit
 from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, WrittenSpace
 
-_MOST_BLOCKS = 5  # of a cell of POPNAS
+_MOST_BLOCKS = 5  # in a cell of POPNAS
 
 
 @SPACES.register("genetic")
@@ -54,9 +54,9 @@ class BlockProgram(Program):
 
     def as_blocks(self) -> Blocks:
         """The view for POPNAS."""
-        return Blocks(_MOST_BLOCKS, LOOKBACKS, OPERATORS, cells_of(), self._of)
+        return Blocks(_MOST_BLOCKS, LOOKBACKS, OPERATORS, cells_of(), self._with_cell)
 
-    def _of(self, cell: Cell) -> Configuration:
+    def _with_cell(self, cell: Cell) -> Configuration:
         values: dict[str, int | str] = {"blocks": len(cell)}
         for number, ((first, operator), (second, other)) in enumerate(cell, 1):
             chosen = (first, OPERATORS[operator], second, OPERATORS[other])
@@ -72,7 +72,7 @@ def _popnas(frame: Frame) -> WrittenSpace:
 
 @SPACES.register("resnet18")
 def _resnet18(frame: Frame) -> WrittenSpace:
-    """One network, for orientation: ResNet-18, whose first stage has four times the channels (64 for 16)."""
+    """One network, for orientation: ResNet-18 with four times the channels of other networks (64 for 16)."""
     return WrittenSpace(lambda: resnet18(4 * frame.filters, frame.classes), frame)
 
 

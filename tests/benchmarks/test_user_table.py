@@ -17,7 +17,7 @@ import pytest
 from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.tabular import description, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
-from nasbench.benchmarks.tabular.own import read_table
+from nasbench.benchmarks.tabular.user_table import read_table
 from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed
 from tests.results.faults import flipped

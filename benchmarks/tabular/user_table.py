@@ -43,11 +43,11 @@ def read_table(data: Path, spec: Path) -> TableData:
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
     slots = _slots(frame, facts, rows, at, last & np.isfinite(columns[0]), data)
-    own = slots[slots["last"]]
+    ends = slots[slots["last"]]
     shape = (space.size, int(slots["number"].max()) + 1)
     values = np.full((*shape, len(columns)), np.nan)
     for i, column in enumerate(columns):
-        values[own["row"], own["number"], i] = column[own["place"]]
+        values[ends["row"], ends["number"], i] = column[ends["place"]]
     curves = np.full((*shape, len(levels), len(along)), np.nan) if along else None
     for i, m in enumerate(along):
         assert curves is not None
@@ -55,8 +55,8 @@ def read_table(data: Path, spec: Path) -> TableData:
             curves[slots["row"], slots["number"], at[slots["place"]], i] = columns[m][slots["place"]]
             continue
         for level, name in enumerate(entries[m]["columns"]):
-            curves[own["row"], own["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
-                own["place"]
+            curves[ends["row"], ends["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
+                ends["place"]
             ]
     _check_absent(values, metrics[0], space, facts, data, spec)
     with data.open("rb") as file:
