@@ -1,4 +1,4 @@
-"""How much each hyper-parameter mattered for being good: PED-ANOVA of what all runs evaluated. An optional part."""
+"""Importance of each hyper-parameter by PED-ANOVA over all evaluations. An optional part."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
         if len(evaluations) < _FEWEST or not labels:
             continue
         spaces: dict[str, Any] = {
-            name: optuna.distributions.CategoricalDistribution(sorted(x for x in set(own) if x is not None))
-            for name, own in labels.items()
+            name: optuna.distributions.CategoricalDistribution(sorted(x for x in set(row_labels) if x is not None))
+            for name, row_labels in labels.items()
         }
         trials = []
         for row, (_, objective) in enumerate(evaluations):
-            params = {name: own[row] for name, own in labels.items() if own[row] is not None}
+            params = {name: value for name, row_labels in labels.items() if (value := row_labels[row]) is not None}
             there = {name: spaces[name] for name in params}
             trials.append(optuna.create_trial(params=params, distributions=there, value=objective))
         level = optuna.logging.get_verbosity()
@@ -93,7 +93,7 @@ def _varied(evaluations: Sequence[Evaluated]) -> dict[str, list[str | None]]:
     """The distinguished values of each parameter that varied, in each evaluation."""
     names = sorted({name for values, _ in evaluations for name in values})
     labels = {name: _labels([values.get(name) for values, _ in evaluations]) for name in names}
-    return {name: own for name, own in labels.items() if len(set(own) - {None}) > 1}
+    return {name: values_of for name, values_of in labels.items() if len(set(values_of) - {None}) > 1}
 
 
 def _labels(values: Sequence[Any]) -> list[str | None]:
@@ -111,7 +111,7 @@ def _labels(values: Sequence[Any]) -> list[str | None]:
 
 
 def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evaluated]]]:
-    """Of each benchmark under each constraint: choices and objectives of feasible whole evaluations, evenly chosen."""
+    """For each benchmark and constraint: choices and objectives of evenly selected, feasible full evaluations."""
     tables: dict[tuple[str, str], list[pa.Table]] = {}
     for _, f in subject.fragments:
         try:
@@ -119,8 +119,8 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
         except Torn:  # the store has said so when the curves were read
             continue
         tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))
-    for place, own in tables.items():
-        joined = pa.concat_tables(own)
+    for place, parts in tables.items():
+        joined = pa.concat_tables(parts)
         if not len(joined):
             continue
         spread = joined.take(np.unique(np.linspace(0, len(joined) - 1, _MOST).round().astype(int)))

@@ -31,7 +31,7 @@ def part(subject: Subject) -> Part | None:
     if log.empty:
         return None
     papers = [paper for paper in subject.literature.papers if "progressive" in paper]
-    tables = [levels(subject, log), *(own for paper in papers for own in beside_published(subject, log, paper))]
+    tables = [levels(subject, log), *(table for paper in papers for table in beside_published(subject, log, paper))]
     title = "Searches that grow level by level"
     return Part("levels", title, tables, figures=partial(drawn, subject, log))
 
@@ -164,7 +164,7 @@ def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[
         if searches.empty or name not in paper["progressive"] or facts["family"] not in paper["benchmarks"]:
             continue
         known, title = paper["progressive"][name], paper["benchmarks"][facts["family"]]
-        tested = pd.DataFrame([own for own in curves.runs["held_out"].iloc[runs] if own])
+        tested = pd.DataFrame([metrics for metrics in curves.runs["held_out"].iloc[runs] if metrics])
         errors = [c for c in tested.columns if c.startswith("test-error@")]
         accuracy = 100 - tested[errors[0]].to_numpy(float) if errors else np.array([np.nan])
         rows.append(

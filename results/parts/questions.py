@@ -46,11 +46,11 @@ def answers(subject: Subject) -> list[Answer]:
         ("What is tied?", "pairs", _tied),
     ]
     nothing = why or "There is one method: nothing is compared."
-    found = [
+    compared = [
         Answer(question, nothing if why is not None else answer(comparison), place) for question, place, answer in asked
     ]
     return [
-        *found,
+        *compared,
         Answer("What failed?", _failed(comparison), "feasibility"),
         Answer("Can I repeat it?", _again(subject), "provenance"),
     ]
@@ -76,9 +76,9 @@ def _who(comparison: Comparison) -> str:
 def _next(comparison: Comparison) -> Pair:
     """The comparison of the leader with the method next by expected rank."""
     overall = comparison.overall
-    found = overall.pair(overall.ranks[0].method, overall.ranks[1].method)
-    assert found is not None  # ranks are of methods that share settings
-    return found
+    pair = overall.pair(overall.ranks[0].method, overall.ranks[1].method)
+    assert pair is not None  # ranks are of methods that share settings
+    return pair
 
 
 def _how_much(comparison: Comparison) -> str:
@@ -117,8 +117,8 @@ def _spaces(comparison: Comparison) -> str:
     ours, theirs = (called(comparison, comparison.overall, m) for m in (pair.a, pair.b))
     scopes = comparison.by_space if len(comparison.by_space) > 1 else comparison.by_family
     word = "search space" if len(comparison.by_space) > 1 else "family"
-    own = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in scopes.items()}
-    parts = {name: p.these.value for name, p in own.items() if p is not None}
+    pairs = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in scopes.items()}
+    parts = {name: p.these.value for name, p in pairs.items() if p is not None}
     if len(parts) == 1:
         return f"There is one {word}, {next(iter(parts))}: this says nothing about others."
     ahead = sum(value > 0.5 for value in parts.values())
@@ -199,12 +199,12 @@ def _tied(comparison: Comparison) -> str:
     names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
     more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
-    found = (
+    text = (
         f"No significant difference: {'; '.join(names[:_MOST])}{more}."
         if names
         else "Every pair differs significantly."
     )
-    return found + (f" Identical: {_some(same)}." if same else "")
+    return text + (f" Identical: {_some(same)}." if same else "")
 
 
 def _failed(comparison: Comparison) -> str:

@@ -21,7 +21,7 @@ def answer(comparison: Comparison) -> list[str]:
         return [why] if why else []
     texts = [_these(comparison), _new(comparison), *_equivalent(comparison)]
     if 1 < len(comparison.by_constraint) <= _MOST_CONSTRAINTS:
-        texts += [_under(comparison, name, own) for name, own in comparison.by_constraint.items()]
+        texts += [_under(comparison, name, verdicts) for name, verdicts in comparison.by_constraint.items()]
     return texts
 
 

@@ -57,8 +57,9 @@ def table(comparison: Comparison) -> Table:
     """The answer at a glance: one row for all settings together, and one per constraint."""
     scopes = [("all together", comparison.overall)]
     if len(comparison.by_constraint) > 1:
-        scopes += [(name.replace("none", "no constraint"), own) for name, own in comparison.by_constraint.items()]
-    rows = [_row(comparison, own) for _, own in scopes]
+        by_constraint = comparison.by_constraint.items()
+        scopes += [(name.replace("none", "no constraint"), verdicts) for name, verdicts in by_constraint]
+    rows = [_row(comparison, verdicts) for _, verdicts in scopes]
     shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tuned", "tied with", "margin", "ahead in"])
     shown.insert(0, "where", [name for name, _ in scopes])
     data = pd.DataFrame([facts_ for _, facts_ in rows])

@@ -20,6 +20,6 @@ def part(subject: Subject) -> Part | None:
     tables = [
         searched(searches),
         *directions(searches),
-        *(own for paper in papers for own in beside_published(searches, paper)),
+        *(table for paper in papers for table in beside_published(searches, paper)),
     ]
     return Part("searches", "Searches of one-shot methods", tables, figures=partial(drawn, searches))
