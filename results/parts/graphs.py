@@ -109,7 +109,7 @@ def _scatter(plane: Plane, title: str, objective: str) -> Figure:
 def _are_networks(f: Fragment) -> bool | None:
     try:
         first = f.first("configuration")
-    except Torn:  # the store has said so when the curves were read
+    except Torn:  # a notice was given when the curves were read
         return None
     return None if first is None else networks.is_network(json.loads(first))
 
@@ -118,7 +118,7 @@ def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
     """The best feasible, fully trained network of a fragment; None if there is none."""
     try:
         table = f.whole(["configuration", "objective", "feasible"])
-    except Torn:  # the store has said so when the curves were read
+    except Torn:  # a notice was given when the curves were read
         return None
     objective = np.where(table["feasible"].to_numpy(), table["objective"].to_numpy(), np.nan)
     if not np.isfinite(objective).any():

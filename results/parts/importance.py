@@ -40,7 +40,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
     if not rows:
         raise StoreError("no configuration here has named choices of which there are enough evaluations")
     data = pd.DataFrame(rows)
-    # A parameter that did not vary under a constraint has no row there, and no importance.
+    # A parameter that did not vary under a constraint has no row there: its importance is 0.
     constraints = data.groupby("benchmark")["constraint"].nunique()
     mean = data.groupby(["benchmark", "parameter"], sort=False)["importance"].sum().reset_index()
     mean["importance"] /= mean["benchmark"].map(constraints)
@@ -59,7 +59,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
 
 
 def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, float]]]:
-    """Benchmark, constraint, number of evaluations, and the share of each parameter that varied."""
+    """For each benchmark and constraint: the number of evaluations, and the importance of each varied parameter."""
     try:
         import optuna
     except ImportError:
@@ -90,17 +90,17 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
 
 
 def _varied(evaluations: Sequence[Evaluated]) -> dict[str, list[str | None]]:
-    """The distinguished values of each parameter that varied, in each evaluation."""
+    """The labels of each parameter that varied, one per evaluation."""
     names = sorted({name for values, _ in evaluations for name in values})
     labels = {name: _labels([values.get(name) for values, _ in evaluations]) for name in names}
     return {name: values_of for name, values_of in labels.items() if len(set(values_of) - {None}) > 1}
 
 
 def _labels(values: Sequence[Any]) -> list[str | None]:
-    """The distinguished values of a parameter; None where it is not there.
+    """The values of a parameter as categories; None if it is absent.
 
-    A number of many values in parts of about as many evaluations each, whatever its scale: of a real number hardly any
-    value occurs twice, so that among its values themselves the best would always be others than all.
+    A number with many values is divided into bins with about equal numbers of evaluations, because a real number hardly
+    ever has the same value twice.
     """
     numbers = sorted(v for v in values if type(v) in (int, float))
     is_number = len(numbers) == sum(v is not None for v in values)
@@ -116,7 +116,7 @@ def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evalu
     for _, f in subject.fragments:
         try:
             table = f.whole(["configuration", "objective", "feasible"])
-        except Torn:  # the store has said so when the curves were read
+        except Torn:  # a notice was given when the curves were read
             continue
         tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))
     for place, parts in tables.items():

@@ -90,7 +90,7 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
                 raise StoreError(f"of {column} more is better: the part pareto takes metrics that are minimised")
         try:
             table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
-        except Torn:  # the store has said so when the curves were read
+        except Torn:  # a notice was given when the curves were read
             continue
         values = np.stack([table[f"metric.{column}"].to_numpy() for column in columns], axis=1)
         kept = table["feasible"].to_numpy() & np.all(np.isfinite(values), axis=1)

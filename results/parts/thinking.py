@@ -60,7 +60,7 @@ def seconds(subject: Subject) -> dict[str, float]:
     for _, fragment in subject.fragments:
         try:
             table = fragment.table(["seed", "thinking", "configuration"])
-        except Torn:  # the store has said so when the curves were read
+        except Torn:  # a notice was given when the curves were read
             continue
         table = table.filter(pc.is_valid(table["configuration"]))  # without the closing rows of failed runs
         by_run = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()

@@ -81,7 +81,7 @@ def _networks(f: Fragment) -> pd.DataFrame:
     present = {name: column for name, column in columns.items() if column in known}
     try:
         table = f.table(["seed", "status", *present.values()]).to_pandas()
-    except Torn:  # the store has said so when the curves were read
+    except Torn:  # a notice was given when the curves were read
         table = pd.DataFrame(columns=["seed", "status", *present.values()])
     table = table[table["status"] == "ok"]
     networks = pd.DataFrame({"seed": table["seed"]})
