@@ -240,13 +240,15 @@ def _bounds(benchmark: Benchmark, constraint: Constraint) -> list[Bound]:
         )
     if constraint.size:
         if not metric.minimize:
-            raise UsageError(f"{metric.name} is maximised: @{constraint.size} is for what grows with a network")
+            raise UsageError(
+                f"{metric.name} is maximised: @{constraint.size} needs a metric that grows with the network"
+            )
         low, high = SIZE_CLASSES[constraint.size]
         below = [Bound(metric, quantile(benchmark, metric.name, low), upper=False)] if low else []
         return [*below, Bound(metric, quantile(benchmark, metric.name, high), upper=True)]
     if constraint.relation == "@":
         limit = quantile(benchmark, metric.name, constraint.number)
         if not math.isfinite(limit):
-            raise UsageError(f"{constraint.label} of {benchmark.name} is {limit}, which bounds nothing: give a value")
+            raise UsageError(f"{constraint.label} of {benchmark.name} is {limit}, which is not a bound: give a value")
         return [Bound(metric, limit, upper=metric.minimize)]
     return [Bound(metric, constraint.number, upper=constraint.relation == "<=")]

@@ -40,7 +40,7 @@ class BenchmarkSpec:
         if not at or ":" in epochs or (column and not epochs.isdecimal()):  # the @ belongs to the file's path
             path, at, epochs = text, "", ""
         if at and not re.fullmatch("[0-9]{1,9}", epochs):
-            raise UsageError(f"{text}: after @ stands a number of epochs, as in {path}@12")
+            raise UsageError(f"{text}: a number of epochs follows @, as in {path}@12")
         if at and str(int(epochs)) != epochs:
             raise UsageError(f"{text}: write {path}@{int(epochs)}")
         fidelity = int(epochs) if at else None

@@ -30,7 +30,7 @@ class SyntheticBenchmark(Benchmark):
     source, licence = "a formula of ours", "MIT"
     metrics = (
         Metric("error", "", description="mean of five penalties of a network's shape"),
-        Metric("weights", "", description="what comes in times units, of all layers", cheap=True),
+        Metric("weights", "", description="incoming channels times units, summed over all layers", cheap=True),
     )
     checksum = "formula:1"
 

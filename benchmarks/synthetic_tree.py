@@ -23,7 +23,7 @@ class TreeFunction(Benchmark):
 
     family = "synthetic"
     source, licence = "a formula (Jenatton et al., 2017)", "MIT"
-    metrics = (Metric("value", "", description="a parabola of the leaf, its constant, and what it shares"),)
+    metrics = (Metric("value", "", description="x² + c + r of the chosen leaf"),)
     checksum = "formula:1"
     name = search_space = "synthetic-tree"
 

@@ -208,7 +208,7 @@ class ImageBenchmark(Benchmark):
     def _pool(self) -> dict[str, NDArray[np.float64]]:
         """The cheap metrics of random architectures that can be trained, each of shape (`networks.pool`,)."""
         if not isinstance(self.networks, CellSpace):
-            _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
+            _LOG.info("building %d networks of %s to measure their sizes", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
         rows: list[dict[str, float]] = []
         while len(rows) < self.networks.pool:
@@ -268,7 +268,7 @@ def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:
     optimistic = Metric(
         f"test-error-optimistic@{epochs}",
         "%",
-        description="the smallest test error of all epochs, an optimistic number: for ZO-DARTS++'s table II only",
+        description="smallest test error of all epochs, an optimistic number, for ZO-DARTS++'s table II only",
         split="test",
         epoch=epochs,
     )
@@ -284,6 +284,6 @@ def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:
         *([paper] if of_cells else []),
         Metric("flops", "", description=flops, cheap=True),
         Metric("train_time", "s", description="training alone, without validation"),
-        Metric("latency", "ms", description="of an image, in batches of up to 64, in eval mode"),
-        Metric("peak_memory", "MiB", description="parameters, gradients, momentum, and what a step keeps to go back"),
+        Metric("latency", "ms", description="per image, in batches of up to 64, in eval mode"),
+        Metric("peak_memory", "MiB", description="parameters, gradients, momentum, and what the backward pass needs"),
     )

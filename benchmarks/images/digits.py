@@ -29,7 +29,7 @@ def read() -> dict[str, Split]:
         for split, rows in zip(_COUNTS, np.split(order, ends), strict=True)
     }
     if digest(splits) != _CHECKSUM:
-        raise UsageError("the digits of this scikit-learn, or their splits, are not those that scores here are about")
+        raise UsageError("this scikit-learn holds other digits than those of this benchmark")
     return splits
 
 

@@ -82,7 +82,7 @@ def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
     except (OSError, HTTPException) as error:  # URLError is an OSError
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{data.name} cannot be fetched from {data.url}: {reason}; what has come is kept: give the command again, "
+            f"{data.name} cannot be fetched from {data.url}: {reason}; the part so far is kept: run the command again, "
             f"or put {data.file} into {folder} yourself"
         ) from None
     return whole

@@ -52,8 +52,8 @@ class RegressionBenchmark(Benchmark):
             f"{self._steps:,} steps; splits 0.6, 0.2, 0.2, standardised (NASBOT, section 5)"
         )
         self.metrics = (
-            Metric("val-mse", "", True, "mean squared error of the best of 200 looks, in variances", "val"),
-            Metric("test-mse", "", True, "mean squared error then", "test"),
+            Metric("val-mse", "", True, "smallest mean squared error of 200 validations, in variances", "val"),
+            Metric("test-mse", "", True, "mean squared error at the same step", "test"),
             Metric("parameters", "", description="number of parameters", cheap=True),
             Metric("train_time", "s", description="training alone"),
         )

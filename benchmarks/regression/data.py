@@ -74,7 +74,8 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"{path} has a number of more than {LARGEST:g} in size, in column {name}")
     if len(frame) < _FEWEST or len(frame.columns) < 2:
         raise UsageError(
-            f"{path} has {len(frame)} rows of {len(frame.columns)} columns: {_FEWEST} rows of 2 are needed"
+            f"{path} has too few rows or columns, {len(frame)} and {len(frame.columns)}: "
+            f"it needs {_FEWEST} rows and 2 columns or more"
         )
     order = np.random.default_rng(0).permutation(len(frame))
     ends = (np.cumsum(_SHARES) * len(frame)).astype(int)

@@ -41,7 +41,7 @@ def read(text: str) -> Program:
         facts = json.loads(text)
         hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}
     except (ValueError, TypeError, KeyError):
-        raise UsageError("this is no JSON of ConfigSpace: it has no list of hyperparameters with names") from None
+        raise UsageError("this is not ConfigSpace's JSON: it has no list of hyperparameters with names") from None
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
         for condition in facts.get("conditions") or ():
@@ -51,7 +51,7 @@ def read(text: str) -> Program:
         return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
     except (KeyError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
-        raise UsageError(f"this is no JSON of ConfigSpace: {what}") from None
+        raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
 
 
 def write(space: Space) -> str:
@@ -68,7 +68,7 @@ def write(space: Space) -> str:
     names = [h.name for h in flat.hyperparameters]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{name} has other values in other architectures: give one of them another name")
+            raise UsageError(f"{name} has different values in different architectures: use different names")
     default = space.values(space.sample(np.random.default_rng(0)))  # ConfigSpace wants a default that is allowed
     clauses: list[Clause] = space.scope.clauses if isinstance(space, Program) else []
     facts = {
@@ -282,7 +282,7 @@ def _condition(h: Hyperparameter, condition: Condition, parent: Hyperparameter) 
 def _forbidden(clause: Clause) -> list[dict[str, Any]]:
     """All combinations of values that a clause forbids."""
     if any(isinstance(root.domain, Float) for root in clause.roots):
-        raise UsageError("what is forbidden of real numbers cannot be written for ConfigSpace")
+        raise UsageError("a clause about real numbers cannot be written for ConfigSpace")
     domains = [root.values for root in clause.roots]
     if prod(map(len, domains)) > _MOST_FORBIDDEN:
         raise UsageError(f"a clause is about more than {_MOST_FORBIDDEN:,} combinations: too many for ConfigSpace")

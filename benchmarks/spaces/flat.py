@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from nasbench.benchmarks.spaces.base import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer
+from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, index_of
 
 Coordinate: TypeAlias = float | int | None
 """Coordinate of a configuration along one hyper-parameter: the index of the value if the hyper-parameter is categorical
@@ -18,9 +17,7 @@ def coordinate(h: Hyperparameter, value: object) -> Coordinate:
     """The coordinate of a value. Raises UsageError for a value that is not in a list of values."""
     if isinstance(h, Float | Integer):
         return value  # type: ignore[return-value]  # callers check the range
-    if value not in h.values:
-        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {', '.join(map(str, h.values))}")
-    return h.values.index(value)
+    return index_of(h, value)
 
 
 class Condition(NamedTuple):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.finite import FiniteSpace
-from nasbench.benchmarks.spaces.hyperparameters import Choice, draw
+from nasbench.benchmarks.spaces.hyperparameters import Choice, draw, index_of, values_text
 
 Choices: TypeAlias = tuple[int, ...]
 
@@ -115,10 +115,8 @@ class GridSpace(FiniteSpace, blockwise=True):
         choices = []
         for h in self.hyperparameters:
             if h.name not in values:
-                raise UsageError(f"{h.name} is missing; allowed: {', '.join(map(str, h.values))}")
-            if values[h.name] not in h.values:
-                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {', '.join(map(str, h.values))}")
-            choices.append(h.values.index(values[h.name]))
+                raise UsageError(f"{h.name} is missing; allowed: {values_text(h)}")
+            choices.append(index_of(h, values[h.name]))
         return tuple(choices)
 
     def to_json(self, configuration: Configuration) -> str:
@@ -148,7 +146,7 @@ class GridSpace(FiniteSpace, blockwise=True):
         return GridWalk(self.sizes, ())
 
     def describe(self) -> list[tuple[str, str, str]]:
-        return [(h.name, h.kind, ", ".join(map(str, h.values))) for h in self.hyperparameters]
+        return [(h.name, h.kind, values_text(h)) for h in self.hyperparameters]
 
 
 class GridWalk:

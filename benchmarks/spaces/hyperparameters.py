@@ -109,6 +109,13 @@ def _check_values(hyperparameter: Choice) -> None:
         raise UsageError(f"the prior of {hyperparameter.name} needs a positive number per value, not {list(prior)}")
 
 
+def index_of(h: Choice, value: object) -> int:
+    """The index of a value. Raises UsageError, with the allowed values, if it is not one of them."""
+    if value not in h.values:
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {values_text(h)}")
+    return h.values.index(value)
+
+
 def shares(h: Choice) -> tuple[float, ...]:
     """The prior probability of each value; the sum is 1."""
     total = math.fsum(h.prior)
@@ -166,6 +173,11 @@ def binned(h: object, value: object, bins: int = 8) -> object:
         return value
     low, high, x = (math.log(v) if h.log else float(v) for v in (h.low, h.high, value))
     return min(bins - 1, int(bins * (x - low) / (high - low)))
+
+
+def values_text(h: Hyperparameter) -> str:
+    """The values of a hyper-parameter, for people: a list, or a range."""
+    return f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
 
 
 def brief(h: Hyperparameter) -> str:

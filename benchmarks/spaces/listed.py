@@ -15,7 +15,15 @@ from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfigu
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
-from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import (
+    Categorical,
+    Choice,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+    values_text,
+)
 
 Array = NDArray[np.float64]
 
@@ -103,10 +111,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
         return json.dumps(self.values(configuration))
 
     def describe(self) -> list[tuple[str, str, str]]:
-        rows = []
-        for h in self.hyperparameters:
-            values = f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
-            rows.append((h.name, h.kind, values))
+        rows = [(h.name, h.kind, values_text(h)) for h in self.hyperparameters]
         return [*rows, ("rows", "listed", f"{self.size:,}, and nothing else")]
 
     def as_flat(self) -> NearestRows:

@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces.base import Configuration, Values
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.hyperparameters import Categorical
 from nasbench.benchmarks.spaces.listed import Array, ListedChoices
 
@@ -139,7 +140,7 @@ def point_of(adjacency: str, operations: Sequence[str]) -> Point:
     count = len(operations)
     inner = operations[1:-1]
     if len(adjacency) != count**2 or set(adjacency) - {"0", "1"}:
-        raise UsageError(f"the adjacency {adjacency[:60]!r} is no matrix of 0 and 1 of {count} vertices")
+        raise UsageError(f"the adjacency {adjacency[:60]!r} is not a matrix of 0 and 1 for {count} vertices")
     if not 2 <= count <= VERTICES or (operations[0], operations[-1]) != ("input", "output"):
         raise UsageError(f"a cell has 2 to {VERTICES} vertices from input to output, not {', '.join(operations)[:120]}")
     if set(inner) - set(OPERATIONS):
@@ -175,16 +176,10 @@ def compact(point: Point) -> Point:
 
 def pruned(point: Point) -> Point | None:
     """A cell without edges and vertices on no path from input to output; None if there is no path."""
-    edges = _edges(point)
-    forward, backward = {0}, {_OUTPUT}
-    for i, j in sorted(edges, key=lambda edge: edge[1]):
-        forward |= {j} if i in forward else set()
-    for i, j in sorted(edges, reverse=True):
-        backward |= {i} if j in backward else set()
-    if _OUTPUT not in forward:
+    alive = on_paths(_edges(point), _OUTPUT)
+    if not alive:
         return None
-    alive = forward & backward
-    bits = [int((i, j) in edges and i in alive and j in alive) for i, j in EDGES]
+    bits = [int(bit and i in alive and j in alive) for (i, j), bit in zip(EDGES, point, strict=False)]
     return (*bits, *(x if v in alive else 0 for v, x in enumerate(point[len(EDGES) :], 1)))
 
 
@@ -212,5 +207,5 @@ def _changes(point: list[int]) -> Iterator[list[int]]:
                 yield [*point[:place], other, *point[place + 1 :]]
 
 
-def _edges(point: Sequence[int]) -> set[tuple[int, int]]:
-    return {edge for edge, bit in zip(EDGES, point, strict=False) if bit}
+def _edges(point: Sequence[int]) -> list[tuple[int, int]]:
+    return [edge for edge, bit in zip(EDGES, point, strict=False) if bit]

@@ -27,7 +27,7 @@ class CellGrid(GridSpace, blockwise=True):
     def __init__(self, hyperparameters: Sequence[Choice]) -> None:
         super().__init__(hyperparameters)
         if len(hyperparameters) != len(EDGES):
-            raise UsageError(f"a cell has {len(EDGES)} edges, so its grid {len(EDGES)} hyper-parameters")
+            raise UsageError(f"a cell has {len(EDGES)} edges, so its grid needs {len(EDGES)} hyper-parameters")
         for value in (value for h in hyperparameters for value in h.values):
             named(str(value))
 

@@ -11,7 +11,15 @@ from numpy.random import Generator
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate, coordinate
-from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, draw, has_many
+from nasbench.benchmarks.spaces.hyperparameters import (
+    Float,
+    Hyperparameter,
+    Integer,
+    belongs,
+    draw,
+    has_many,
+    values_text,
+)
 
 Point: TypeAlias = tuple[Coordinate, ...]
 
@@ -62,7 +70,9 @@ class ParameterSpace(Space):
 
     def check(self, configuration: Configuration) -> None:
         if type(configuration) is not tuple or len(configuration) != len(self._names):
-            raise ForeignConfiguration(f"a configuration here is a tuple of {len(self._names)}, not {configuration!r}")
+            raise ForeignConfiguration(
+                f"a configuration here is a tuple of {len(self._names)} coordinates, not {configuration!r}"
+            )
         for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True)):
             if (x is not None) != self._is_present(d, configuration):
                 raise ForeignConfiguration(f"{h.name} must be {'absent' if x is not None else 'present'} here")
@@ -90,8 +100,8 @@ class ParameterSpace(Space):
     def describe(self) -> list[tuple[str, str, str]]:
         rows = []
         for h, condition in zip(self.hyperparameters, self.conditions, strict=True):
-            values = f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
-            rows.append((h.name, h.kind, values + (f" (given {self._names[condition.parent]})" if condition else "")))
+            given = f" (given {self._names[condition.parent]})" if condition else ""
+            rows.append((h.name, h.kind, values_text(h) + given))
         return rows
 
     def as_flat(self) -> ParameterSpace:

@@ -45,7 +45,7 @@ class Registry(Generic[T]):
     def add(self, name: str, item: T) -> None:
         """Adds `item` under `name`. Raises UsageError if the name is malformed or taken, or the item does not fit."""
         if not self._fits(item):
-            raise UsageError(f"{self._kind} {name!r} is {type(item).__name__!r}, which is none")
+            raise UsageError(f"{self._kind} {name!r} has the wrong type {type(item).__name__!r}")
         if not _NAME.fullmatch(name):
             raise UsageError(f"{self._kind} name {name!r} must match {_NAME.pattern}")
         if self._items.get(name) is item:

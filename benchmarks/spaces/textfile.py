@@ -21,7 +21,7 @@ def read(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise UsageError(f"{path} has more than {_LARGEST:,} bytes: it is not what a person writes")
+        raise UsageError(f"{path} has more than {_LARGEST:,} bytes: it is too large for a file written by hand")
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -32,6 +32,13 @@ def check_regular(path: Path) -> None:
     """Raises UsageError for a pipe or a device, since reading it may never end."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise UsageError(f"{path} is not a regular file")
+
+
+def check_file(path: Path) -> None:
+    """Raises UsageError unless a path leads to a regular file."""
+    check_regular(path)
+    if not path.is_file():
+        raise UsageError(f"cannot read {path}: there is no such file")
 
 
 def parse_toml(path: Path, text: str) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def _network(content: bytes, place: Path) -> Network:
     try:
         return Network.read(content)
     except Malformed as error:
-        raise UsageError(f"{place / _MODEL} is no surrogate of LCBench: {error}") from None
+        raise UsageError(f"{place / _MODEL} is not the surrogate of LCBench: {error}") from None
 
 
 def _read_checked(path: Path) -> bytes:

@@ -68,7 +68,7 @@ class Network:
         try:
             network.outputs(1, np.ones((1, 8)))
         except (KeyError, ValueError, IndexError) as error:
-            raise Malformed(f"its weights are others: {error}") from None
+            raise Malformed(f"its weights differ: {error}") from None
         return network
 
     def outputs(self, task: int, inputs: Array) -> Array:

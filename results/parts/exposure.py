@@ -55,7 +55,7 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
         lines.append(line)
     shown = pd.DataFrame(lines)
     title = "Expected rank in sample and out of sample"
-    return Table("exposure", title, _NOTE, pd.DataFrame(rows), shown, np.zeros(shown.shape, bool))
+    return Table("exposure", title, _NOTE, pd.DataFrame(rows), shown, place="terminal")
 
 
 def _sentences(comparison: Comparison) -> list[str]:

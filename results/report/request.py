@@ -48,5 +48,7 @@ class Request:
     """Whether to include runs under way, and to cut all runs at the end of the shortest of them."""
     wilcoxon: bool = False
     """Whether a terminal shows the Wilcoxon signed-rank tables, which are always on the page and in files."""
+    full: bool = False
+    """Whether a terminal shows every sentence, and the tables that are otherwise only on the page and in files."""
     literature: Literature = NOTHING
     """Claims and numbers of papers about the methods."""

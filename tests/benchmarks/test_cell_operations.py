@@ -159,7 +159,7 @@ def test_a_search_counts_and_draws_it() -> None:
 
 
 def test_a_name_is_taken_once_and_a_wrong_one_suggests_the_nearest() -> None:
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="exists already"):
         operations.add(NEW[0])
     with pytest.raises(UsageError, match="did you mean max_pool_3x3"):
         operations.named("max_pool_3")

@@ -32,8 +32,8 @@ def test_no_flipped_bit_of_a_state_loads_other_values(paused: Path, caplog: pyte
         paused.write_bytes(changed)
         assert kept_in(paused) is None, place
     assert {record.getMessage() for record in caplog.records} == {
-        f"{paused} cannot be used (it is damaged, or of an older nasbench: its digest does not fit): its training "
-        "begins anew"
+        f"{paused} cannot be used (it is damaged, or of an older nasbench: its digest is wrong): its training "
+        "starts again"
     }
     assert len(caplog.records) == len(places)
 
@@ -67,7 +67,7 @@ def test_a_training_with_a_damaged_state_begins_anew_and_says_so_in_a_line(
     assert bits(trained(resident(), state=paused)) == bits(trained(resident()))
     (said,) = [record.getMessage() for record in caplog.records]
     assert said.startswith(f"{paused} cannot be used (")
-    assert said.endswith("): its training begins anew")
+    assert said.endswith("): its training starts again")
     assert "\n" not in said
 
 

@@ -113,7 +113,7 @@ _OPERATIONS: dict[str, CellOperation] = {}
 def add(operation: CellOperation) -> None:
     """Adds an operation under its name. Raises UsageError if the name is taken."""
     if operation.name in _OPERATIONS:
-        raise UsageError(f"cell operation {operation.name!r} is there already")
+        raise UsageError(f"cell operation {operation.name!r} exists already")
     _OPERATIONS[operation.name] = operation
 
 

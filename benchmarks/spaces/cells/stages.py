@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nasbench.benchmarks.spaces.cells.operations import EDGES, LAST_NODE, SPATIAL, ZERO, named, sized
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language.graph import Value
 
 
@@ -55,15 +56,9 @@ def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:
 
 def pruned(operations: Sequence[str]) -> tuple[str, ...]:
     """A cell's operations, with `none` on the edges that lie on no path from its input to its output."""
-    forward, backward = {0}, {LAST_NODE}
-    alive = [edge for edge, operation in zip(EDGES, operations, strict=True) if operation != ZERO]
-    # The edges are sorted by target: one pass forward and one backward see every path.
-    for source, target in alive:
-        forward |= {target} if source in forward else set()
-    for source, target in reversed(alive):
-        backward |= {source} if target in backward else set()
+    alive = on_paths([edge for edge, operation in zip(EDGES, operations, strict=True) if operation != ZERO], LAST_NODE)
     return tuple(
-        operation if source in forward and target in backward else ZERO
+        operation if source in alive and target in alive else ZERO
         for (source, target), operation in zip(EDGES, operations, strict=True)
     )
 

@@ -97,7 +97,7 @@ def modified(graph: LayerGraph, bounds: Bounds, rng: Generator) -> tuple[LayerGr
                 continue
             return other, names[chosen]
         del names[chosen], weights[chosen]
-    raise UsageError("no modifier makes another network of this one within the bounds: widen them")
+    raise UsageError("no modifier leads from this network to another one within the bounds: widen them")
 
 
 def _resized(factor: float) -> Modifier:

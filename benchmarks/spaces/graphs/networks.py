@@ -43,7 +43,7 @@ def read(path: Path) -> LayerGraph:
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UsageError(
-            f"{path} is no network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"
+            f"{path} is not a network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"
         ) from None
     try:
         return network(kind, labels, units, edges, strides)
@@ -69,7 +69,7 @@ def network(
     count = len(labels)
     wrong = next((edge for edge in edges if not (0 <= edge[0] < count and 0 <= edge[1] < count)), None)
     if wrong is not None:
-        raise UsageError(f"edge {wrong} leads to a layer that there is not: layers are 0 to {len(labels) - 1}")
+        raise UsageError(f"edge {wrong} leads to a layer that does not exist: layers are 0 to {len(labels) - 1}")
     order = _ordered(labels, edges)
     place = {v: i for i, v in enumerate(order)}
     graph = LayerGraph(
@@ -173,6 +173,6 @@ def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[in
                 waiting.append(child)
     if len(order) < len(labels):
         circle = next(v for v, count in enumerate(missing) if count)
-        raise UsageError(f"layer {circle}, {labels[circle]}, lies on a circle or behind one: a network has none")
+        raise UsageError(f"layer {circle}, {labels[circle]}, lies on a cycle or behind one: a network has no cycles")
     order.sort(key=lambda v: labels[v] == "op")
     return order

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language.graph import Basic, Independent, Input, Module, Output, ProgramError, Value
 from nasbench.benchmarks.spaces.language.traversal import outside_of, resolved, source_of
 
@@ -93,7 +94,8 @@ class Architecture:
         last = [ends[module] for module, _ in self.outputs.values()]
         arriving.append(sum(channels for _, channels in last))
         edges |= {(source, len(labels) - 1) for layers, _ in last for source in layers}
-        kept = _between(edges, len(labels))
+        last_layer = len(labels) - 1
+        kept = sorted({0, last_layer} | on_paths(sorted(edges, key=lambda edge: edge[1]), last_layer))
         place = {v: i for i, v in enumerate(kept)}
         return LayerGraph(
             tuple(labels[v] for v in kept),
@@ -129,16 +131,6 @@ class Architecture:
 def _units(values: dict[str, Value], channels: int) -> int | None:
     """The units of a layer: as given, or a multiple of the channels that arrive; None if it keeps these."""
     return int(values["factor"] * channels) if "factor" in values else values.get("filters", values.get("units"))
-
-
-def _between(edges: set[tuple[int, int]], count: int) -> list[int]:
-    """The first layer, the last layer, and all layers on paths between them; edges lead to higher numbers."""
-    reached, leading = {0}, {count - 1}
-    for a, b in sorted(edges, key=lambda edge: edge[1]):
-        reached |= {b} if a in reached else set()
-    for a, b in sorted(edges, reverse=True):
-        leading |= {a} if b in leading else set()
-    return sorted((reached & leading) | {0, count - 1})
 
 
 def _taken(source: tuple[int, str] | str, inputs: dict[str, Any], results: list[dict[str, Any]]) -> Any:

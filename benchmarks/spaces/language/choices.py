@@ -32,7 +32,9 @@ def forbid(test: Callable[..., bool], **hyperparameters: AnyHyperparameter) -> N
     """
     scope, clause = current_scope(), Clause(test, hyperparameters)
     if not any(root.scope is scope for root in clause.roots):
-        raise ProgramError("what is forbidden must be about a choice that is made in the same function: say it there")
+        raise ProgramError(
+            "a forbidden combination must include a choice that is made in the same function: call forbid there"
+        )
     scope.clauses.append(clause)
     for root in clause.roots:
         root.clauses.append(clause)

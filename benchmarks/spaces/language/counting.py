@@ -58,9 +58,9 @@ class Unfolded:
         """Unfolds the modules of a scope; returns the outside hyper-parameters that the scope uses."""
         if depth > _MOST_DEPTH or len(self.contexts) > _MOST_EXPANSIONS or self._settled > _MOST_SETTLED:
             raise ProgramError(
-                f"this space is infinite, or too large to unfold: {scope.path.strip('/').split('/')[0]} goes on "
-                f"through {depth} substitutions inside each other and {len(self.contexts) + self._settled} in all; "
-                "give it an end, or split it: a substitution of each choice, as siso_or, where one now waits for many"
+                f"this space is infinite, or too large to unfold: {scope.path.strip('/').split('/')[0]} has "
+                f"{depth} nested substitutions, and {len(self.contexts) + self._settled} in all; bound it, or split "
+                "it: use one substitution per choice (siso_or) where a substitution now waits for many choices"
             )
         used: set[Independent] = set()
         for module in scope.modules:
@@ -138,7 +138,7 @@ def count(program: Steps) -> int:
         key = (due, frozenset(step.waiting), earlier, graph)
         if key not in known:
             if len(known) > _MOST_STATES:
-                raise ProgramError(f"this space has too many ways to go on to be counted: more than {_MOST_STATES:,}")
+                raise ProgramError(f"this space has too many continuations to be counted: more than {_MOST_STATES:,}")
             mattering = [h for h in step.order if h in shared]
             ways = _ways(h for h in step.order if h not in shared and h not in free)
             closing = [clause for clause in open_at(step) if step.done.issuperset(clause.roots)]

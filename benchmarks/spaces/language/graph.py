@@ -48,7 +48,7 @@ class Independent:
     def values(self) -> Sequence[Value]:
         """All values. Raises ProgramError for a real number."""
         if isinstance(self.domain, Float):
-            raise ProgramError(f"{self.name} is a real number: its values have no end")
+            raise ProgramError(f"{self.name} is a real number: its values cannot be listed")
         if isinstance(self.domain, Integer):
             return range(self.domain.low, self.domain.high + 1)
         return self.domain.values
@@ -160,7 +160,7 @@ class Input:
         if self.module.scope is not source.module.scope:
             raise ProgramError(
                 f"{source.module.name} and {self.module.name} are not made by the same function: a substitution "
-                "connects its own modules only, and returns the inputs and outputs that stand in for its own"
+                "connects its own modules only, and returns the inputs and outputs that replace its own"
             )
         self.source = source
 
@@ -269,7 +269,7 @@ class Expansion:
                     f"{sorted(returned)}"
                 )
         if len(set(self.inputs.values())) < len(self.inputs):
-            raise ProgramError(f"under {values} one input stands in for two of {module.name}: connected twice")
+            raise ProgramError(f"under {values} one input replaces two of {module.name}: connected twice")
         for name, stand_in in self.inputs.items():
             stand_in.outer = module.inputs[name]
 
@@ -305,7 +305,9 @@ class Scope:
         self._name()
         for module in {end.module for end in part[0].values()} | {end.module for end in part[1].values()}:
             if module.scope is not self:
-                raise ProgramError(f"{module.name} is returned by a function that has not made it: make it anew")
+                raise ProgramError(
+                    f"{module.name} is returned by a function that has not made it: make a new one there"
+                )
         open_inputs = set(part[0].values())
         for module in self.modules:
             for name, end in module.inputs.items():
@@ -354,7 +356,7 @@ class Scope:
                     continue
                 state[module] = False
                 if any(m in state for m in waiting):
-                    raise ProgramError(f"{module.name} takes its input, by way of others, from itself: a cycle")
+                    raise ProgramError(f"{module.name} depends on its own output: a cycle")
                 stack.append(waiting[0])
 
 

@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration,
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Condition, Flat
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
-from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, binned, draw, has_many
+from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, belongs, binned, draw, has_many, values_text
 from nasbench.benchmarks.spaces.language.architecture import Architecture
 from nasbench.benchmarks.spaces.language.counting import Unfolded
 from nasbench.benchmarks.spaces.language.flat import FlatProgram
@@ -64,7 +64,7 @@ class Program(Space):
             if not (self.scope.clauses and is_forbidden(made)):
                 return choices
         raise ProgramError(
-            f"of {_MOST_DRAWS:,} architectures drawn all are forbidden: write what is allowed as a choice (siso_or)"
+            f"of {_MOST_DRAWS:,} random architectures, all are forbidden: write the allowed ones as a choice (siso_or)"
         )
 
     def _drawn(self, rng: Generator) -> tuple[Choices, dict[Independent, Value]]:
@@ -83,7 +83,7 @@ class Program(Space):
             if step.is_last:
                 return tuple(choices), made
             if len(choices) > _MOST_CHOICES:
-                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: is this space infinite?")
             step = step.after(made)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
@@ -97,7 +97,7 @@ class Program(Space):
             made = self._mutated(configuration, domains, rng)
             if not (self.scope.clauses and is_forbidden(made)):
                 return _choices(made)
-        raise ProgramError("nothing can mutate: all that differs in one choice is forbidden")
+        raise ProgramError("nothing can mutate: all architectures that differ in one choice are forbidden")
 
     def _mutated(
         self, configuration: Choices, domains: dict[str, Independent], rng: Generator
@@ -135,7 +135,7 @@ class Program(Space):
             if step.is_last:
                 return made
             if len(made) > _MOST_CHOICES:
-                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: is this space infinite?")
             step = step.after(made)
 
     def check(self, configuration: Configuration) -> None:
@@ -164,7 +164,7 @@ class Program(Space):
             step = step.after(made)
         more = next(pairs, None)
         if more is not None:
-            raise ForeignConfiguration(f"{more[0]!r} is no choice of this architecture")
+            raise ForeignConfiguration(f"{more[0]!r} is not a choice of this architecture")
         if step.clauses and is_forbidden(made):
             raise ForeignConfiguration("these choices are forbidden together")
 
@@ -174,9 +174,9 @@ class Program(Space):
     def from_values(self, values: Values) -> Choices:
         def choose(h: Independent) -> Value:
             if h.name not in values:
-                raise UsageError(f"{h.name} is missing; allowed: {_text(h.domain)}")
+                raise UsageError(f"{h.name} is missing; allowed: {values_text(h.domain)}")
             if not _has(h, values[h.name]):
-                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_text(h.domain)}")
+                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {values_text(h.domain)}")
             return values[h.name]
 
         made = self._replayed(choose)
@@ -210,7 +210,7 @@ class Program(Space):
         except ProgramError:
             return [*lines[:_MOST_LINES], ("…", "", "")]
         pairs = zip(flat.hyperparameters, flat.conditions, strict=True)
-        return [(h.name, h.kind, _text(h) + _when(condition, flat)) for h, condition in pairs]
+        return [(h.name, h.kind, values_text(h) + _when(condition, flat)) for h, condition in pairs]
 
     def __iter__(self) -> Iterator[Choices]:
         """All configurations, in the order of their choices. Raises ProgramError at a real hyper-parameter."""
@@ -286,12 +286,6 @@ def _has(h: Independent, value: Value) -> bool:
     return any(type(value) is type(allowed) and value == allowed for allowed in h.domain.values)
 
 
-def _text(domain: Hyperparameter) -> str:
-    if isinstance(domain, Float | Integer):
-        return f"[{domain.low}, {domain.high}]"
-    return ", ".join(map(str, domain.values))
-
-
 def _when(condition: Condition | None, flat: Flat) -> str:
     if condition is None:
         return ""
@@ -313,7 +307,7 @@ def _tree(
     Yields None for a combination that leads to no new choices.
     """
     for h in step.order:
-        yield f"{indent}{h.name}", h.domain.kind, _text(h.domain)
+        yield f"{indent}{h.name}", h.domain.kind, values_text(h.domain)
     if step.is_last:
         return
     deciding = [step.order[i] for i in step.deciding]

@@ -86,7 +86,7 @@ class Step:
         names = [h.name for h in self.order]
         if len({*names, *(h.name for h in done)}) < len(names) + len(done):
             twice = next(n for n in names if names.count(n) > 1 or n in {h.name for h in done})
-            raise ProgramError(f"two hyper-parameters of one architecture are called {twice}: give one another name")
+            raise ProgramError(f"two hyper-parameters of one architecture are called {twice}: rename one")
         self.finite = _finite(self.order)
 
     @property
@@ -197,7 +197,7 @@ def completed(
         if not path:
             break
         step, position, values = path.pop()
-    raise ProgramError("nothing that is allowed begins with these choices, or it takes too long to find")
+    raise ProgramError("no allowed architecture begins with these choices, or it takes too long to find one")
 
 
 def _forbids(h: Independent, value: Value, made: dict[Independent, Value]) -> bool:

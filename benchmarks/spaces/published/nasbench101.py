@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential, substitution
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part, Value
@@ -37,13 +38,8 @@ def is_valid(configuration: Configuration) -> bool:
     bits = {name: value for name, value in configuration if name[0].isdigit()}
     last = max(int(name.split("-")[1]) for name in bits)
     edges = [(i, j) for j in range(1, last + 1) for i in range(j) if bits.get(f"{i}-{j}")]
-    forward, backward = {0}, {last}
-    for i, j in edges:
-        forward |= {j} if i in forward else set()
-    for i, j in reversed(edges):
-        backward |= {i} if j in backward else set()
-    alive = forward & backward  # the vertices on paths from input to output
-    return last in forward and sum(i in alive and j in alive for i, j in edges) <= MOST_EDGES
+    alive = on_paths(edges, last)
+    return bool(alive) and sum(i in alive and j in alive for i, j in edges) <= MOST_EDGES
 
 
 def _cell(
