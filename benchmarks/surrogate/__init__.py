@@ -1,4 +1,4 @@
-"""Benchmarks on which a model answers that was fitted to evaluations."""
+"""Surrogate benchmarks: a model that was fitted to evaluations predicts the scores."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,7 +8,7 @@ from nasbench.benchmarks.surrogate import lcbench
 
 
 def _imported() -> Mapping[str, Callable[[], Benchmark]]:
-    """The tasks of LCBench, where the user has imported its surrogate."""
+    """The tasks of LCBench, if the user has imported its surrogate."""
     return {f"lcbench-{task}": partial(lcbench.LCBench, task) for task in lcbench.TASKS if lcbench.is_imported()}
 
 

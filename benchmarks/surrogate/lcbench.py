@@ -1,7 +1,7 @@
 """LCBench (Zimmer, Lindauer and Hutter, TPAMI 2021) through the surrogate of YAHPO Gym: 34 data sets, 52 epochs.
 
-Perceptrons of any shape were trained on OpenML's data sets. A network that was fitted to 2,000 learning curves of each
-answers here for all configurations between them. It is smooth: there is no noise between repetitions.
+Perceptrons were trained on OpenML's data sets. A network that was fitted to 2,000 learning curves per data set predicts
+all configurations. It is smooth: there is no repetition noise.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ SPACE = ParameterSpace(
     ]
 )
 """The seven hyper-parameters, in the order of the network's inputs."""
-# Tasks that rank configurations alike: average linkage of Spearman's coefficient of the validation error at 0.58.
-# Samples of 4,000 agree on these, but for 168910, which is between the first two; finer groups vary with the sample.
+# Groups of tasks that rank configurations similarly: average linkage at 0.58 of Spearman's coefficient of the
+# validation error. Samples of 4,000 agree on the groups, except for task 168910, which is between the first two; finer
+# groups vary with the sample.
 _GROUPS = (
     "126026 167104 167149 167152 167161 167168 167181 167184 167185 167190 168908 168910 189862 189865 189905 189906",
     "3945 7593 126025 126029 167200 167201 168329 168330 168331 168335 189354 189866 189873 189908 189909",
@@ -58,20 +59,20 @@ FAMILIES = {int(task): f"lcbench-group-{number}" for number, group in enumerate(
 TASKS = tuple(sorted(FAMILIES))
 """Numbers of the tasks at OpenML."""
 SAMPLE = 4096
-"""How many random configurations quantiles are taken over: the same ones for every task."""
+"""Number of random configurations from which quantiles are computed, the same ones for all tasks."""
 
 _MODEL, _CODES = "model.onnx", "encoding.json"
-_KEPT = 4096  # curves of one benchmark
-_SECONDS = 0.01  # of one curve, about
+_KEPT = 4096  # curves cached per benchmark
+_SECONDS = 0.01  # to predict one curve, roughly
 
 
 def import_surrogate(folder: Path) -> Path:
-    """Copies the surrogate into the user's data folder, and returns where it lies now.
+    """Copies the surrogate into the user's data folder, and returns its folder there.
 
     Args:
-        folder: where `model.onnx`, `encoding.json` and `config_space.json` lie.
+        folder: the folder with `model.onnx`, `encoding.json` and `config_space.json`.
 
-    Raises UsageError if a file is missing, cut off, or another one.
+    Raises UsageError if a file is missing or not the expected one.
     """
     contents = {name: _read_checked(folder / name) for name in FILES}
     place = data_folder() / "lcbench"
@@ -84,16 +85,16 @@ def import_surrogate(folder: Path) -> Path:
 
 
 def is_imported() -> bool:
-    """Whether the surrogate lies in the user's data folder."""
+    """Whether the surrogate is in the user's data folder."""
     return any((folder / "lcbench" / _MODEL).exists() for folder in data_folders())
 
 
 class LCBench(Benchmark):
-    """One task: the answers of the surrogate at the last epoch, or at an earlier one of the same training.
+    """One task: the predictions of the surrogate at the last epoch, or at an earlier one of the same training.
 
     Args:
-        task: its number at OpenML.
-        epochs: what is reported is measured after so many.
+        task: number of the task at OpenML.
+        epochs: the epoch at which metrics are reported.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -119,7 +120,7 @@ class LCBench(Benchmark):
         self.fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, epochs + 1)))
         self.fidelities = tuple(range(1, EPOCHS + 1)) if epochs == EPOCHS else ()
         self.curve = lru_cache(maxsize=_KEPT)(self._curve)
-        """The metrics of a configuration after each of some first epochs, shape (epochs, metrics)."""
+        """(configuration, epochs) → the metrics after each of the first epochs, shape (epochs, metrics)."""
 
     def seconds_each(self) -> float:
         return _SECONDS
@@ -133,7 +134,7 @@ class LCBench(Benchmark):
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         curve = self.curve(configuration, upto.work)
-        # The network's time falls here and there by a percent or so: what is paid never does.
+        # The predicted time sometimes falls by about a percent from one epoch to the next; the cost must not.
         cost = float(curve[:, -1].max())
         return Evaluation(self._by_name(curve[-1]), cost, curve=tuple(curve[:, 0].tolist()))
 
@@ -160,7 +161,7 @@ class LCBench(Benchmark):
         return self._asked(np.column_stack([np.arange(1, epochs + 1), np.tile(configuration, (epochs, 1))]))
 
     def _asked(self, inputs: Array) -> Array:
-        """The metrics for inputs of the network, rounded to single precision, which is the same on all machines."""
+        """The metrics for inputs of the network, rounded to single precision to be the same on all machines."""
         network, codes = _opened()
         time, accuracy, entropy, balanced, test_entropy, test_balanced = network.outputs(
             codes[str(self._task)], inputs
@@ -193,20 +194,21 @@ def _network(content: bytes, place: Path) -> Network:
     try:
         return Network.read(content)
     except Malformed as error:
-        raise UsageError(f"{place / _MODEL} is no surrogate of LCBench: {error}") from None
+        raise UsageError(f"{place / _MODEL} is not the surrogate of LCBench: {error}") from None
 
 
 def _read_checked(path: Path) -> bytes:
-    """The bytes of one of the surrogate's files. Raises UsageError if it is missing, or another file."""
+    """The bytes of one of the surrogate's files. Raises UsageError if it is missing, or not the expected file."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(
             f"cannot read {path}: {error.strerror}; the surrogate is the files {', '.join(FILES)} of YAHPO Gym's data"
         ) from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != FILES[path.name]:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != FILES[path.name]:
         raise UsageError(
-            f"{path} has SHA-256 {found}, not {FILES[path.name]}: it is cut off, or not of YAHPO Gym's data version 1.0"
+            f"{path} has SHA-256 {digest}, not {FILES[path.name]}: "
+            "it is cut off, or not of YAHPO Gym's data version 1.0"
         )
     return content

@@ -19,8 +19,8 @@ from nasbench.benchmarks.tabular import (
     nasbench101,
     nasbench201,
     nats_size,
-    own,
     taskset,
+    user_table,
 )
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.frames import stem_of
@@ -167,7 +167,7 @@ def convert_table(data: Path, spec: Path) -> None:
 
     Raises UsageError, with all problems, if one of them is wrong.
     """
-    _save(own.read_table(data, spec))
+    _save(user_table.read_table(data, spec))
 
 
 def _write_guess(data: Path, spec: Path | None) -> None:
@@ -187,7 +187,7 @@ def _write_guess(data: Path, spec: Path | None) -> None:
         "question mark)"
     )
     try:
-        own.read_table(data, spec)
+        user_table.read_table(data, spec)
     except UsageError as error:
         click.echo(f"an import refuses it until it is corrected: {error}")
     click.echo(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")
