@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 
@@ -54,11 +53,8 @@ def take(source: Source, folder: Path) -> Path:
     return folder
 
 
-def fetch(source: Source, progress: Callable[[str, int, int], None]) -> Path:
+def fetch(source: Source) -> Path:
     """Downloads the files that are not here yet, and returns their folder.
-
-    Args:
-        progress: called with the name of the file, its bytes here, and those of the whole (0 where it is not known).
 
     Raises UsageError if the files are not the source's own, one cannot be had, or is another.
     """
@@ -75,7 +71,7 @@ def fetch(source: Source, progress: Callable[[str, int, int], None]) -> Path:
             continue
         part = folder / f".{name}.part"
         try:
-            download(source.address(name), part, partial(progress, name))
+            download(source.address(name), part, lambda here, total: None)
         except (OSError, HTTPException) as error:
             raise UsageError(
                 f"{source.name} cannot be fetched from {source.address(name)}: {why(error)}; give the command again, "
