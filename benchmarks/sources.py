@@ -97,4 +97,6 @@ def check(path: Path, digest: str, name: str) -> None:
     except OSError as error:
         raise UsageError(f"cannot read {path}, which {name} needs: {error.strerror}") from None
     if found != digest:
-        raise UsageError(f"{path} is not the file of {name}: its SHA-256 is {found}, not {digest}")
+        raise UsageError(
+            f"{path} is not the file of {name}: its SHA-256 is {found}, not {digest}; it is cut off, or another version"
+        )

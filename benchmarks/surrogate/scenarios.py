@@ -178,7 +178,7 @@ def _rbv2(learner: str, what: str, files: dict[str, str], **facts: Any) -> Scena
         costs=("train_time", "predict_time"),
         fidelity="trainsize",
         axis=("trainsize", "1 % of the training data"),
-        levels=tuple(range(3, 101)),
+        levels=(3, 6, 12, 25, 50, 100),
         share=0.01,
         continuable=False,
         fixed={"repl": 10.0},
@@ -197,7 +197,7 @@ def _rbv2(learner: str, what: str, files: dict[str, str], **facts: Any) -> Scena
 # with the largest spread of all.
 RPART = _rbv2(
     "rpart",
-    "117 tasks, decision trees with 5 hyper-parameters, share of the training data (surrogate)",
+    "117 tasks, decision trees with 5 hyper-parameters, 6 sizes of training data (surrogate)",
     {
         MODEL: "af34bb810107fd809bdd74be227685fb2a1c5cb7b1f3c2dde5629e42ef6819f3",
         CODES: "e978cd3de5b8fbad4f7dbb7a15bed94738d37c24a0bfb3cbdf33509ba91df49c",
@@ -222,7 +222,7 @@ RPART = _rbv2(
 )
 XGBOOST = _rbv2(
     "xgboost",
-    "119 tasks, boosted trees with 14 hyper-parameters, 8 of them conditional, share of the training data (surrogate)",
+    "119 tasks, boosted trees with 14 hyper-parameters, 8 of them conditional, 6 sizes of training data (surrogate)",
     {
         MODEL: "85125b6d97f553d10cd50f9e632e1a3f1ad44bcb00300dd2880d70dfd043d9f3",
         CODES: "0bd3cf9a4c9459a3148adf740f20b347fd11a6714f89348f41467a8f1206172a",

@@ -104,8 +104,7 @@ class Surrogate(Benchmark):
         self.fidelity = Fidelity(*scenario.axis, levels, scenario.continuable)
         self.fidelities = scenario.levels if self._level == highest else ()
         self.curve = lru_cache(maxsize=_KEPT)(self._curve)
-        """The metrics of a configuration at each level up to one, shape (levels, metrics); at that one alone where
-        levels are separate trainings."""
+        """The metrics of a configuration at each level up to one, shape (levels, metrics)."""
 
     @property
     def space(self) -> ParameterSpace:  # type: ignore[override]
@@ -124,7 +123,7 @@ class Surrogate(Benchmark):
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         curve = self.curve(configuration, upto.work)
         columns = [self.places[name] for name in self._scenario.costs]
-        # The network's time falls here and there by a percent or so: what is paid never does.
+        # The network's time falls here and there from one level to the next: what is paid never does.
         cost = float(curve[:, columns].sum(axis=1).max())
         values = tuple(curve[:, 0].tolist()) if self._scenario.continuable else None
         return Evaluation(self._by_name(curve[-1]), max(cost, 0.0), curve=values)
@@ -149,7 +148,7 @@ class Surrogate(Benchmark):
         return np.sort(self._asked(points, [self._level] * SAMPLE), axis=0)
 
     def _curve(self, configuration: Configuration, upto: int) -> Array:
-        levels = [level for level in self._scenario.levels if level <= upto] if self._scenario.continuable else [upto]
+        levels = [level for level in self._scenario.levels if level <= upto]
         return self._asked([configuration] * len(levels), levels)
 
     def _asked(self, configurations: list[Configuration], levels: list[int]) -> Array:

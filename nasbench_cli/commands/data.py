@@ -63,7 +63,7 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
     if not names and not everything:
         raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join([*medmnist.files(), *SOURCES])}")
     for name in images:
-        if name not in DATASETS.names():
+        if name not in DATASETS.names() and not name.startswith(tuple(DATASETS.advice)):
             raise unknown("data set, table or surrogate", name, [*DATASETS.names(), *SOURCES])
     if everything and (images or not all(name in SCENARIOS for name in names)):
         raise UsageError(f"--all stands alone, or with one of {', '.join(SCENARIOS)}")

@@ -32,7 +32,7 @@ def _family(network: str, digest: str) -> Family:
         repository="xiusu/Channel-Bench-Macro",
         commit="36c678dc785a9a3e20b84340664a96cd0c8f2d04",
         path=file,
-        licence="none: the repository has no licence file, so the data may be fetched, and not passed on",
+        licence="no licence file at this commit: fetch it, do not pass it on",
         citation="Channel-Bench-Macro (Su et al., 2021)",
         files={file: digest},
         origins={file: file},
