@@ -1,4 +1,4 @@
-"""Downloads: a file comes to a place on this machine, and an interrupted download goes on where it stopped."""
+"""Downloading a file, continuing an interrupted download."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _TIMEOUT = 60.0  # seconds without a byte
 
 
 def download(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
-    """Brings a file to `part`; what an interrupted download left there is continued.
+    """Downloads a file to `part`, continuing an interrupted download.
 
     Args:
-        progress: called with the bytes here, and those of the whole file (0 where the server does not say).
+        progress: called with the number of bytes so far, and that of the whole file (0 if the server does not say).
 
-    Raises OSError or HTTPException if it does not come whole.
+    Raises OSError or HTTPException if it is not downloaded completely.
     """
     here = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={here}-"} if here else {})
     try:
         answer = urllib.request.urlopen(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
-        if error.code != 416:  # the whole file is here already, or more than it: its checksum will tell
+        if error.code != 416:  # nothing is left to download; the checksum is verified later
             raise
         return
     with answer, part.open("ab") as file:
-        if answer.status != 206:  # the server begins anew
+        if answer.status != 206:  # the server sends the whole file
             file.truncate(0)
             here = 0
         total = here + int(answer.headers.get("Content-Length", 0))

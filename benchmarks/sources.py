@@ -1,4 +1,4 @@
-"""Sources of benchmarks that a user fetches: where their files are, under which licence, and what their digests are."""
+"""Published data that a user fetches: repository, licence, citation and digests of the files."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 @dataclass(frozen=True)
 class Source:
-    """Files at a fixed commit of a public repository, and what a user must know of them."""
+    """Files at a fixed commit of a public repository."""
 
     name: str
-    """What `nasbench data fetch` calls it."""
+    """Name for `nasbench data fetch`."""
     what: str
-    """What is in it, in one line."""
+    """Contents in one line."""
     repository: str
     """Owner and name at GitHub."""
     commit: str
     """The commit, in full."""
     path: str
-    """Where the data are in the repository, for people."""
+    """Place of the data in the repository."""
     licence: str
-    """Licence of the data; says so where the repository has no licence file."""
+    """Licence of the data; if the repository has no licence file, this says so."""
     citation: str
     """The publication to cite."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """The files that are read, by name, with their SHA-256."""
+    """SHA-256 of each file that is read, by name."""
     origins: Mapping[str, str] = field(default_factory=dict)
-    """The path in the repository of each file that is the source's own; others were made from what is at `path`."""
+    """Path in the repository of each file that is an original; all other files were made from the data at `path`."""
 
     @property
     def origin(self) -> str:
-        """Where the data come from, in one line."""
+        """Origin of the data in one line."""
         return f"{self.path} of https://github.com/{self.repository} at commit {self.commit}"
 
     def address(self, file: str) -> str:
-        """The address of one of the source's own files."""
+        """Download address of an original file."""
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.origins[file]}"
 
 
 def take(source: Source, folder: Path) -> Path:
-    """The folder, whose files are now known to be the source's. Raises UsageError if one is missing, or another."""
+    """Checks the files in a folder, and returns it. Raises UsageError if a file is missing or not the expected one."""
     for name, digest in source.files.items():
         check(folder / name, digest, source.name)
     return folder
 
 
 def fetch(source: Source) -> Path:
-    """Downloads the files that are not here yet, and returns their folder.
+    """Downloads missing files, and returns their folder.
 
-    Raises UsageError if the files are not the source's own, one cannot be had, or is another.
+    Raises UsageError if a file is not an original, cannot be downloaded, or is not the expected one.
     """
     if source.files.keys() != source.origins.keys():
         made = ", ".join(name for name in source.files if name not in source.origins)
@@ -74,7 +74,7 @@ def fetch(source: Source) -> Path:
             download(source.address(name), part, lambda here, total: None)
         except (OSError, HTTPException) as error:
             raise UsageError(
-                f"{source.name} cannot be fetched from {source.address(name)}: {why(error)}; give the command again, "
+                f"{source.name} cannot be fetched from {source.address(name)}: {why(error)}; run the command again, "
                 f"or name a folder that has {', '.join(source.files)} with --from"
             ) from None
         try:
@@ -93,10 +93,10 @@ def check(path: Path, digest: str, name: str) -> None:
     """Raises UsageError unless a file has a SHA-256."""
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UsageError(f"cannot read {path}, which {name} needs: {error.strerror}") from None
-    if found != digest:
+    if actual != digest:
         raise UsageError(
-            f"{path} is not the file of {name}: its SHA-256 is {found}, not {digest}; it is cut off, or another version"
+            f"{path} is not the file of {name}: its SHA-256 is {actual}, not {digest}; it is cut off or another version"
         )

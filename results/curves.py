@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -52,6 +52,8 @@ class Curves:
     """Whether each evaluation was feasible, same shape (of those in parts the last part); False past a run's end."""
     finished: Array
     """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite past a run's end."""
+    tuned_on: tuple[frozenset[str], ...] = ()
+    """Search spaces on whose results defaults of each method were chosen, in their order; empty where unknown."""
     labels: tuple[str, ...] = ()
     """What people call the methods, in their order; empty where that is their names."""
 
@@ -73,6 +75,11 @@ class Curves:
     def scored(self, score: Score) -> Curves:
         """The same runs by another score."""
         return replace(self, score=score)
+
+    def in_sample(self, methods: Iterable[int]) -> NDArray[np.bool_]:
+        """Whether defaults of one of these methods were chosen on the space of each setting, shape (settings,)."""
+        spaces = frozenset[str]().union(*(self.tuned_on[m] for m in methods if self.tuned_on))
+        return self.settings["space"].isin(spaces).to_numpy()
 
     @property
     def compared(self) -> Score:

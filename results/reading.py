@@ -97,6 +97,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     order = sorted({(f.setup.setting.family, f.setup.bench, f.setup.constraint) for f, _ in read})
     setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
     methods = tuple(sorted({f.setup.method for f, _ in read}))
+    tuned = tuple(frozenset(s for f, _ in read if f.setup.method == m for s in f.setup.tuned_on) for m in methods)
     settings: dict[int, dict[str, Any]] = {}
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     parts: list[_Run] = []
@@ -132,7 +133,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     setup = fragments[0][1].setup
     seconds = setup.seconds if setup.evals is None else None
     table = pd.DataFrame(list(runs.values()))
-    return Curves(setup.protocol, score, seconds, frame, methods, table, *_dense(parts))
+    return Curves(setup.protocol, score, seconds, frame, methods, table, *_dense(parts), tuned)
 
 
 @dataclass(frozen=True, eq=False)

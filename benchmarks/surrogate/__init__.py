@@ -1,4 +1,4 @@
-"""Benchmarks on which a model answers that was fitted to evaluations."""
+"""Surrogate benchmarks: a model that was fitted to evaluations predicts the scores."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,7 +9,7 @@ from nasbench.benchmarks.surrogate.scenarios import LCBENCH, SCENARIOS
 
 
 def _fetched() -> Mapping[str, Callable[[], Benchmark]]:
-    """The tasks of the scenarios that the user has fetched."""
+    """Tasks of the scenarios that the user has fetched."""
     return {
         f"{scenario.prefix}{task}": partial(yahpo.Surrogate, scenario, task)
         for scenario in SCENARIOS.values()

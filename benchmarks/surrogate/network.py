@@ -38,13 +38,13 @@ class Network:
 
     weights: Mapping[str, Array]
     inputs: tuple[Chain, ...]
-    """What is done to each continuous input."""
+    """Arithmetic of each continuous input."""
     answers: tuple[Chain, ...]
-    """What is done to the sigmoid of each score; each begins with a multiplication."""
+    """Arithmetic after the sigmoid of each output; it begins with a multiplication."""
 
     @classmethod
     def read(cls, model: bytes) -> Network:
-        """The network in an ONNX file. Raises Malformed if something is missing in it."""
+        """The network in an ONNX file. Raises Malformed if a part is missing."""
         graphs = [value for number, value in fields(model) if number == 7]
         if len(graphs) != 1 or not isinstance(graphs[0], bytes):
             raise Malformed("it has no graph")
@@ -52,12 +52,12 @@ class Network:
         tensors = [_tensor(value) for number, value in parts if number == 5 and isinstance(value, bytes)]
         nodes = [_node(value) for number, value in parts if number == 1 and isinstance(value, bytes)]
         inputs, answers = _chains(nodes)
-        found = cls({name: values.astype(float) for name, values in tensors}, inputs, answers)
+        network = cls({name: values.astype(float) for name, values in tensors}, inputs, answers)
         try:
-            found.outputs(np.ones((1, found.categories), int), np.ones((1, len(inputs))))
+            network.outputs(np.ones((1, network.categories), int), np.ones((1, len(inputs))))
         except (KeyError, ValueError, IndexError) as error:
-            raise Malformed(f"its weights are others: {error}") from None
-        return found
+            raise Malformed(f"its weights differ: {error}") from None
+        return network
 
     @property
     def categories(self) -> int:
@@ -65,11 +65,11 @@ class Network:
         return self._count("embds_fct.")
 
     def outputs(self, codes: NDArray[np.integer[Any]], numbers: Array) -> Array:
-        """What the network answers, shape (configurations, outputs).
+        """The outputs of the network, shape (configurations, outputs).
 
         Args:
             codes: the codes of the categorical inputs, shape (configurations, categories).
-            numbers: the continuous inputs as they are, shape (configurations, inputs).
+            numbers: the continuous inputs, not scaled, shape (configurations, inputs).
         """
         parts = [self.weights[f"embds_fct.{k}.weight"][column] for k, column in enumerate(codes.T)]
         parts += [_after(chain, column)[:, None] for chain, column in zip(self.inputs, numbers.T, strict=True)]
@@ -80,27 +80,27 @@ class Network:
             gated = hidden[:, :half] * np.maximum(hidden[:, half:], 0)
             x = x + self._dense(f"layers.{block}.linear1", gated)
         scores = self._dense("head", np.maximum(self._normal("last_normalization", x), 0))
-        found = []
+        columns = []
         for ((_, scale), *chain), column in zip(self.answers, scores.T, strict=True):
             with np.errstate(over="ignore"):  # the share is 0 then
                 shares = scale / (1 + np.exp(-column))
-            found.append(_after(chain, shares))
-        return np.stack(found, axis=1)
+            columns.append(_after(chain, shares))
+        return np.stack(columns, axis=1)
 
     def _count(self, part: str) -> int:
         """The number of parts with such a name, which are numbered from 0."""
         return len({name.split(".")[1] for name in self.weights if name.startswith(part)})
 
     def _dense(self, name: str, x: Array) -> Array:
-        found: Array = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
-        return found
+        result: Array = x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return result
 
     def _normal(self, name: str, x: Array) -> Array:
         mean, variance, weight, bias = (
             self.weights[f"{name}.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
         )
-        found: Array = (x - mean) * (weight / np.sqrt(variance + _EPSILON)) + bias
-        return found
+        result: Array = (x - mean) * (weight / np.sqrt(variance + _EPSILON)) + bias
+        return result
 
 
 def _after(chain: Sequence[tuple[str, float]], x: Array) -> Array:
@@ -150,7 +150,7 @@ def _exact(constant: float) -> float:
 
 
 def _node(message: bytes) -> _Node:
-    """What a node of the graph does; its value is empty unless it is a constant."""
+    """A node of the graph; its value is empty unless it is a constant."""
     operation, names, output, value = "", [], "", np.zeros(0)
     for number, part in fields(message):
         if not isinstance(part, bytes):

@@ -1,4 +1,4 @@
-"""The scenarios of YAHPO Gym that are read here: their files, inputs, outputs and tasks."""
+"""Scenarios of YAHPO Gym: files, inputs, outputs and tasks."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from nasbench.benchmarks.sources import Source
 CONFIG, CODES, MODEL = "config_space.json", "encoding.json", "model.onnx"
 """Names of a scenario's files: the space, the codes of its categories, and the network."""
 AT = "@{}"
-"""Ends the name of a metric that is measured at a value of the fidelity."""
+"""End of the name of a metric that is measured at a value of the fidelity."""
 
 
 class Answer(NamedTuple):
-    """A metric, and the output of the network that it is made from."""
+    """A metric, and the output of the network from which it is computed."""
 
     metric: Metric
     """Its name may end in `AT`."""
     output: str
     top: float | None = None
-    """What the output is taken away from; None where the metric is the output."""
+    """Number from which the output is subtracted; None if the metric is the output."""
     scale: float = 1.0
-    """What the difference is multiplied by."""
+    """Factor of the difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario(Source):
-    """A surrogate for many tasks. Inputs and outputs are in the order of the network, which no file says."""
+    """A surrogate for many tasks. Inputs and outputs are in the order of the network, which is not in its files."""
 
     prefix: str
-    """What the names of its benchmarks begin with, before the number of the task."""
+    """Beginning of the names of its benchmarks, before the number of the task."""
     folder: str
-    """Where its files are kept in the data folder."""
+    """Place of its files in the data folder."""
     categories: tuple[str, ...]
     """The categorical inputs, the task first."""
     numbers: tuple[str, ...]
@@ -43,22 +43,22 @@ class Scenario(Source):
     answers: tuple[Answer, ...]
     """The metrics, the objective first."""
     costs: tuple[str, ...]
-    """The metrics whose sum is the cost of an evaluation in seconds."""
+    """Metrics whose sum is the cost of an evaluation in seconds."""
     fidelity: str
-    """The input that says how far a training goes."""
+    """The input that is the fidelity."""
     axis: tuple[str, str]
     """Name and unit of the fidelity."""
     levels: tuple[int, ...]
     share: float = 1.0
-    """What a level is multiplied by to be the input."""
+    """Factor by which a level becomes the input."""
     continuable: bool
     """Whether levels are points of one training."""
     fixed: Mapping[str, float] = field(default_factory=dict)
-    """Other inputs that are no hyper-parameters, and their values."""
+    """Values of inputs that are neither hyper-parameters nor the fidelity."""
     groups: tuple[str, ...]
-    """The tasks, by groups with similar rankings."""
+    """Groups of tasks that rank configurations similarly."""
     chosen: tuple[str, ...] = ()
-    """The tasks that are benchmarks unless all are asked for; empty where all are."""
+    """Tasks that become benchmarks by default; empty if all do."""
     search_space: str
     described: str
     """`Benchmark.source` of its benchmarks."""
@@ -67,8 +67,8 @@ class Scenario(Source):
     @property
     def families(self) -> dict[str, str]:
         """The family of each task, in ascending order of the tasks."""
-        found = {t: f"{self.prefix}group-{k}" for k, group in enumerate(self.groups, 1) for t in group.split()}
-        return dict(sorted(found.items(), key=lambda item: int(item[0])))
+        family_of = {t: f"{self.prefix}group-{k}" for k, group in enumerate(self.groups, 1) for t in group.split()}
+        return dict(sorted(family_of.items(), key=lambda item: int(item[0])))
 
 
 _REPOSITORY, _COMMIT = "slds-lmu/yahpo_data", "efdab9072f63bd680396cd4b78b927c4a0caaad3"
@@ -129,8 +129,8 @@ LCBENCH = Scenario(
     axis=("epochs", "1 epoch"),
     levels=tuple(range(1, 53)),
     continuable=True,
-    # Average linkage of Spearman's coefficient of the validation error at 0.58. Samples of 4,000 agree on these groups,
-    # but for 168910, which is between the first two; finer groups vary with the sample.
+    # Average linkage at 0.58 of Spearman's coefficient of the validation error. Samples of 4,000 agree on the groups,
+    # except for task 168910, which is between the first two; finer groups vary with the sample.
     groups=(
         "126026 167104 167149 167152 167161 167168 167181 167184 167185 167190 168908 168910 189862 189865 189905 "
         "189906",
@@ -263,4 +263,4 @@ XGBOOST = _rbv2(
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (LCBENCH, RPART, XGBOOST)}
-"""The scenarios by the name that `nasbench data fetch` takes."""
+"""Scenarios by their names for `nasbench data fetch`."""

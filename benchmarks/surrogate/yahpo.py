@@ -1,7 +1,7 @@
-"""Surrogates of YAHPO Gym (Pfisterer et al., AutoML 2022): a fitted network answers for every configuration of a task.
+"""Surrogates of YAHPO Gym (Pfisterer et al., AutoML 2022): a fitted network predicts the scores of all configurations.
 
-They are smooth: there is no noise between repetitions. A scenario is a folder with the network, the codes of its
-categories and the space; `scenarios` has what the files do not say.
+They are smooth: there is no repetition noise. A scenario is a folder with the network, the codes of its categories and
+the space; `scenarios` has all other facts.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from nasbench.benchmarks.surrogate.network import Array, Network
 from nasbench.benchmarks.surrogate.scenarios import CODES, CONFIG, MODEL, SCENARIOS, Scenario
 
 SAMPLE = 4096
-"""How many random configurations quantiles are taken over: the same ones for every task of a scenario."""
+"""Number of random configurations from which quantiles are computed, the same ones for all tasks of a scenario."""
 
 _TASKS = "tasks.json"  # beside a scenario's files: the tasks that are benchmarks, where they are not the chosen ones
 _ABSENT = "#na#"  # the category of a hyper-parameter that a configuration does not have
 _DIGITS = 12  # of the ends of a range: files have 0.10000000000000002
-_KEPT = 4096  # curves of one benchmark
-_SECONDS = 0.01  # of one curve, about
+_KEPT = 4096  # curves cached per benchmark
+_SECONDS = 0.01  # to predict one curve, roughly
 
 
 def import_scenario(scenario: Scenario, folder: Path, every: bool = False) -> Path:
-    """Copies the files of a scenario into the user's data folder, and returns where they lie now.
+    """Copies the files of a scenario into the user's data folder, and returns their folder there.
 
     Args:
-        folder: where `model.onnx`, `encoding.json` and `config_space.json` lie.
+        folder: the folder with `model.onnx`, `encoding.json` and `config_space.json`.
         every: whether all of its tasks become benchmarks, instead of the chosen ones.
 
-    Raises UsageError if a file is missing, cut off, or another one.
+    Raises UsageError if a file is missing or not the expected one.
     """
     take(scenario, folder)
     contents = {name: (folder / name).read_bytes() for name in scenario.files}
@@ -68,7 +68,7 @@ def import_scenario(scenario: Scenario, folder: Path, every: bool = False) -> Pa
 
 
 def tasks(scenario: Scenario) -> list[str]:
-    """The tasks of a scenario that are benchmarks here; none where it has not been fetched."""
+    """The tasks of a scenario that are benchmarks here; none if the scenario has not been fetched."""
     place = _place(scenario)
     if not (place / MODEL).exists():
         return []
@@ -80,11 +80,11 @@ def tasks(scenario: Scenario) -> list[str]:
 
 
 class Surrogate(Benchmark):
-    """One task: the answers of the network at the highest fidelity, or at a lower one.
+    """One task: the predictions of the network at the highest fidelity, or at a lower one.
 
     Args:
-        task: its number at OpenML.
-        level: what is reported is measured at this value of the fidelity; None for the highest.
+        task: number of the task at OpenML.
+        level: value of the fidelity at which metrics are reported; None for the highest.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -104,7 +104,7 @@ class Surrogate(Benchmark):
         self.fidelity = Fidelity(*scenario.axis, levels, scenario.continuable)
         self.fidelities = scenario.levels if self._level == highest else ()
         self.curve = lru_cache(maxsize=_KEPT)(self._curve)
-        """The metrics of a configuration at each level up to one, shape (levels, metrics)."""
+        """(configuration, level) → the metrics at each level up to this one, shape (levels, metrics)."""
 
     @property
     def space(self) -> ParameterSpace:  # type: ignore[override]
@@ -123,7 +123,7 @@ class Surrogate(Benchmark):
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         curve = self.curve(configuration, upto.work)
         columns = [self.places[name] for name in self._scenario.costs]
-        # The network's time falls here and there from one level to the next: what is paid never does.
+        # The predicted time sometimes falls from one level to the next; the cost must not.
         cost = float(curve[:, columns].sum(axis=1).max())
         values = tuple(curve[:, 0].tolist()) if self._scenario.continuable else None
         return Evaluation(self._by_name(curve[-1]), max(cost, 0.0), curve=values)
@@ -152,7 +152,7 @@ class Surrogate(Benchmark):
         return self._asked([configuration] * len(levels), levels)
 
     def _asked(self, configurations: list[Configuration], levels: list[int]) -> Array:
-        """The metrics, rounded to single precision, which is the same on all machines."""
+        """The metrics, rounded to single precision to be the same on all machines."""
         scenario, opened = self._scenario, _opened(self._scenario.name)
         codes, numbers = opened.inputs(self._task, configurations, levels)
         outputs = dict(zip(scenario.outputs, opened.network.outputs(codes, numbers).T, strict=True))
@@ -164,7 +164,7 @@ class Surrogate(Benchmark):
 
 
 class Opened(NamedTuple):
-    """The files of a scenario, read."""
+    """Contents of a scenario's files."""
 
     scenario: Scenario
     space: ParameterSpace
@@ -175,9 +175,9 @@ class Opened(NamedTuple):
     def inputs(
         self, task: str, configurations: list[Configuration], levels: list[int]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What the network is given: codes of the categories, shape (configurations, categories), and numbers.
+        """Inputs of the network: codes, shape (configurations, categories), and numbers, (configurations, numbers).
 
-        An absent hyper-parameter is the category #na#, or 0.
+        An inactive hyper-parameter is the category #na#, or 0.
         """
         scenario, names = self.scenario, [h.name for h in self.space.hyperparameters]
         columns = dict(zip(names, np.array(configurations, float).T, strict=True))  # None becomes NaN
@@ -194,7 +194,7 @@ class Opened(NamedTuple):
 
 @cache
 def _opened(name: str) -> Opened:
-    """The scenario that `nasbench data fetch` calls so. Raises UsageError if a file is missing, or another one."""
+    """The files of the scenario with this name. Raises UsageError if a file is missing or not the expected one."""
     scenario = SCENARIOS[name]
     place = _place(scenario)
     for file, digest in scenario.files.items():
@@ -202,7 +202,7 @@ def _opened(name: str) -> Opened:
     try:
         network = Network.read((place / MODEL).read_bytes())
     except Malformed as error:
-        raise UsageError(f"{place / MODEL} is no surrogate of {scenario.name}: {error}") from None
+        raise UsageError(f"{place / MODEL} is not the surrogate of {scenario.name}: {error}") from None
     space = _space(scenario, json.loads((place / CONFIG).read_bytes()))
     return Opened(scenario, space, network, json.loads((place / CODES).read_bytes()))
 

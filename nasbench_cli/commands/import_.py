@@ -20,8 +20,8 @@ from nasbench.benchmarks.tabular import (
     nasbench101,
     nasbench201,
     nats_size,
-    own,
     taskset,
+    user_table,
 )
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.frames import stem_of
@@ -181,7 +181,7 @@ def convert_table(data: Path, spec: Path) -> None:
 
     Raises UsageError, with all problems, if one of them is wrong.
     """
-    save_table(own.read_table(data, spec))
+    save_table(user_table.read_table(data, spec))
 
 
 def _write_guess(data: Path, spec: Path | None) -> None:
@@ -201,7 +201,7 @@ def _write_guess(data: Path, spec: Path | None) -> None:
         "question mark)"
     )
     try:
-        own.read_table(data, spec)
+        user_table.read_table(data, spec)
     except UsageError as error:
         click.echo(f"an import refuses it until it is corrected: {error}")
     click.echo(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")

@@ -52,6 +52,7 @@ _WORTH_SAYING = 30.0  # seconds
     shell_complete=completion.executors,
     help="Where runs are computed (`nasbench list executors`).  [default: serial; processes with --jobs above 1]",
 )
+@click.option("--sealed", is_flag=True, help="Also run on sealed search spaces, on which no default may be chosen.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed runs again.")
 @takes_data_dir
 @click.pass_context
@@ -63,6 +64,7 @@ def run(
     jobs: int,
     shard: str | None,
     executor: str | None,
+    sealed: bool,
     retry_failed: bool,
     **_: Any,
 ) -> int:
@@ -74,7 +76,8 @@ def run(
     wanted = asked_suite(context, suite)
     folder = folder or Path("runs") / (suite.stem if suite else "default")
     part = None if shard is None else Shard.parse(shard)
-    session = begin(wanted, folder, command_line(context, "folder"), retry_failed=retry_failed, shard=part)
+    command = command_line(context, "folder")
+    session = begin(wanted, folder, command, retry_failed=retry_failed, shard=part, unseal=sealed)
     return SOME_FAILED if compute(session, where, folder) else DONE
 
 

@@ -18,6 +18,7 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.commands import completion
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.executors import EXECUTORS, Executor
+from nasbench.cli.engine.sealed import is_sealed
 from nasbench.cli.layout import in_columns, prose, terminal_width
 from nasbench.methods import METHODS, Method
 from nasbench.results.display.numbers import count
@@ -74,8 +75,10 @@ def _show_class(name: str, shown: type[Method] | type[Executor]) -> str:
     paragraphs = f"{name}: {description(shown)}".split("\n\n")
     parts = [textwrap.fill(" ".join(words.split()), width, break_on_hyphens=False) for words in paragraphs]
     parts.append(prose([("option", "type", "default", "meaning"), *options], width) if options else "No options.")
-    if issubclass(shown, Method) and shown.source:
-        parts.append(textwrap.fill(f"Source: {shown.source}", width, subsequent_indent="    "))
+    if issubclass(shown, Method):
+        chosen = f"Defaults chosen on: {', '.join(shown.tuned_on) or 'no search space'}"
+        facts = [f"Source: {shown.source}"] * bool(shown.source) + [chosen]
+        parts.append("\n".join(textwrap.fill(fact, width, subsequent_indent="    ") for fact in facts))
     return "\n\n".join(parts)
 
 
@@ -100,6 +103,10 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         else "",
         f"Variants: {', '.join(f'{benchmark.name}/{v}' for v in variants)}" if variants else "",
         *(_table_facts(benchmark, width) if isinstance(benchmark, TabularBenchmark) else []),
+        f"Sealed: no default of a method may be chosen on {benchmark.search_space or benchmark.family}; `nasbench run` "
+        "asks for --sealed"
+        if is_sealed(benchmark)
+        else "",
         f"Source: {benchmark.source}\nLicence: {benchmark.licence}\nChecksum: {benchmark.checksum}",
     ]
     lines = [line for part in parts if part for line in [*part.splitlines(), ""]]

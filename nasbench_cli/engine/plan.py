@@ -14,6 +14,7 @@ from nasbench.benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageE
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
+from nasbench.cli.engine.sealed import is_sealed
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
 from nasbench.results.store.trajectory import SCHEMA_VERSION
@@ -202,6 +203,7 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
     oracle, objective = abilities.oracle(benchmark, bounds), benchmark.objective
     return Setting(
         space=benchmark.search_space or benchmark.family,
+        sealed=is_sealed(benchmark),
         family=benchmark.family,
         objective=objective.name,
         unit=objective.unit,
@@ -244,4 +246,5 @@ def _setup(
         metrics=tuple(metric.name for metric in benchmark.metrics),
         setting=setting,
         initial=spec.initial,
+        tuned_on=spec.method.tuned_on,
     )

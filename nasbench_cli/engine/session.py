@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nasbench.benchmarks import abilities, open_benchmark
+from nasbench.benchmarks import UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedSetup, expand
@@ -47,7 +47,13 @@ class Session:
 
 
 def begin(
-    suite: Suite, folder: Path, command: str, *, retry_failed: bool = False, shard: Shard | None = None
+    suite: Suite,
+    folder: Path,
+    command: str,
+    *,
+    retry_failed: bool = False,
+    shard: Shard | None = None,
+    unseal: bool = False,
 ) -> Session:
     """Opens or creates a store, records the request in it, and finds the missing runs.
 
@@ -55,12 +61,16 @@ def begin(
         command: command line of the request; `nasbench status` prints it to finish the store.
         retry_failed: whether failed runs are moved aside, so that they are missing again.
         shard: which of several shards of the suite to compute; by default all of it.
+        unseal: whether setups on sealed search spaces may run.
 
-    Raises UsageError if a setup of the suite cannot run, or data are missing; StoreError if the folder is no store.
+    Raises UsageError if a setup of the suite cannot run, is on a sealed space, or lacks its data; StoreError if the
+    folder is no store.
     """
     folder = Path(os.path.abspath(folder))  # a method may change the working directory later
     with interrupts_noted():
         planned = expand(suite.grids)
+    if not unseal:
+        _refuse_sealed(planned)
     if shard is not None:
         planned = shard.of(planned)
     _make_ready(planned, folder, retry_failed)
@@ -73,6 +83,16 @@ def begin(
     stored = store.runs()
     missing = [(p, [seed for seed in p.seeds if seed not in stored.get(p.setup.id, {})]) for p in planned]
     return Session(store, planned, missing)
+
+
+def _refuse_sealed(planned: list[PlannedSetup]) -> None:
+    sealed = {p.setup.bench: p.setup.setting.space for p in planned if p.setup.setting.sealed}
+    if sealed:
+        bench, space = next(iter(sealed.items()))
+        raise UsageError(
+            f"the search space {space} of {bench} is sealed: no default of a method may be chosen on it; to judge "
+            "methods there, add --sealed, and change none of them after seeing the results"
+        )
 
 
 def _make_ready(planned: list[PlannedSetup], folder: Path, retry_failed: bool) -> None:

@@ -31,7 +31,8 @@ def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd
     """A row for each claim and each pair of methods here that it is about.
 
     Columns: paper, claim, better, worse (methods here), settings, seeds, probability (that a run of the better is
-    better), low, high (simultaneous), p, p_holm (over all rows, by the budget of claims), verdict: supported, reversed,
+    better), low, high (simultaneous), p, p_holm (over all rows, by the budget of claims), sample (whether defaults of
+    the better were chosen on the spaces of these settings), verdict: supported, reversed,
     not supported (an advantage of 0.05 over one half is excluded), or cannot be told.
 
     Args:
@@ -75,6 +76,7 @@ def _facts(comparison: Comparison, claim: Claim, pair: Pair) -> dict[str, Any]:
         "high": high,
         "p": np.nan if pair.is_identical else pair.these.p(),
         "p_holm": pair.p_these,
+        "sample": _sample(comparison, pair),
         "verdict": _verdict(pair),
     }
 
@@ -83,6 +85,16 @@ def _verdict(pair: Pair) -> str:
     if pair.verdict:
         return "supported" if pair.verdict > 0 else "reversed"
     return "not supported" if pair.interval[1] <= EQUIVALENT[1] else "cannot be told"
+
+
+def _sample(comparison: Comparison, pair: Pair) -> str:
+    """Whether defaults of the method of a claim were chosen on the spaces of its settings: in, out of or partly in."""
+    inside = comparison.curves.in_sample([pair.a])[pair.settings]
+    return "in sample" if inside.all() else "partly in sample" if inside.any() else "out of sample"
+
+
+def _qualified(row: dict[str, Any]) -> str:
+    return f"{row['verdict']}, {row['sample']}" if row["verdict"] == "supported" else str(row["verdict"])
 
 
 def _called(comparison: Comparison, name: str, foils: Sequence[str] = ()) -> list[int]:
@@ -100,7 +112,7 @@ def _table(found: pd.DataFrame) -> Table:
             "better": found["probability"].map(fixed),
             "CI (these)": intervals(found["low"], found["high"]),
             "p": found["p_holm"].map(p_value),
-            "verdict": found["verdict"],
+            "verdict": [_qualified(row) for row in rows_of(found)],
         }
     )
     note = (
@@ -110,7 +122,8 @@ def _table(found: pd.DataFrame) -> Table:
         f"{1 / CLAIMS:g}, for claims have {5 * CLAIMS:g} of the 5 % in which a report may err; the intervals hold "
         "together with all others of the report. supported: p < 0.05 and above 0.5; reversed: p < 0.05 and below; not "
         "supported: no significant difference, and the interval excludes an advantage above 0.55; cannot be told: "
-        "everything else. A claim was made on the paper's own benchmarks and budget."
+        "everything else. in sample: defaults of the method were chosen on the search spaces of these settings; "
+        "partly: on some of them; out of sample: on none. A claim was made on the paper's own benchmarks and budget."
     )
     return Table("claims", "Claims of papers on these runs", note, found, shown)
 
@@ -118,7 +131,7 @@ def _table(found: pd.DataFrame) -> Table:
 def _sentences(found: pd.DataFrame) -> list[str]:
     sentences = []
     for (paper, claim, ours), own in groupby(rows_of(found), key=itemgetter("paper", "claim", "better")):
-        parts = [f"{r['worse']} {fixed(r['probability'])}{_ends(r)}, {r['verdict']}" for r in own]
+        parts = [f"{r['worse']} {fixed(r['probability'])}{_ends(r)}, {_qualified(r)}" for r in own]
         sentences.append(f'{paper} says: "{claim}". Here, the probability that {ours} is better: {"; ".join(parts)}.')
     return sentences
 

@@ -25,6 +25,47 @@ def answer(comparison: Comparison) -> list[str]:
     return found
 
 
+def headline(comparison: Comparison) -> str:
+    """The verdict in one or two short sentences: who is first or shares first place, who is last, and on new tasks."""
+    why = hindrance(comparison)
+    if why is not None:
+        return why
+    overall = comparison.overall
+    leader, better, level, worse = leading(overall)
+    first = called(comparison, overall, leader.method)
+    benches = comparison.curves.settings["bench"].iloc[overall.complete].unique()
+    where = f"On {benches[0]}" if len(benches) == 1 else f"On these {len(benches)} benchmarks"
+    spaces = comparison.curves.settings["space"].iloc[overall.complete]
+    tuned = spaces[comparison.curves.in_sample([leader.method])[overall.complete]].nunique()
+    if tuned:
+        first += f" (its defaults were chosen on {tuned} of these {count(spaces.nunique(), 'search space')})"
+    tied = [called(comparison, overall, pair.b) for pair in level]
+    if not better and not worse:
+        return f"{where} no difference from {first}, which has the lowest expected rank, is significant."
+    if worse:
+        verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
+    elif tied:
+        verdict = f"{listed([first, *tied])} share first place"
+    else:
+        verdict = f"{first} is first"
+    last = overall.ranks[-1]
+    if last.first == last.last == len(overall.ranks) > 2:
+        verdict += f"; {called(comparison, overall, last.method)} is last"
+    return f"{where} {verdict}. {_new_in_brief(comparison)}"
+
+
+def _new_in_brief(comparison: Comparison) -> str:
+    overall = comparison.overall
+    if not overall.unit:
+        return "One benchmark says nothing about new tasks."
+    leader, *_ = leading(overall)
+    pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
+    beaten = [called(comparison, overall, pair.b) for pair in pairs if pair.verdict_new == 1]
+    first = called(comparison, overall, leader.method)
+    told = f"{first} is better than {listed(beaten)}" if beaten else f"no advantage of {first} is significant"
+    return f"On new tasks ({pairs[0].units} {overall.unit} are the evidence) {told}."
+
+
 def _equivalent(comparison: Comparison) -> list[str]:
     """The pairs that are equivalent on every space, and those that are so on average alone."""
     tested = [pair for pair in comparison.overall.tested if not pair.is_identical and not pair.verdict]

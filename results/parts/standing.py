@@ -59,15 +59,18 @@ def table(comparison: Comparison) -> Table:
     if len(comparison.by_constraint) > 1:
         scopes += [(name.replace("none", "no constraint"), own) for name, own in comparison.by_constraint.items()]
     rows = [_row(comparison, own) for _, own in scopes]
-    shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tied with", "margin", "ahead in"])
+    shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tuned", "tied with", "margin", "ahead in"])
     shown.insert(0, "where", [name for name, _ in scopes])
     data = pd.DataFrame([facts_ for _, facts_ in rows])
     data.insert(0, "where", [name for name, _ in scopes])
+    if not comparison.curves.in_sample(range(len(comparison.methods))).any():
+        shown = shown.drop(columns="tuned")
     bold = np.zeros(shown.shape, bool)
     bold[:, 1] = list(data["is_first"])
     note = (
         "first: the method that is significantly better than each other one (5 %, Holm), in bold; otherwise `no clear "
-        "winner`, with the lowest expected rank, and whoever is significantly better than that method. tied with: "
+        "winner`, with the lowest expected rank, and whoever is significantly better than that method. tuned: on how "
+        "many of the search spaces its defaults were chosen: verdicts there are in sample. tied with: "
         "those from which it does not differ significantly, which is not the same as equivalent. margin: the "
         "probability that its run is better than one of the method that is next by expected rank, with its 95 % "
         "confidence interval for these benchmarks, simultaneous for all pairs (seeds are chance). ahead in: search "
@@ -81,7 +84,7 @@ def table(comparison: Comparison) -> Table:
 def _row(comparison: Comparison, own: Verdicts) -> tuple[list[str], dict[str, object]]:
     """What people read, and the same in full precision."""
     if len(own.ranks) < 2:
-        return ["-"] * 4, {"is_first": False}
+        return ["-"] * 5, {"is_first": False}
     leader, better, level, worse = leading(own)
     shared = sharing(own)
     name = called(comparison, own, leader.method)
@@ -98,6 +101,10 @@ def _row(comparison: Comparison, own: Verdicts) -> tuple[list[str], dict[str, ob
     ahead = f"{next_.ahead} of {next_.units} {next_.unit}" if next_.unit else "-"
     tied = "?" if not known else ", ".join(ties) or "-"
     data = {"is_first": is_first, "first": leaders, "rank": leader.these.value, "tied": "; ".join(ties)}
-    return [first, tied, margin, ahead], data | {
+    spaces = comparison.curves.settings["space"].iloc[own.complete]
+    tuned = spaces[comparison.curves.in_sample([leader.method])[own.complete]].nunique()
+    data |= {"tuned_on_spaces": tuned, "spaces": spaces.nunique()}
+    shown = f"{tuned}/{spaces.nunique()}" if tuned else "-"
+    return [first, shown, tied, margin, ahead], data | {
         name: value for name, value in facts(next_, comparison.methods).items() if name != "method"
     }

@@ -190,17 +190,18 @@ def sentences(comparison: Comparison, found: Sequence[RankTests]) -> list[str]:
         "opposite": "It finds the opposite of this report: {}. It gives each setting the same weight, this report "
         f"each search space; {crowded}.",
     }
+    said = [told]
     if further:
-        told += (
-            f" Said of new tasks, {further} of those over settings would go further than this report: the test takes "
+        said.append(
+            f"Said of new tasks, {further} of those over settings would go further than this report: the test takes "
             f"{count(settings.count, 'setting')} for independent tasks, and they come from "
             f"{count(comparison.curves.spaces, 'search space')}."
         )
     for kind, names in disagreements.items():
         if names:
             rest = f"; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            told += " " + reasons[kind].format("; ".join(names[:_MOST_NAMED]) + rest)
-    return [told]
+            said.append(reasons[kind].format("; ".join(names[:_MOST_NAMED]) + rest))
+    return said
 
 
 def _figures(comparison: Comparison, found: Sequence[RankTests]) -> Iterator[Drawn]:

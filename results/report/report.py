@@ -17,6 +17,7 @@ from nasbench.results.display.look import Look, looks
 from nasbench.results.display.panels import POINTS, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.errors import StoreError, nearest
+from nasbench.results.parts import sentences
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.registry import PARTS, requested
 from nasbench.results.reading import load, references, select
@@ -82,10 +83,12 @@ def write(
     if request.wilcoxon:
         parts = [_on_a_terminal(part) if part.name == "wilcoxon" else part for part in parts]
     place = next(i for i, part in enumerate(parts) if part.name == "settings")
-    parts[place:place] = [make(subject, words) for make, words in optional]
+    added = [make(subject, words) for make, words in optional]
+    parts[place:place] = added
+    headline = sentences.headline(subject.comparison)
     title = _wishes(stores).get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
-    contents = _contents(request.formats, subject, parts, title, warnings)
+    contents = _contents(request.formats, subject, headline, parts, title, warnings)
     folders = [(request.out, contents)]
     if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
@@ -97,7 +100,8 @@ def write(
     if request.optuna is not None:
         refuse_other(request.optuna, lambda content: content == lines)
     tables = {table.name: table.data for part in parts for table in part.tables}
-    shown = text.terminal(subject.curves, warnings, parts, contents)
+    asked = {part.name for part in added} | ({"wilcoxon"} if request.wilcoxon else set())
+    shown = text.terminal(subject.curves, headline, warnings, parts, contents, None if request.full else asked)
     files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
     if request.optuna is not None:
         write_single(request.optuna, lines)
@@ -165,7 +169,12 @@ def _scored(
 
 
 def _contents(
-    formats: Sequence[Format], subject: Subject, parts: Sequence[Part], title: str, warnings: Sequence[str]
+    formats: Sequence[Format],
+    subject: Subject,
+    headline: str,
+    parts: Sequence[Part],
+    title: str,
+    warnings: Sequence[str],
 ) -> dict[str, bytes]:
     """The files of a report by name."""
     tables = [table for part in parts for table in part.tables]
@@ -179,9 +188,9 @@ def _contents(
     if "longtable" in formats:
         contents |= {f"{t.name}.long.tex": t.longtable().encode() for t in tables if t.name != "settings"}
     if "md" in formats:
-        contents["report.md"] = text.markdown(title, warnings, parts).encode()
+        contents["report.md"] = text.markdown(title, headline, warnings, parts).encode()
     if "html" in formats:
-        shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
+        shown = page.write(title, headline, subject, parts, warnings, is_linked="csv" in formats)
         contents["index.html"] = shown.encode()
     if "tidy" in formats:
         contents["tidy.csv"] = export.tidy(subject.curves).encode()

@@ -48,5 +48,7 @@ class Request:
     """Whether to take runs that are under way too, and compare all where the shortest of them is."""
     wilcoxon: bool = False
     """Whether a terminal shows the Wilcoxon signed-rank tables, which are on the page and in files anyway."""
+    full: bool = False
+    """Whether a terminal shows every sentence, and the tables that are else on the page and in files alone."""
     literature: Literature = NOTHING
     """What papers say of the methods."""

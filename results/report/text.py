@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nasbench.results.curves import Curves
 from nasbench.results.display.numbers import count
@@ -12,22 +12,41 @@ from nasbench.results.display.table import Table, shortened
 from nasbench.results.parts.part import Part
 
 _MOST_ROWS = 40
+_BRIEF = ("ranks", "baseline")
+"""The parts whose tables a terminal always shows."""
 _LONGEST_NAME = 20
 """Letters of a method's name in the tables of a terminal of 80 columns: what the widest table has room for."""
 
 
-def terminal(curves: Curves, warnings: Sequence[str], parts: Sequence[Part], files: Iterable[str]) -> str:
-    """The tables that belong on a terminal, those that are short enough, and every sentence; the answer comes first."""
+def terminal(
+    curves: Curves,
+    headline: str,
+    warnings: Sequence[str],
+    parts: Sequence[Part],
+    files: Iterable[str],
+    asked: Collection[str] | None = None,
+) -> str:
+    """The verdict in a sentence, then the tables that belong on a terminal and are short enough.
+
+    Args:
+        asked: names of the parts to show besides ranks and baseline; None for all parts, with every sentence.
+    """
     short = dict(zip(curves.names, shortened(curves.names, _LONGEST_NAME), strict=True))
-    found = []
+    found = [headline] if headline else []
     for part in parts:
-        found += [_brief(table, files, short) for table in part.tables if table.place == "terminal"]
-        found += part.sentences
+        if asked is None or part.name in (*_BRIEF, *asked):
+            found += [_brief(table, files, short) for table in part.tables if table.place == "terminal"]
+        if asked is None or part.name in asked:
+            found += part.sentences
+        elif part.name == "wilcoxon":
+            found += part.sentences[:1]
     runs = f"{count(len(curves.runs), 'run')} of {curves.protocol}; {count(len(curves.settings), 'setting')}"
     found.append(f"{runs} of {count(curves.spaces, 'search space')}.")
     explained = [name for name in ("index.html", "report.md") if name in files]
     if explained:
         found.append(f"How each number is computed stands below its table in {' and '.join(explained)}.")
+    if asked is not None:
+        found.append("Every sentence, feasibility and the other tables: --full.")
     found += [f"Warning: {warning}." for warning in warnings]
     return "\n\n".join(text if "\n" in text else textwrap.fill(text, 80, break_long_words=False) for text in found)
 
@@ -39,9 +58,9 @@ def _brief(table: Table, files: Iterable[str], short: Mapping[str, str]) -> str:
     return f"{table.title}: {count(len(table.shown), 'row')},{where or ' for --format csv'}."
 
 
-def markdown(title: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
+def markdown(title: str, headline: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
     """Every table, with how it was computed; names, units and reasons may look like HTML, and stay text."""
-    found = [f"# {title}"]
+    found = [f"# {title}", *filter(None, [headline])]
     for i, part in enumerate(parts):
         found += [f"## {part.title}", part.intro] if part.intro else []
         for table in part.tables:

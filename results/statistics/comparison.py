@@ -94,6 +94,18 @@ class Comparison:
         return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("space").items()}
 
     @cached_property
+    def by_exposure(self) -> dict[str, Verdicts]:
+        """Where defaults of methods were chosen, where none were, and on sealed spaces: estimates without p."""
+        inside = self.curves.in_sample(range(len(self.methods)))
+        sealed = self.curves.settings["sealed"].fillna(False).to_numpy(bool)
+        scopes = {"in sample": inside, "out of sample": ~inside, "sealed": sealed}
+        return {
+            name: judge(self.field, np.flatnonzero(scope), self.baseline)
+            for name, scope in scopes.items()
+            if scope.any()
+        }
+
+    @cached_property
     def spaces(self) -> list[str]:
         """Names of the search spaces, in the order of their numbers."""
         return list(dict.fromkeys(self.curves.settings["space"]))

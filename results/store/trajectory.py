@@ -150,6 +150,8 @@ class Setting:
     space: str = ""
     """Name of the search space with its training code; empty in runs of earlier versions, whose families count as such.
     """
+    sealed: bool = False
+    """Whether the space is sealed: no default of a method may be chosen on it."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ class Setup:
     setting: Setting
     initial: int = 0
     """Number of configurations that the method draws at random before it uses what it is told."""
+    tuned_on: tuple[str, ...] = ()
+    """Search spaces on whose results a default of the method was chosen."""
     train_infeasible: bool = False
     """Whether a live evaluation is trained although it violates a constraint that is known before training."""
     schema: int = SCHEMA_VERSION
@@ -196,7 +200,7 @@ class Setup:
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the trajectories of this setup."""
-        consequences = {"setting", "metrics", "initial"}  # of the others
+        consequences = {"setting", "metrics", "initial", "tuned_on"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         if not self.train_infeasible:
             del facts["train_infeasible"]  # stores of schema 2 know no such thing, and their ids stay what they are
@@ -227,7 +231,8 @@ class Setup:
         lists["bounds"] = tuple(known["bounds"])
         setting = Setting(**known | lists)
         parameters = tuple((name, value) for name, value in facts["parameters"])
-        return cls(**facts | {"setting": setting, "metrics": tuple(facts["metrics"]), "parameters": parameters})
+        lists = {name: tuple(facts.get(name, ())) for name in ("metrics", "tuned_on")}
+        return cls(**facts | lists | {"setting": setting, "parameters": parameters})
 
 
 _OF_SETUP = ("method", "bench", "constraint")

@@ -13,7 +13,7 @@ import pytest
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.tabular.guess import guess
-from nasbench.benchmarks.tabular.own import read_table
+from nasbench.benchmarks.tabular.user_table import read_table
 from tests.conftest import Printed
 
 ROOT = Path(__file__).parents[2]

@@ -87,7 +87,7 @@ def test_an_interrupted_download_is_continued(server: Server, tmp_path: Path, na
     server.breaks_after = 300_000
     broken = nasbench("data", "fetch", NAME)
     assert broken.code == 2
-    assert "give the command again" in broken.err
+    assert "run the command again" in broken.err
     assert files(tmp_path) == [".breastmnist.npz.part"]
     server.breaks_after = len(CONTENT)
     assert nasbench("data", "fetch", NAME).code == 0

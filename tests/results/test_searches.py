@@ -211,7 +211,7 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     store.commit(live("zo-darts++", "parameters@L"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     store.commit(live("zo-darts:dynamics=reference"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     store.commit(live("random"), [searched_run(0, [], networks)], FACTS)
-    store.commit(live("zo-darts+:estimate=noise"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)  # a foil
+    store.commit(live("zo-darts+:estimate=noise"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     (table,) = beside_published(searches_of(store), json.loads(PAPER.read_text()))
     by = table.data.set_index("published_as")
     assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST", "ZO-DARTS, BreastMNIST"}

@@ -1,4 +1,4 @@
-"""Published tables that a user fetches: a module for each family, all of them by name in `FAMILIES`."""
+"""Published tables that a user fetches, one module per family."""
 
 from nasbench.benchmarks.tabular.families import (
     accel_nasbench,
@@ -27,4 +27,4 @@ FAMILIES: dict[str, Family] = {
         *channel_bench.FAMILIES,
     )
 }
-"""Every family by the name that `nasbench data fetch` takes."""
+"""Families by their names for `nasbench data fetch`."""

@@ -1,7 +1,7 @@
 """ARLBench (Becktepe et al., EWRL 2024): hyper-parameters of reinforcement learning, ten seeds, ten budgets.
 
-Each table has 256 configurations of DQN or PPO on one environment. A hyper-parameter that a configuration does not have
-stands at the lowest value that it takes elsewhere.
+Each table has 256 configurations of DQN or PPO on one environment. An inactive hyper-parameter has its lowest
+value.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _table(family: Family, name: str, group: int, data: pd.DataFrame) -> TableDa
 
 
 def _hyperparameter(name: str, column: pd.Series[Any]) -> tuple[Hyperparameter, list[Any]]:
-    """A hyper-parameter, and its value in each row."""
+    """A hyper-parameter, and its values by row."""
     if column.dtype == bool:
         return Categorical(name, (False, True)), column.tolist()
     if name in _CHOICES:

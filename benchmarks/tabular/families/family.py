@@ -1,4 +1,4 @@
-"""What a family of published tables is, and how rows of a file become one of them."""
+"""A family of published tables, and functions that build tables from the rows of a file."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNTIMED = Metric("cost", "s", description="1 s per training: no time is recorded")
-"""The cost of an evaluation where the source has recorded no time."""
+"""Cost of an evaluation if the source has recorded no time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family(Source):
-    """A source whose files become tables."""
+    """Published data that are converted into tables."""
 
     tables: Callable[[Family, Path], list[TableData]]
-    """Makes the tables from a folder that has the files."""
+    """Builds the tables from a folder with the files."""
 
     def convert(self, folder: Path) -> list[TableData]:
-        """The tables in a folder that has the files. Raises UsageError where a file cannot be read."""
+        """The tables in a folder with the files. Raises UsageError if a file cannot be read."""
         return self.tables(self, folder)
 
     def table(self, name: str, space: FiniteSpace, columns: Mapping[Metric, Array], **more: Any) -> TableData:
@@ -43,8 +43,8 @@ class Family(Source):
 
         Args:
             columns: the values of each metric, shape (configurations, repetitions), the objective first.
-            more: other fields of `TableData`; `search_space` is the name of the source unless it is given, and so is
-                `family`, the cost is the metric called `cost`, or else `cost`.
+            more: other fields of `TableData`; by default `search_space` and `family` are the name of the source, and
+                the cost is the metric `cost`.
         """
         facts = {"family": self.name, "search_space": self.name, "cost": "cost"} | more
         return TableData(
@@ -59,13 +59,13 @@ class Family(Source):
 
 
 class Rows(NamedTuple):
-    """A listed space, and where the rows of a file stand in its table."""
+    """A listed space, and the places of a file's rows in its table."""
 
     space: FiniteSpace
     row: NDArray[np.int64]
-    """The configuration of each row of the file."""
+    """Configuration of each row of the file."""
     repetition: NDArray[np.int64]
-    """The repetition that each row of the file is."""
+    """Repetition of each row of the file."""
 
     def filled(self, column: NDArray[Any]) -> Array:
         """A column of the file by configuration and repetition; NaN where there are fewer repetitions."""
@@ -76,7 +76,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> Rows:
-    """The space of the rows of a file; rows with the same values are repetitions.
+    """The space of a file; rows with the same values are repetitions.
 
     Args:
         hyperparameters: the value of each hyper-parameter in each row.
@@ -87,16 +87,16 @@ def rows_of(hyperparameters: Mapping[Hyperparameter, Sequence[Any]]) -> Rows:
 
 
 def numbered(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of each entry among those before it that are equal."""
+    """Number of equal entries before each entry."""
     seen: dict[int, int] = {}
-    found = np.empty(len(row), np.int64)
+    numbers = np.empty(len(row), np.int64)
     for place, value in enumerate(row.tolist()):
-        found[place] = seen[value] = seen.get(value, -1) + 1
-    return found
+        numbers[place] = seen[value] = seen.get(value, -1) + 1
+    return numbers
 
 
 def ordinal(name: str, values: Sequence[Any]) -> Ordinal:
-    """A hyper-parameter that takes the numbers that are there."""
+    """A hyper-parameter whose values are these numbers."""
     return Ordinal(name, tuple(sorted(set(values))))
 
 

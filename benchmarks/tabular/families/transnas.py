@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OPERATIONS = ("none", "skip", "conv1x1", "conv3x3")
 _MODULES = ("none", "plain", "double-channels", "half-resolution", "both")
-# Name, unit, and from what the value is taken away.
+# Name and unit of the objective, number from which the value is subtracted, and meaning of the value.
 _TASKS = {
     "class_scene": ("error", "%", 100, "top-1 accuracy"),
     "class_object": ("error", "%", 100, "top-1 accuracy"),
@@ -32,7 +32,7 @@ _TASKS = {
 }
 _PROXIES = ("grasp", "fisher", "grad_norm", "l2_norm", "plain", "nwot", "jacov", "snip")
 _COST = Metric("cost", "s", description="1 hour per training is assumed: no time is recorded")
-_APART = "autoencoder"  # the one task that ranks cells in another way
+_APART = "autoencoder"  # the only task that ranks cells differently
 
 
 def _tables(

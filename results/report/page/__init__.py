@@ -77,7 +77,9 @@ class Section:
         return list(dict.fromkeys(own.place[level] for own in self.drawings if own.place))
 
 
-def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool) -> str:
+def write(
+    title: str, headline: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool
+) -> str:
     """The page.
 
     Args:
@@ -107,6 +109,7 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
         script=f"\n{script}",
         script_hash=_hash(f"\n{script}"),
         title=title,
+        headline=headline,
         warnings=warnings,
         settings=len(curves.settings),
         spaces=curves.spaces,

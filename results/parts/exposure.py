@@ -1,0 +1,70 @@
+"""In sample and out of sample: ranks on spaces where defaults were chosen, on the others, and on sealed ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from nasbench.results.display.numbers import count, fixed, interval, listed
+from nasbench.results.display.table import Table
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.comparison import Comparison
+from nasbench.results.statistics.verdicts import Verdicts
+
+_NOTE = (
+    "A method's defaults (also rules and numbers of its code) can be chosen on results of search spaces; its verdicts "
+    "there are in sample, and flatter it. tuned: on how many of the spaces of this report they were. in sample: "
+    "expected rank over the spaces on which defaults of any method here were chosen; out of sample: over those on "
+    "which none were; sealed: over those of these that are kept from such choices (suites/sealed/spaces.toml). CI: "
+    "95 % confidence interval for these benchmarks. These are estimates of parts, without verdicts: spaces and "
+    "constraints differ between the columns, so a difference between them proves no overfitting."
+)
+
+
+def part(subject: Subject) -> Part | None:
+    """None where no default was chosen on a space of this report, and none is sealed."""
+    comparison = subject.comparison
+    scopes = comparison.by_exposure
+    if set(scopes) <= {"out of sample"}:
+        return None
+    title, tables = "In sample and out of sample", [_table(comparison, scopes)]
+    return Part("exposure", title, tables, sentences=_sentences(comparison))
+
+
+def tuned_on(comparison: Comparison, method: int) -> list[str]:
+    """The search spaces of this report on which defaults of a method were chosen."""
+    known = comparison.curves.tuned_on
+    return [space for space in comparison.spaces if known and space in known[method]]
+
+
+def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
+    order = [rank.method for rank in comparison.overall.ranks] or list(range(len(comparison.methods)))
+    rows, lines = [], []
+    for method in order:
+        tuned = tuned_on(comparison, method)
+        row: dict[str, object] = {"method": comparison.methods[method], "tuned_on": " ".join(tuned)}
+        line = {"method": comparison.methods[method], "tuned": f"{len(tuned)} of {len(comparison.spaces)}"}
+        for name, verdicts in scopes.items():
+            rank = next((rank for rank in verdicts.ranks if rank.method == method), None)
+            value = np.nan if rank is None else rank.these.value
+            ends = (np.nan, np.nan) if rank is None else rank.these.interval(1.0, len(verdicts.ranks))
+            column = name.replace(" ", "_")
+            row |= {column: value, f"{column}_low": ends[0], f"{column}_high": ends[1]}
+            line |= {name: fixed(value), f"CI {name}": interval(ends)}
+        rows.append(row)
+        lines.append(line)
+    shown = pd.DataFrame(lines)
+    title = "Expected rank in sample and out of sample"
+    return Table("exposure", title, _NOTE, pd.DataFrame(rows), shown, place="terminal")
+
+
+def _sentences(comparison: Comparison) -> list[str]:
+    by_spaces: dict[tuple[str, ...], list[str]] = {}
+    for method, name in enumerate(comparison.methods):
+        by_spaces.setdefault(tuple(tuned_on(comparison, method)), []).append(name)
+    return [
+        f"Defaults of {listed(names)} were chosen on {listed(list(spaces))}, {len(spaces)} of the "
+        f"{count(len(comparison.spaces), 'search space')} here: verdicts on these are in sample."
+        for spaces, names in by_spaces.items()
+        if spaces
+    ]

@@ -1,0 +1,100 @@
+"""In sample and out of sample: where the defaults of methods were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nasbench.results import Setup, Store, Trajectory
+from nasbench.results.parts import claims, exposure, sentences, standing
+from nasbench.results.parts.literature import Claim
+from nasbench.results.parts.part import Subject
+from nasbench.results.reading import load, select
+from nasbench.results.statistics.comparison import Comparison
+from tests.results.conftest import SETTING, make_run, make_setup
+
+SPACES = {"one": ("s1", False), "two": ("s2", False), "three": ("s3", True)}
+TUNED = {"c-tpe": ("s1",), "random": (), "local": ()}
+BEST = {"c-tpe": {"one": 1.0, "two": 3.0, "three": 2.0}, "random": {"one": 2.0, "two": 2.0, "three": 3.0}}
+
+
+def runs(method: str, bench: str) -> list[Trajectory]:
+    base = BEST.get(method, dict.fromkeys(SPACES, 4.0))[bench]
+    return [make_run(seed, [9.0, 9.0, base + 0.01 * seed]) for seed in range(6)]
+
+
+def setup(method: str, bench: str) -> Setup:
+    space, sealed = SPACES[bench]
+    setting = replace(SETTING, space=space, family=bench, sealed=sealed)
+    return make_setup(method, bench, setting=setting, tuned_on=TUNED[method])
+
+
+@pytest.fixture
+def subject(filled: Callable[..., Store]) -> Subject:
+    store = filled({setup(m, b): runs(m, b) for m in TUNED for b in SPACES})
+    chosen = select([store])
+    return Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
+
+
+def test_ranks_of_a_method_stand_apart_where_its_defaults_were_chosen(subject: Subject) -> None:
+    part = exposure.part(subject)
+    assert part is not None
+    rows = part.tables[0].data.set_index("method")
+    assert rows.loc["c-tpe", ["in_sample", "sealed"]].tolist() == [1.0, 1.0]
+    assert rows.loc["c-tpe", "out_of_sample"] == pytest.approx(1.5)  # second on s2, first on s3
+    assert rows.loc["random", ["in_sample", "out_of_sample", "sealed"]].tolist() == pytest.approx([2.0, 1.5, 2.0])
+    assert rows["tuned_on"].to_dict() == {"c-tpe": "s1", "random": "", "local": ""}
+    assert part.sentences == [
+        "Defaults of c-tpe were chosen on s1, 1 of the 3 search spaces here: verdicts on these are in sample."
+    ]
+
+
+def test_the_answer_says_on_how_many_spaces_the_leader_was_tuned(subject: Subject) -> None:
+    table = standing.table(subject.comparison)
+    assert table.shown["tuned"].tolist() == ["1/3"]
+    assert table.data[["tuned_on_spaces", "spaces"]].to_numpy().tolist() == [[1, 3]]
+
+
+@pytest.mark.parametrize(("tuned", "sample"), [(("s1", "s2", "s3"), "in"), (("s2",), "partly in"), ((), "out of")])
+def test_a_claim_says_whether_its_method_was_tuned_there(
+    tuned: tuple[str, ...], sample: str, filled: Callable[..., Store]
+) -> None:
+    own = {replace(setup("c-tpe", b), tuned_on=tuned): runs("c-tpe", b) for b in SPACES}
+    chosen = select([filled(own | {setup("local", b): runs("local", b) for b in SPACES})])
+    comparison = Comparison(load(chosen), 0, (3.0,))
+    claim = Claim(paper="P", claim="better", better="c-tpe", worse=("local",), constrained=None)
+    rows = claims.claims(comparison, [claim], workers=1)
+    assert rows[["verdict", "sample"]].to_numpy().tolist() == [["supported", f"{sample} sample"]]
+
+
+def test_nothing_is_said_where_no_default_was_chosen(filled: Callable[..., Store]) -> None:
+    store = filled({setup(m, b): runs(m, b) for m in ("random", "local") for b in ("one", "two")})
+    chosen = select([store])
+    subject = Subject(Comparison(load(chosen), 0, (3.0,)), chosen)
+    assert exposure.part(subject) is None
+    assert "tuned" not in standing.table(subject.comparison).shown
+
+
+def test_a_setup_keeps_where_it_was_tuned_and_its_identity_does_not_depend_on_it() -> None:
+    tuned = setup("c-tpe", "one")
+    assert Setup.from_json(tuned.to_json()) == tuned
+    assert replace(tuned, tuned_on=()).id == tuned.id
+    older = {name: value for name, value in tuned.to_json().items() if name != "tuned_on"}
+    assert Setup.from_json(older).tuned_on == ()
+
+
+def test_stores_without_the_facts_are_read(filled: Callable[..., Store]) -> None:
+    curves = load(select([filled({make_setup(): [make_run(0, [1.0, 1.0, 1.0])]})]))
+    assert not curves.in_sample([0]).any()
+    assert replace(curves, tuned_on=()).in_sample([0]).tolist() == [False]
+    assert curves.settings["sealed"].dtype == np.dtype(bool)
+
+
+def test_the_headline_says_who_is_first_where_it_was_tuned_and_who_is_last(subject: Subject) -> None:
+    assert sentences.headline(subject.comparison) == (
+        "On these 3 benchmarks c-tpe (its defaults were chosen on 1 of these 3 search spaces) and random share first "
+        "place; local is last. On new tasks (3 spaces are the evidence) no advantage of c-tpe is significant."
+    )
