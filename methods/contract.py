@@ -27,7 +27,7 @@ from nasbench.benchmarks.spaces.views import missing
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method may know: where to search, what to minimise, under which constraints."""
+    """The search problem of a method: the space, the objectives, and the constraints."""
 
     space: Space
     """The configurations that the method may propose."""

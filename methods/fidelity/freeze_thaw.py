@@ -29,7 +29,7 @@ _TO_SIGMA = 1.4826
 _NEWEST = 200
 """Number of the most recently begun trainings from which the worth of a new one is estimated."""
 _EARLIEST = 8
-"""By default the first pause is at the last level within 1/8 of the highest: two points are not a curve."""
+"""The default first pause is the last level within 1/8 of the highest; shorter curves say too little."""
 _EXPONENTS, _ZOOMS = 24, 3
 
 
@@ -70,7 +70,7 @@ class FreezeThaw(Method):
         self._levels = levels if problem.fidelity.continuable else levels[-1:]
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
         self._paused: dict[Level, list[tuple[Rank, int, Configuration]]] = {level: [] for level in self._above}
-        """By level, sorted: violation with predicted final value, trial, configuration."""
+        """Paused trainings by level, sorted: violation with predicted final value, trial, configuration."""
         self._seen: dict[int, dict[Level, Rank]] = {}
         """For each trial that has not ended, by level: its violation there and its predicted final value."""
         self._violations: dict[Level, list[Rank]] = {level: [] for level in self._above}

@@ -122,10 +122,10 @@ class Nasbot(_OnGraphs):
                 raise UsageError(f"{name} must be positive, not {value:g}")
         self._options = refit, draws, power
         self._observed: dict[int, Observation] = {}
-        """By the number of the ask."""
+        """Observations by the number of their ask."""
         self._failed: set[int] = set()
         self._surrogates: dict[str, Surrogate] = {}
-        """By the name of the metric."""
+        """Surrogates by the name of their metric."""
 
     @classmethod
     def make_ready(cls) -> None:

@@ -183,5 +183,5 @@ def bilog(value: float) -> float:
 
 
 def excess(bound: Bound, value: float) -> float:
-    """How far a value exceeds a bound, as a share of |limit| (absolute where that is 0); negative inside."""
+    """The excess of a value over a bound, as a share of |limit| (absolute if the limit is 0); negative if satisfied."""
     return -bound.slack(value) / (abs(bound.limit) or 1.0)

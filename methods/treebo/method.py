@@ -86,10 +86,10 @@ class TreeBO(Method):
         """Coordinates of the configurations asked for."""
         self._known: set[Configuration] = set()
         self._observed: dict[int, Observation] = {}
-        """By the number of the ask."""
+        """Observations by the number of their ask."""
         self._failed: set[int] = set()
         self._surrogates: dict[str, Surrogate] = {}
-        """By the name of the metric."""
+        """Surrogates by the name of their metric."""
 
     @classmethod
     def make_ready(cls) -> None:

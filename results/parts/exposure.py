@@ -22,7 +22,7 @@ _NOTE = (
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no default was chosen on a space of this report, and none is sealed."""
+    """The part; None if no default was chosen on a space of this report, and no space is sealed."""
     comparison = subject.comparison
     scopes = comparison.by_exposure
     if set(scopes) <= {"out of sample"}:
