@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from nasbench.benchmarks.tabular.own import read_table
 
 from examples.pilot import agreement, reliability
 from nasbench.benchmarks.learners.data import DATA
 from nasbench.benchmarks.learners.estimators import LEARNERS
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.learners import FOLDER, PackedTable, pack
-from nasbench.benchmarks.tabular.own import read_table
 from nasbench.benchmarks.tabular.table import Array
 
 LEAST_RELIABILITY, LEAST_AGREEMENT = 0.9, 0.8
