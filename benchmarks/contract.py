@@ -145,4 +145,6 @@ BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry(
 ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
     "kind of benchmark before a colon", "nasbench.benchmarks", "nasbench.benchmarks_on_files"
 )
-"""Kinds of benchmarks on a user's file, as callables (path of the file, column to predict) → benchmark."""
+"""Kinds of benchmarks on a user's file, as callables (path of the file, column to predict) → benchmark.
+
+`learner` takes a learner and a data set of scikit-learn instead."""

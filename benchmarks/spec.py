@@ -13,7 +13,10 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 @dataclass(frozen=True)
 class BenchmarkSpec:
-    """The parts of a benchmark's name: `NAME[/VARIANT…][@EPOCHS]`, or `KIND:FILE:COLUMN[@STEPS]` for a user's file."""
+    """The parts of a benchmark's name: `NAME[/VARIANT…][@EPOCHS]`, or `KIND:FILE:COLUMN[@STEPS]` for a user's file.
+
+    `learner:NAME:DATA` has two names in these places.
+    """
 
     name: str
     """A name in `BENCHMARKS`; for a benchmark on a file, a kind in `ON_FILES`."""
@@ -52,7 +55,10 @@ class BenchmarkSpec:
         ON_FILES.get(kind)
         file, _, column = (rest, ":", column) if column else rest.rpartition(":")
         if not file or not column:
-            raise UsageError(f"{path}: name the file and the column to predict, as in {kind}:houses.csv:price")
+            example = f"the file and the column to predict, as in {kind}:houses.csv:price"
+            if kind == "learner":
+                example = "a learner and a data set of scikit-learn, as in learner:svm:wine"
+            raise UsageError(f"{path}: name {example}")
         return cls(kind, file=file, column=column, fidelity=fidelity)
 
     @property

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tomllib
-import urllib.error
-import urllib.request
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +15,10 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
+from nasbench.benchmarks.download import download, why
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images.datasets import DATASETS, SIDE, Dataset, Split
 from nasbench.benchmarks.spaces.errors import UsageError
-
-_CHUNK = 1 << 18
-_TIMEOUT = 60.0  # seconds without a byte
 
 PACKAGE_CACHE = Path("~/.medmnist")
 """Folder in which the `medmnist` package keeps the same files."""
@@ -77,13 +72,12 @@ def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / f".{data.file}.lock"):
             if not whole.exists():  # another process may have downloaded it meanwhile
-                _download(data.url, part, progress)
+                download(data.url, part, progress)
                 _keep(part, whole, data)
     except (OSError, HTTPException) as error:  # URLError is an OSError
-        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{data.name} cannot be fetched from {data.url}: {reason}; the part so far is kept: run the command again, "
-            f"or put {data.file} into {folder} yourself"
+            f"{data.name} cannot be fetched from {data.url}: {why(error)}; the part so far is kept: run the command "
+            f"again, or put {data.file} into {folder} yourself"
         ) from None
     return whole
 
@@ -158,30 +152,6 @@ def _keep(part: Path, whole: Path, data: DataFile) -> None:
             "deleted: try again later"
         ) from None
     part.replace(whole)
-
-
-def _download(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
-    here = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={here}-"} if here else {})
-    try:
-        answer = urllib.request.urlopen(request, timeout=_TIMEOUT)
-    except urllib.error.HTTPError as error:
-        if error.code != 416:  # nothing is left to download; the checksum is verified later
-            raise
-        return
-    with answer, part.open("ab") as file:
-        if answer.status != 206:  # the server sends the whole file
-            file.truncate(0)
-            here = 0
-        total = here + int(answer.headers.get("Content-Length", 0))
-        while chunk := answer.read(_CHUNK):
-            file.write(chunk)
-            here += len(chunk)
-            progress(here, total)
-        file.flush()
-        os.fsync(file.fileno())
-    if here < total:
-        raise OSError(f"the connection ended after {here:,} of {total:,} bytes")
 
 
 for _item in datasets():

@@ -5,15 +5,15 @@ from collections.abc import Collection
 from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS
-from nasbench.benchmarks.tabular import added, embedded, imported, nasbench_graph
+from nasbench.benchmarks.tabular import added, embedded, imported, learners, nasbench_graph
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
 
 _LOG = logging.getLogger("nasbench")
 
-EMBEDDED = (*embedded.NAMES, *nasbench_graph.NAMES)
-"""Names of the tables in installed packages."""
+EMBEDDED = (*embedded.NAMES, *nasbench_graph.NAMES, *learners.NAMES)
+"""Names of the tables that need no download: they come with this package, or with those that it depends on."""
 
 
 def open_table(name: str) -> TabularBenchmark:
@@ -25,6 +25,8 @@ def open_table(name: str) -> TabularBenchmark:
         table: TabularBenchmark = imported.open_imported(name)
     elif name in embedded.NAMES:
         table = embedded.open_embedded(name)
+    elif name in learners.NAMES:
+        table = learners.open_learner_table(name)
     else:
         table = nasbench_graph.open_graph_table(name)
     added.add_to(table)

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             facts["family"],
             _space(facts, folder),
             metrics,
-            partial(read_array, folder, facts["values"]),
+            lambda: self._array(facts["values"]),
             cost=facts["cost"],
             source=facts["source"],
             licence=facts["licence"],
@@ -113,7 +113,11 @@ class ImportedTable(TabularBenchmark, blockwise=True):
     @cached_property
     def curves(self) -> Array:
         """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
-        return read_array(self._folder, self._facts["epochs"])
+        return self._array(self._facts["epochs"])
+
+    def _array(self, digest: str) -> Array:
+        """An array of the folder by its SHA-256 sum. Raises UsageError if it is missing or damaged."""
+        return read_array(self._folder, digest)
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
         """Looks up the drawn repetition at a level; its cost is the recorded one, or a share of the full cost.
@@ -222,8 +226,14 @@ def save(table: TableData) -> Path:
 
     Raises UsageError if its first metric cannot be the objective.
     """
-    check_objective(table.name, table.metrics[0])
     folder = folder_of(table.name)
+    write(table, folder)
+    return folder
+
+
+def write(table: TableData, folder: Path) -> None:
+    """Writes a table into a folder, in place of an earlier one. Raises UsageError if its objective cannot be one."""
+    check_objective(table.name, table.metrics[0])
     facts: dict[str, Any] = {
         "name": table.name,
         "family": table.family,
@@ -252,7 +262,6 @@ def save(table: TableData) -> Path:
     for path in folder.glob("*.npy"):
         if path.stem not in (facts["values"], facts["epochs"], facts.get("rows")):
             path.unlink()  # of the earlier table
-    return folder
 
 
 def folder_of(name: str) -> Path:

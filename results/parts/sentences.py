@@ -41,7 +41,7 @@ def headline(comparison: Comparison) -> str:
         first += f" (its defaults were chosen on {tuned} of these {count(spaces.nunique(), 'search space')})"
     tied = [called(comparison, overall, pair.b) for pair in level]
     if not better and not worse:
-        return f"{where} no difference from {first}, which has the lowest expected rank, is significant."
+        return f"{where} no method differs significantly from {first}, which has the lowest expected rank."
     if worse:
         verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
     elif tied:

@@ -331,7 +331,7 @@ def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Pa
     frame = pd.read_parquet(store)
     assert set(frame["status"]) == {"ok", "failed"}
     assert frame["feasible"].any()
-    text = run("report", store, "--out", tmp_path / "report")
+    text = run("report", store, "--out", tmp_path / "report", "--full")
     assert "Test metrics of the incumbents" in text
     held_out = pd.read_csv(tmp_path / "report" / "held-out.csv")
     last = frame[frame["feasible"]].sort_values(["seed", "objective"]).groupby("seed").first()

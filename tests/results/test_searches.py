@@ -122,7 +122,7 @@ def test_a_torn_fragment_leaves_the_others_a_report(store: Store, tmp_path: Path
     content = bytearray(torn.read_bytes())
     content[4:400] = bytes(396)
     torn.write_bytes(content)
-    written = write([store], Request(tmp_path / "report", formats=["csv"]))
+    written = write([store], Request(tmp_path / "report", formats=["csv"], full=True))
     assert "Searches of one-shot methods" in written.text
 
 
