@@ -35,7 +35,14 @@ def drawn(found: ImageBenchmark, dead: bool = False, seed: int = 0) -> Configura
             return configuration
 
 
-@pytest.mark.parametrize("space", [space for space in SPACES.names() if space != "resnet18"])
+@pytest.mark.parametrize(
+    "space",
+    [
+        pytest.param(space, marks=[pytest.mark.slow] * (space in ("nasnet", "popnas")))
+        for space in SPACES.names()
+        if space != "resnet18"
+    ],
+)
 def test_a_network_of_every_space_is_trained_and_measured(space: str) -> None:
     found = opened("digits@1" if space == "cells" else f"digits/{space}@1")
     configuration = drawn(found)
