@@ -42,7 +42,7 @@ ONE_BY_ONE = for extra in $(shell echo $(EXTRAS) | tr , ' '); do \
 	echo "setup: the extra $$extra cannot be installed here (above: why); what needs it will say so, and its tests are skipped"; \
 	case $$extra in dev|docs) exit 1;; esac; done
 
-.PHONY: setup test test-slow reproduce picture $(FINDINGS) lint docs clean
+.PHONY: setup test test-slow reproduce picture $(FINDINGS) tables lint docs clean
 
 setup: .venv/core
 	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
@@ -96,6 +96,18 @@ $(FINDINGS): setup
 	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS); done
 	$(BIN)/python docs/findings.py $(SUITES)
+
+# The embedded tables sk-… (docs/own-tables.md), computed anew; what was interrupted goes on where it was. The folder is kept.
+TABLES ?= runs/tables
+tables: setup
+	@echo "tables: trains scikit-learn's estimators in one process, about an hour on an idle core; evaluations are kept in $(TABLES)"
+	set -e; for learner in svm linear knn forest boosting; do for data in wine cancer diabetes digits; do \
+		table=$(TABLES)/sk-$$learner-$$data; \
+		$(BIN)/nasbench tabulate learner:$$learner:$$data --repetitions 5 --out $$table; \
+		test -e $$table-splits.jsonl || cp $$table.jsonl $$table-splits.jsonl; \
+		$(BIN)/nasbench tabulate learner:$$learner:$$data --sample 60 --repetitions 15 --out $$table-splits; \
+	done; done
+	$(BIN)/python -m examples.own_tables $(TABLES)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ import glob
 import hashlib
 import json
 import math
+import re
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -20,12 +21,13 @@ from nasbench.benchmarks import Benchmark, BenchmarkSpec, Evaluation, Metric, Us
 from nasbench.benchmarks.abilities import Canonical
 from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.images.curves import TrainingCurves
+from nasbench.benchmarks.learners import LearnerBenchmark, LearnerCurves
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.tabular.own import MOST_ABSENT
 from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
@@ -199,8 +201,10 @@ def _evaluate_missing(
 
 @cache
 def _opened(name: str) -> Benchmark:
-    """The benchmark, with learning curves where it trains on images."""
+    """The benchmark, with learning curves where it knows them."""
     benchmark = open_benchmark(name)
+    if isinstance(benchmark, LearnerBenchmark):
+        return LearnerCurves(benchmark)
     return TrainingCurves(benchmark) if isinstance(benchmark, ImageBenchmark) else benchmark
 
 
@@ -257,14 +261,15 @@ def _evaluate(name: str, task: Task) -> Evaluation:
     benchmark = _opened(name)
     abilities.make_ready(benchmark)
     # The name includes the epochs: a longer training does not continue a shorter one.
-    text = f"{benchmark.name} {benchmark.space.to_json(task.configuration)} {task.repetition}"
+    whose = "" if isinstance(benchmark, LearnerCurves) else f" {benchmark.space.to_json(task.configuration)}"
+    text = f"{benchmark.name}{whose} {task.repetition}"
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
     return attempt(benchmark, task.configuration, seed)
 
 
 def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> None:
     metrics, cost = [*benchmark.metrics], _COST.name
-    if isinstance(benchmark, TrainingCurves):
+    if isinstance(benchmark, TrainingCurves | LearnerCurves):
         cost = benchmark.cost
     else:
         metrics.append(_COST)
@@ -280,7 +285,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
             rows.writerow([*(values[name] for name in names), number, repetition, *scores])
     aside.replace(f"{out}.csv")
     facts = {
-        "name": benchmark.name.replace("/", "-").replace("@", "-"),
+        "name": re.sub("[/@:]", "-", benchmark.name),
         "family": benchmark.family,
         "search_space": benchmark.search_space,
         "source": f"nasbench tabulate {benchmark.name}: {_counted(made)}; {benchmark.source}",
@@ -296,7 +301,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
     lines = _lines(facts)
     for h in flat.hyperparameters:
         assert not isinstance(h, Float | Integer)
-        entry: dict[str, Any] = {"name": h.name, "kind": h.kind, "values": list(h.values)}
+        entry: dict[str, Any] = {"name": h.name, "kind": h.kind.partition(",")[0], "values": list(h.values)}
         if isinstance(h, Ordinal) and h.log:
             entry["log"] = True
         lines += ["", "[[hyperparameter]]", *_lines(entry)]
