@@ -6,6 +6,7 @@ from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS
 from nasbench.benchmarks.tabular import added, embedded, imported, learners, nasbench_graph
+from nasbench.benchmarks.tabular.families import FAMILIES
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
@@ -55,4 +56,6 @@ def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
 for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
 BENCHMARKS.add_last(_imported)
+for _family in FAMILIES:
+    BENCHMARKS.advice[_family] = f"it is a published table, nasbench data fetch {_family}"
 BENCHMARKS.advice["taskset-"] = "import the files of its task, nasbench import taskset FILE…"

@@ -12,7 +12,7 @@ import click
 import pandas as pd
 import pytest
 
-from nasbench.benchmarks import BENCHMARKS
+from nasbench.benchmarks import BENCHMARKS, UsageError
 from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.benchmarks.spaces import Float, Integer, ParameterSpace
 from nasbench.benchmarks.spaces.trainable.cells import CellSpace
@@ -156,7 +156,11 @@ def test_every_suite_of_ours_is_readable_and_fits(path: Path, monkeypatch: pytes
     monkeypatch.setattr(CellSpace, "pool", 30)  # size classes are drawn from 900 networks for each data set
     for task in LCBENCH.families:
         lend(BENCHMARKS, f"lcbench-{task}", partial(Absent, LCBENCH, task))
-    suite = load_suite(path)
+    try:
+        suite = load_suite(path)
+    except UsageError as error:
+        assert "is a published table, nasbench data fetch " in str(error) or "nasbench data fetch yahpo-" in str(error)
+        pytest.skip(str(error))
     assert suite.title
     # Peers whose library is not installed cannot be built here; everything else must fit.
     peers = [name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is None]
