@@ -82,8 +82,8 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
         yield f"every method has {seeds} at most: below {FEWEST} there is no interval, no p, and no verdict"
     elif counts.min() != counts.max():
         yield (
-            f"the numbers of seeds differ, {counts.min()} to {counts.max()}: a pair is judged on the seeds that both "
-            "have in all its settings"
+            f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
+            "seeds that both methods have there"
         )
     absent = len(curves.settings) * len(curves.methods) - len(counts)
     if absent:

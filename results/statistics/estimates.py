@@ -14,6 +14,9 @@ from nasbench.results.statistics.nesting import Tasks
 FEWEST = 5
 """Fewest seeds for an interval and a p; with fewer, a t interval covers too rarely."""
 
+_ROUNDING = 1e-20
+"""Variance of seeds up to which they are the same: rounding alone would make degrees of freedom."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -92,7 +95,8 @@ class Strata:
         value = float(weights @ self.means)
         if not len(self.seeds) or self.seeds.min() < FEWEST:
             return Estimate(value)
-        parts = weights**2 * self.variances / self.seeds
+        variances = np.where(self.variances > _ROUNDING, self.variances, 0.0)
+        parts = weights**2 * variances / self.seeds
         squares = np.sum(weights**2 / (self.seeds * (self.seeds - 1)))
         total, freedom = float(parts.sum()), float(self.seeds.min() - 1)
         if total:

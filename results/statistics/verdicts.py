@@ -178,18 +178,25 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
     present = (runs.places[settings] >= 0).any(axis=2)
     complete = settings[np.all(present, axis=1)]
     ranks, seeds, unit = ranked(runs, complete, [kind[0] for kind in kinds])
-    return Verdicts(settings, complete, seeds, kinds, _moderated(pairs), ranks, unit)
+    return Verdicts(settings, complete, seeds, kinds, _moderated(pairs, kinds), ranks, unit)
 
 
-def _moderated(pairs: dict[tuple[int, int], Pair]) -> dict[tuple[int, int], Pair]:
-    """The pairs with `shared`: variances over spaces moderated over all pairs that are not identical."""
+def _moderated(pairs: dict[tuple[int, int], Pair], kinds: tuple[tuple[int, ...], ...]) -> dict[tuple[int, int], Pair]:
+    """The pairs with `shared`: variances over spaces moderated over all pairs that are not identical.
+
+    Of identical methods the first one lends variance: the pairs of its twins are the same pairs once more.
+    """
+    first = {method: kind[0] for kind in kinds for method in kind}
     known = [key for key, pair in pairs.items() if pair.new.known and not pair.is_identical]
-    freedom = np.array([pairs[key].units - 1.0 for key in known])
-    methods = len({method for key in known for method in key})
-    variances, freedom = moderated(np.array([pairs[key].variance for key in known]), freedom, methods)
+    lenders = [key for key in known if all(first[method] == method for method in key)]
+    methods = len({method for key in lenders for method in key})
+    freedom = np.array([pairs[key].units - 1.0 for key in lenders])
+    variances, freedom = moderated(np.array([pairs[key].variance for key in lenders]), freedom, methods)
+    drawn = dict(zip(lenders, zip(variances.tolist(), freedom.tolist(), strict=True), strict=True))
     updated = dict(pairs)
-    for key, variance, degrees in zip(known, variances.tolist(), freedom.tolist(), strict=True):
-        pair = pairs[key]
+    for key in known:
+        pair, (a, b) = pairs[key], sorted(first[method] for method in key)
+        variance, degrees = drawn[a, b]
         error = max(float(np.sqrt(variance / pair.units)), pair.these.error)
         updated[key] = replace(pair, shared=Estimate(pair.new.value, error, degrees))
     return updated
@@ -232,7 +239,7 @@ def tested(pairs: Sequence[Pair], share: float) -> list[Pair]:
     p_values = np.array([np.nan if pair.is_identical else pair.these.p() for pair in pairs])
     level = LEVEL * share / max(1, int(np.sum(~np.isnan(p_values))))
     return [
-        replace(pair, p_these=p, level=level, floor=min(pair.floor / share, 1.0))
+        pair if pair.is_identical else replace(pair, p_these=p, level=level, floor=min(pair.floor / share, 1.0))
         for pair, p in zip(pairs, _adjusted(p_values, share).tolist(), strict=True)
     ]
 
