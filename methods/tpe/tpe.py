@@ -192,7 +192,7 @@ class NaiveCTPE(TPE):
     """Naive constrained TPE: the product of plain density ratios of the objective and of every constraint.
 
     The baseline of the c-TPE paper: no relative ratios, and the split of the objective ignores feasibility. Without a
-    constraint it is TPE.
+    constraint it is TPE, but for scores that nearly tie.
     """
 
     source = _CTPE_PAPER
