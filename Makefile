@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
-FINDINGS += reproduce-which-method reproduce-rivals reproduce-grand
+FINDINGS += reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
 define CHECK_PYTHON
@@ -86,6 +86,8 @@ reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-multi-fidelity: SUITES := multi-fidelity
 reproduce-which-method: SUITES := quick long
+reproduce-wide: SUITES := wide sealed
+reproduce-wide: OPTIONS := --sealed
 reproduce-rivals: SUITES := ctpe-rivals ctpe-rivals-ax
 reproduce-rivals: EXTRAS := peers,gp,smac
 reproduce-grand: SUITES := grand-cpu oneshot-seconds
@@ -94,7 +96,7 @@ reproduce-zo-darts: IMAGES := medmnist-breast
 reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
 $(FINDINGS): setup
 	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
-	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS); done
+	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS) $(OPTIONS); done
 	$(BIN)/python docs/findings.py $(SUITES)
 
 # The embedded tables sk-… (docs/own-tables.md), computed anew; what was interrupted goes on where it was. The folder is kept.

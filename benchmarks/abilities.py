@@ -1,6 +1,6 @@
-"""What a benchmark may also know: a benchmark has an ability if it has the methods that the protocol names.
+"""Abilities of a benchmark beyond evaluation. A benchmark has one if it has the methods of the protocol.
 
-Each protocol is followed by the function that asks any benchmark for it, and says what holds where it cannot answer.
+The function after each protocol takes any benchmark, and says what holds for one without the ability.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KnowsBefore(Protocol):
     """A benchmark that knows its cheap metrics (`Metric.cheap`) without an evaluation."""
 
     def known(self, metric: str, configuration: Configuration) -> float:
-        """The value of a cheap metric; NaN for what is infeasible before training."""
+        """The value of a cheap metric; NaN for a configuration that is infeasible before training."""
 
 
 def known(benchmark: Benchmark, metric: str, configuration: Configuration) -> float:
@@ -60,7 +60,7 @@ class KnowsQuantiles(Protocol):
 
 
 def quantile(benchmark: Benchmark, metric: str, q: float) -> float:
-    """The q-quantile of a metric over all configurations. Raises UsageError where there is no table to ask."""
+    """The q-quantile of a metric over all configurations. Raises UsageError where the benchmark does not know it."""
     named(benchmark, metric)
     if not isinstance(benchmark, KnowsQuantiles):
         raise UsageError(f"{benchmark.name} has no table of {metric}: give an absolute bound")
@@ -68,24 +68,23 @@ def quantile(benchmark: Benchmark, metric: str, q: float) -> float:
 
 
 class Oracle(NamedTuple):
-    """What a table knows of the objective under constraints. Each stored repetition is judged on its own."""
+    """The objective under constraints, as a table knows it. Feasibility is decided for each stored repetition."""
 
     best: float
     """Smallest objective of all feasible repetitions."""
     worst: float
     """Largest objective of all feasible repetitions."""
     feasible_share: float
-    """Share of the table's (configuration, repetition) rows that satisfy the constraints, in [0, 1]."""
+    """Share of the table's (configuration, repetition) pairs that satisfy the constraints, in [0, 1]."""
     median: float
-    """Median objective of all feasible repetitions: what one random feasible evaluation typically gives."""
+    """Median objective of all feasible repetitions: the typical result of one random feasible evaluation."""
     best_mean: float
-    """Best objective of the configurations that satisfy the constraints, both by the mean over repetitions; NaN where
-    none does."""
+    """Best mean objective of the configurations whose mean metrics satisfy the constraints; NaN where there is none."""
     worst_mean: float
-    """Worst objective of the same configurations."""
+    """Worst mean objective of the same configurations."""
     noise: float
-    """Repetition noise where searches end: the median, over the best tenth of the feasible configurations, of the
-    standard deviation of a configuration's repetitions; NaN where none has two feasible repetitions."""
+    """Repetition noise among good configurations: the standard deviation over a configuration's repetitions, as the
+    median over the best tenth of the feasible configurations. NaN where none has two feasible repetitions."""
 
 
 @runtime_checkable
@@ -109,7 +108,7 @@ class Canonical(Protocol):
     """A benchmark on which several configurations are the same network."""
 
     def canonical(self, configuration: Configuration) -> Configuration:
-        """The configuration whose evaluations are this one's too, equal in distribution."""
+        """The representative of all configurations that are the same network: scores are equal in distribution."""
 
 
 @runtime_checkable
@@ -117,14 +116,14 @@ class HasEpochs(Protocol):
     """A benchmark that can be opened at a lower fidelity, as another benchmark `name@epochs`."""
 
     fidelities: tuple[int, ...]
-    """The numbers that `at` accepts, ascending: of training epochs, or of what else the benchmark counts."""
+    """The numbers that `at` accepts, ascending: training epochs, or another unit that the benchmark counts."""
 
     def at(self, epochs: int) -> Benchmark:
         """The benchmark `name@epochs`, for one of `fidelities`."""
 
 
 def at(benchmark: Benchmark, epochs: int) -> Benchmark:
-    """The benchmark `name@epochs`. Raises UsageError where it is not known at that fidelity."""
+    """The benchmark `name@epochs`. Raises UsageError where there is none."""
     if isinstance(benchmark, HasEpochs) and epochs in benchmark.fidelities:
         return benchmark.at(epochs)
     allowed = "it has one fidelity only"
@@ -138,19 +137,19 @@ class HasVariants(Protocol):
     """A benchmark with relatives `NAME/variant`, such as the same data with another space."""
 
     variants: tuple[str, ...]
-    """The names that may follow the benchmark's own after a slash."""
+    """The names that may follow the name of the benchmark after a slash."""
 
     def variant(self, name: str) -> Benchmark:
         """The benchmark `NAME/name`. Raises UsageError for other names."""
 
 
 def variants(benchmark: Benchmark) -> tuple[str, ...]:
-    """The names that may follow a benchmark's own after a slash; empty where there is no choice."""
+    """The names that may follow the name of a benchmark after a slash; empty where it has no variants."""
     return benchmark.variants if isinstance(benchmark, HasVariants) else ()
 
 
 def variant(benchmark: Benchmark, name: str) -> Benchmark:
-    """The benchmark `NAME/name`. Raises UsageError for a variant that there is not."""
+    """The benchmark `NAME/name`. Raises UsageError for a variant that does not exist."""
     if isinstance(benchmark, HasVariants):
         return benchmark.variant(name)
     raise unknown(f"variant of {benchmark.name}", name, ())
@@ -158,28 +157,28 @@ def variant(benchmark: Benchmark, name: str) -> Benchmark:
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A benchmark that loads what evaluations need, before the first one and off the clock."""
+    """A benchmark that loads its data before the first evaluation, off the clock."""
 
     def make_ready(self) -> None:
-        """Loads it. Raises UsageError if data is missing."""
+        """Loads the data. Raises UsageError if it is missing."""
 
 
 def make_ready(benchmark: Benchmark) -> None:
-    """Loads what evaluations need, where there is something to load. Raises UsageError if data is missing."""
+    """Loads the data that evaluations need, if there is any. Raises UsageError if it is missing."""
     if isinstance(benchmark, Prepared):
         benchmark.make_ready()
 
 
 @runtime_checkable
 class Timed(Protocol):
-    """A benchmark that states how long an evaluation computes, to estimate a suite's time."""
+    """A benchmark that states how long an evaluation takes, to estimate the time of a suite."""
 
     def seconds_each(self) -> float:
         """Rough duration of one evaluation on one CPU core, in seconds."""
 
 
 def seconds_each(benchmark: Benchmark) -> float:
-    """Rough duration of one evaluation on one CPU core, in seconds; 0 where it is only looked up, or not known."""
+    """Rough duration of one evaluation on one CPU core, in seconds; 0 where it is not known, or a mere look-up."""
     return benchmark.seconds_each() if isinstance(benchmark, Timed) else 0.0
 
 
@@ -193,12 +192,12 @@ class OnDevice(Protocol):
     def device(self) -> str:
         """Name of the GPU that computes evaluations in this process, as PyTorch calls it; empty for the CPU.
 
-        The answer may take the time of loading PyTorch.
+        May load PyTorch.
         """
 
 
 def gpus(benchmark: Benchmark) -> float:
-    """Share of one GPU that an evaluation needs on a machine that has one; 0 for none."""
+    """Share of one GPU that an evaluation needs on a machine with a GPU; 0 if it uses none."""
     return benchmark.gpus if isinstance(benchmark, OnDevice) else 0.0
 
 
@@ -208,25 +207,26 @@ def device(benchmark: Benchmark) -> str:
 
 
 def named(benchmark: Benchmark, metric: str) -> Metric:
-    """The metric of a benchmark that has this name. Raises UsageError with the allowed names."""
-    found = next((m for m in benchmark.metrics if m.name == metric), None)
-    if found is None:
+    """The metric of a benchmark by its name. Raises UsageError with the allowed names if there is none."""
+    chosen = next((m for m in benchmark.metrics if m.name == metric), None)
+    if chosen is None:
         raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics])
-    return found
+    return chosen
 
 
 def constrainable(benchmark: Benchmark) -> tuple[str, ...]:
-    """Names of the metrics beside the objective that a constraint may bound: those of no test split."""
+    """Names of the metrics that a constraint may bound: all but the objective and those of a test split."""
     return tuple(metric.name for metric in benchmark.metrics[1:] if not metric.held_out)
 
 
 def bounds(benchmark: Benchmark, constraints: Sequence[Constraint]) -> tuple[Bound, ...]:
     """The bounds that constraints mean on a benchmark, in their order.
 
-    Raises UsageError for a metric that there is not, or where its quantiles are not known.
-
     `@q` bounds a minimised metric from above by its q-quantile, and a maximised one from below by its
-    (1 - q)-quantile: either way the better q of the configurations is kept. A size class bounds from both sides.
+    (1 - q)-quantile: either way, the best share q of the configurations is feasible. A size class bounds a metric from
+    both sides.
+
+    Raises UsageError for an unknown metric, or one whose quantiles are not known.
     """
     return tuple(bound for constraint in constraints for bound in _bounds(benchmark, constraint))
 
@@ -240,13 +240,15 @@ def _bounds(benchmark: Benchmark, constraint: Constraint) -> list[Bound]:
         )
     if constraint.size:
         if not metric.minimize:
-            raise UsageError(f"{metric.name} is maximised: @{constraint.size} is for what grows with a network")
+            raise UsageError(
+                f"{metric.name} is maximised: @{constraint.size} needs a metric that grows with the network"
+            )
         low, high = SIZE_CLASSES[constraint.size]
         below = [Bound(metric, quantile(benchmark, metric.name, low), upper=False)] if low else []
         return [*below, Bound(metric, quantile(benchmark, metric.name, high), upper=True)]
     if constraint.relation == "@":
         limit = quantile(benchmark, metric.name, constraint.number)
         if not math.isfinite(limit):
-            raise UsageError(f"{constraint.label} of {benchmark.name} is {limit}, which bounds nothing: give a value")
+            raise UsageError(f"{constraint.label} of {benchmark.name} is {limit}, which is not a bound: give a value")
         return [Bound(metric, limit, upper=metric.minimize)]
     return [Bound(metric, constraint.number, upper=constraint.relation == "<=")]

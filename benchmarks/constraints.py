@@ -1,4 +1,4 @@
-"""Constraints: what the user writes (`model_size@0.1`) and what it means on a benchmark (model_size <= 0.101306)."""
+"""Constraints as the user writes them (`model_size@0.1`), and as bounds on a benchmark (model_size <= 0.101306)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Constraint:
     metric: str
     """Name of the constrained metric."""
     relation: Literal["<=", ">=", "@"]
-    """How the metric compares with the number; @ stands for a quantile."""
+    """The relation between the metric and the number; @ stands for a quantile."""
     number: float
-    """The bound in the metric's unit; after @ a quantile in (0, 1], for a size class its upper one."""
+    """The bound in the metric's unit; after @ a quantile in (0, 1]; for a size class, its upper quantile."""
     size: str = ""
     """A key of SIZE_CLASSES; empty for a value or a plain quantile."""
 
@@ -60,7 +60,7 @@ class Constraint:
 
     @property
     def label(self) -> str:
-        """The canonical text: what `parse` reads back as this constraint."""
+        """The canonical text of this constraint; `parse` reads it back."""
         number = self.size or repr(self.number).removesuffix(".0").replace("e+", "e")
         return f"{self.metric}{self.relation}{number}"
 
@@ -74,21 +74,21 @@ class Bound:
     limit: float
     """The last feasible value, in the metric's unit; finite."""
     upper: bool
-    """True: feasible iff value <= limit. False: feasible iff value >= limit."""
+    """True if a value is feasible iff value <= limit; False if it is feasible iff value >= limit."""
 
     @property
     def sign(self) -> float:
-        """1.0 for an upper bound, -1.0 for a lower one: feasible iff sign * value <= sign * limit."""
+        """1.0 for an upper bound, -1.0 for a lower one: a value is feasible iff sign * value <= sign * limit."""
         return 1.0 if self.upper else -1.0
 
     @property
     def relation(self) -> Literal["<=", ">="]:
-        """How a feasible value compares with the limit."""
+        """The relation of a feasible value to the limit."""
         return "<=" if self.upper else ">="
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The feasible values, from the first number to the second, both included."""
+        """The interval of feasible values, both ends included."""
         return (-math.inf, self.limit) if self.upper else (self.limit, math.inf)
 
     @overload
@@ -96,9 +96,9 @@ class Bound:
     @overload
     def slack(self, value: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def slack(self, value: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
-        """How far a value, or each of an array, lies inside the bound, in the metric's unit; negative outside.
+        """Distance of a value (or of each value in an array) inside the bound, in the metric's unit; negative outside.
 
-        A value is feasible iff its slack is 0 or more. The slack of NaN is NaN, which is not feasible.
+        A value is feasible iff its slack is 0 or more. The slack of NaN is NaN: not feasible.
         """
         return self.sign * (self.limit - value)
 
@@ -107,18 +107,18 @@ class Bound:
     @overload
     def holds(self, value: NDArray[np.float64]) -> NDArray[np.bool_]: ...
     def holds(self, value: float | NDArray[np.float64]) -> bool | NDArray[np.bool_]:
-        """Whether a value, or each of an array, is feasible; NaN is not."""
+        """Whether a value (or each value in an array) is feasible; NaN is not."""
         return self.slack(value) >= 0
 
     def violation(self, value: float) -> float:
-        """How far a value lies outside, as a share of |limit| (absolute where the limit is 0); 0 if it holds."""
+        """Distance of a value outside the bound, as a share of |limit| (absolute if the limit is 0); 0 if feasible."""
         slack = self.slack(value)
         if slack >= 0:
             return 0.0
         return math.inf if math.isnan(slack) else -slack / (abs(self.limit) or 1.0)
 
     def counted(self, value: float) -> float:
-        """The value; in place of NaN one with a violation of 1, for models that take no infinite one."""
+        """The value; NaN becomes a value with a violation of 1, for models that cannot take an infinite violation."""
         return self.limit + self.sign * (abs(self.limit) or 1.0) if math.isnan(value) else value
 
     def __str__(self) -> str:
@@ -126,14 +126,14 @@ class Bound:
 
 
 def parse_constraints(texts: Sequence[str]) -> tuple[Constraint, ...]:
-    """The constraints that hold together: each text is one, or several joined by `+`, or `none`.
+    """The constraints of a run. Each text is one constraint, several joined by `+`, or `none`.
 
-    Returned sorted and without repetition, so that equal sets are equal tuples. Raises UsageError if malformed.
+    They are sorted and distinct, so that equal sets are equal tuples. Raises UsageError if a text is malformed.
     """
     parts = [part for text in texts for part in _JOIN.split(text) if text.strip() != "none"]
     return tuple(sorted({Constraint.parse(part) for part in parts}))
 
 
 def label(constraints: Sequence[Constraint]) -> str:
-    """The canonical label of constraints that hold together: `model_size@0.1+train_time@0.1`, or `none`."""
+    """The canonical label of a run's constraints: `model_size@0.1+train_time@0.1`, or `none`."""
     return "+".join(c.label for c in constraints) or "none"

@@ -1,4 +1,4 @@
-"""The contract of a benchmark, and the types its evaluations speak. What it may also know is in `abilities`."""
+"""The contract of a benchmark, and the type of its evaluations. Further abilities are in `abilities`."""
 
 from __future__ import annotations
 
@@ -16,67 +16,67 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.registry import Registry
 
 Status: TypeAlias = Literal["ok", "failed", "infeasible"]
-"""How an evaluation ended: with numbers, with an error, or refused before training (a hard constraint)."""
+"""Status of an evaluation: it gave numbers, it failed, or it was refused before training (a hard constraint)."""
 
 Kind: TypeAlias = Literal["live", "table", "surrogate", "simulated"]
-"""Where scores come from: computed now, looked up, answered by a fitted model, or given by a formula."""
+"""Origin of the scores: computed now, looked up, predicted by a fitted model, or given by a formula."""
 
 
 class Evaluation(NamedTuple):
-    """What a benchmark returns for one configuration."""
+    """The result of evaluating one configuration."""
 
     metrics: Mapping[str, float]
-    """Values by the names of `Benchmark.metrics`. Where the status is ok, all of them; NaN for one that is measured at
-    the end only, of a training that stops before. Otherwise only those that are known without an evaluation."""
+    """Values by the names of `Benchmark.metrics`: all of them if the status is ok, otherwise only those that are known
+    without an evaluation. A metric that is measured at the end of training only is NaN if training stops earlier."""
     cost: float
     """Duration of the evaluation in seconds: recorded training time on a table, measured time on a live benchmark."""
     status: Status = "ok"
     """Whether it succeeded."""
     reason: str = ""
-    """Why it failed or was refused, in one line; empty if it is ok, or for a remark on how it ended."""
+    """Why it failed or was refused, in one line. If it is ok: empty, or a remark on how it ended."""
     curve: tuple[float, ...] | None = None
-    """The objective at each value of the fidelity's first axis up to the one that was reached, where other axes stay.
+    """The objective at each value of the fidelity's first axis, up to the level reached; the other axes are fixed.
 
-    The last value is the objective. None unless the status is ok, where levels are separate trainings, and where it is
+    The last value is the objective. None if the status is not ok, if levels are separate trainings, or if the curve is
     not known."""
 
 
 class Benchmark(ABC):
     """A search space and what its configurations score.
 
-    A subclass sets the attributes without a default, and implements `measure`. What else it knows (means over
-    repetitions, quantiles, the oracle, what is known before training) it says by methods of the protocols in
+    A subclass sets the attributes without a default, and implements `measure`. If it knows more (means over
+    repetitions, quantiles, the oracle, metrics known before training), it also has the methods of the protocols in
     `nasbench.benchmarks.abilities`.
     """
 
     name: str
-    """What the user writes after `--bench`."""
+    """The name that follows `--bench`."""
     family: str
-    """Name of a group of benchmarks whose configurations rank alike. They do not count as independent tasks."""
+    """Name of a group of benchmarks that rank configurations similarly. They do not count as independent tasks."""
     search_space: str = ""
-    """Name of the search space with the code that trains it, which several families may share: the unit of evidence of
-    a report. Empty where it is that of the family."""
+    """Name of the search space together with the code that trains it. Several families may share it. It is a report's
+    unit of evidence. Empty if it has the name of the family."""
     space: Space
     """The configurations that can be evaluated."""
     metrics: tuple[Metric, ...]
-    """What an evaluation measures. The first metric is the objective, and is minimised."""
+    """The metrics of an evaluation. The first one is the objective, and is minimised."""
     source: str
-    """Where the data comes from, for people: a paper, a file."""
+    """Origin of the data, for people: a paper, a file."""
     licence: str
     """Licence of the data."""
     checksum: str
-    """Checksum of the data, or of whatever else determines the scores. It is part of a run's identity."""
+    """Checksum of the data, or of anything else that determines the scores. It is part of a run's identity."""
     kind: Kind = "simulated"
-    """Where scores come from. Live: the clock is the wall clock, and every evaluation is journaled. Otherwise costs are
-    recorded, and the clock is simulated."""
+    """Origin of the scores. On a live benchmark the clock is the wall clock, and every evaluation is journaled. On all
+    others costs are recorded, and the clock is simulated."""
     fidelity: Fidelity | None = None
-    """The levels at which a training may stop; None where only its end is known."""
+    """The levels at which a training may stop; None if only its end is known."""
     procedure: str = ""
-    """How a configuration is evaluated, in one line; empty where it is only looked up."""
+    """The procedure of an evaluation, in one line; empty for a mere look-up."""
     reference: bool = False
-    """True for a single network, shown for orientation: reports list its runs apart from the searches."""
+    """True for a single network, shown for orientation: reports list its runs separately from the searches."""
     repeatable: Repeatable = Repeatable.ANY_PROCESSOR
-    """The machines on which an evaluation with the same seed has the same bits; live ones: the same machine."""
+    """The machines on which an evaluation with the same seed gives the same bits; for live ones, the same machine."""
 
     def evaluate(
         self, configuration: Configuration, seed: int, upto: Level | None = None, state: Path | None = None
@@ -85,16 +85,16 @@ class Benchmark(ABC):
 
         Args:
             configuration: a member of `space`.
-            seed: an integer in [0, 2**63) that decides everything random in this evaluation: which repetition is drawn,
-                or how training goes. With the same seed, the levels that continue each other are points of one
+            seed: an integer in [0, 2**63) that decides everything random in this evaluation: the repetition that is
+                drawn, or the course of training. With the same seed, levels that continue each other are points of one
                 training (`Fidelity.continues`).
             upto: the level of the fidelity at which the training ends; None for the highest.
-            state: a file that belongs to this training alone, in which a live benchmark may keep it, and from which it
-                then goes on, after an interruption or up to a higher level; the cost then counts from where the file
-                left it, and includes what an interrupted attempt had done. None where nothing is to be kept.
+            state: a file for this training alone. A live benchmark may keep the training there, and continue it after
+                an interruption, or up to a higher level. The cost then counts from the kept point on, and includes the
+                time of an interrupted attempt. None if nothing is to be kept.
 
-        An exception is recorded as a failed evaluation with its text as the reason. A live benchmark is called from
-        as many threads at a time as the run has workers.
+        An exception is recorded as a failed evaluation, with its text as the reason. The workers of a run call a live
+        benchmark from several threads at a time.
 
         Raises UsageError for a level that the benchmark does not have.
         """
@@ -107,10 +107,10 @@ class Benchmark(ABC):
 
     @abstractmethod
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
-        """What `evaluate` returns, where `upto` is one of the benchmark's levels.
+        """Implements `evaluate`; `upto` is one of the benchmark's levels.
 
-        The metrics are those of a training that stops there, and the cost counts from its beginning, unless `state`
-        holds the training. A benchmark with one fidelity, whose evaluations cannot be continued, ignores both.
+        The metrics are those of a training that stops there. The cost counts from the beginning of the training, or
+        from the point that `state` holds. A benchmark without a fidelity ignores both arguments.
         """
 
     @cached_property
@@ -140,7 +140,7 @@ WHOLE = Level()
 BENCHMARKS: Registry[Callable[[], Benchmark]] = Registry(
     "benchmark", "nasbench.benchmarks", "nasbench.benchmarks", many=True
 )
-"""Every benchmark by name, as a callable that opens it."""
+"""All benchmarks by name, as callables that open them."""
 
 ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
     "kind of benchmark before a colon", "nasbench.benchmarks", "nasbench.benchmarks_on_files"

@@ -1,4 +1,4 @@
-"""Fidelities: how far an evaluation goes, along one axis (epochs) or several (epochs, training-set size)."""
+"""Fidelities: the extent of an evaluation, along one axis (epochs) or several (epochs, training-set size)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Level(Mapping[str, int]):
-    """Point of a fidelity: the value of each axis by name, such as `Level(epochs=27)`.
+    """A point of a fidelity: the value of each axis by name, such as `Level(epochs=27)`.
 
     >>> Level(epochs=27)["epochs"], Level(epochs=27, size=500).work
     (27, 13500)
@@ -19,7 +19,7 @@ class Level(Mapping[str, int]):
     __slots__ = ("_hash", "_values", "work")
 
     work: int
-    """Product of the values, to which the cost of the level is taken to be proportional; 1 without an axis."""
+    """Product of the values, 1 without an axis. The cost of a level is taken to be proportional to it."""
 
     def __init__(self, **values: int) -> None:
         self._values, self.work = values, math.prod(values.values())
@@ -48,23 +48,23 @@ class Level(Mapping[str, int]):
 
 
 class Axis(NamedTuple):
-    """One quantity that decides how far an evaluation goes."""
+    """One axis of a fidelity."""
 
     name: str
-    """What is counted, such as `epochs`."""
+    """The quantity that is counted, such as `epochs`."""
     unit: str
-    """What one step of a level means, for people: `1 epoch`, `200 steps`."""
+    """The meaning of an increase by 1, for people: `1 epoch`, `200 steps`."""
     values: tuple[int, ...]
-    """The values that can be asked for, ascending, above 0; a whole evaluation goes up to the last one."""
+    """The possible values, ascending, above 0; a whole evaluation goes up to the last one."""
     continuable: bool = True
-    """Whether smaller values are earlier points of the same training; else each value is a separate training."""
+    """Whether smaller values are earlier points of the same training; otherwise each value is a separate training."""
 
     def __str__(self) -> str:
         return f"{self.name} {spans(self.values)}" + ("" if self.continuable else ", each a separate training")
 
 
 class Fidelity:
-    """The levels at which an evaluation may stop: all combinations of the values of some axes.
+    """The levels at which an evaluation may stop: all combinations of the values of its axes.
 
     >>> Fidelity("epochs", "1 epoch", (1, 3, 9)).highest
     Level(epochs=9)
@@ -73,12 +73,12 @@ class Fidelity:
     def __init__(
         self, name: str, unit: str, values: Sequence[int], continuable: bool = True, *, beside: Sequence[Axis] = ()
     ) -> None:
-        """A fidelity of one axis (as `Axis` has it), along which searches move, and of others `beside` it."""
+        """A fidelity with one axis (see `Axis`), along which searches move, and perhaps others `beside` it."""
         self.axes: tuple[Axis, ...] = (Axis(name, unit, tuple(values), continuable), *beside)
 
     @cached_property
     def ladder(self) -> tuple[Level, ...]:
-        """The levels along the first axis, ascending, where all others are at their highest value."""
+        """The levels along the first axis, ascending, with all other axes at their highest value."""
         first, *others = self.axes
         whole = {axis.name: axis.values[-1] for axis in others}
         return tuple(Level(**{first.name: value}, **whole) for value in first.values)
@@ -103,12 +103,12 @@ class Fidelity:
         return self.axes[0].continuable
 
     def continues(self, reached: Level, level: Level) -> bool:
-        """Whether a training that has reached a level may go on up to another one."""
+        """Whether a training that has reached a level may continue up to another one."""
         grown = [axis for axis in self.axes if level[axis.name] != reached[axis.name]]
         return bool(grown) and all(axis.continuable and level[axis.name] > reached[axis.name] for axis in grown)
 
     def may_continue(self, reached: Level) -> bool:
-        """Whether a training that has reached a level may go on at all."""
+        """Whether a training that has reached a level may continue at all."""
         return any(axis.continuable and reached[axis.name] < axis.values[-1] for axis in self.axes)
 
     @cached_property
@@ -123,7 +123,7 @@ class Fidelity:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Ascending integers for people: `1 to 200`, `2 to 200 in steps of 2`, or one by one where steps differ."""
+    """Ascending integers for people: `1 to 200`, `2 to 200 in steps of 2`, or a full list where steps differ."""
     steps = {after - before for before, after in pairwise(numbers)}
     if len(numbers) > 2 and len(steps) == 1:
         step = steps.pop()

@@ -7,21 +7,21 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """What can be made again: $NASBENCH_CACHE, or the user's cache directory."""
+    """The folder for files that can be made again: $NASBENCH_CACHE, or the user's cache directory."""
     return Path(os.environ.get("NASBENCH_CACHE") or _user_folder("cache"))
 
 
 def data_folder() -> Path:
-    """What the user fetched or imported: $NASBENCH_DATA, or the user's data directory."""
+    """The folder for data that the user fetched or imported: $NASBENCH_DATA, or the user's data directory."""
     return Path(os.environ.get("NASBENCH_DATA") or _user_folder("data"))
 
 
 def data_folders() -> list[Path]:
-    """Where to look for what was imported: there, and in the user's data directory where $NASBENCH_DATA hides it."""
+    """The folders that may hold imported data: `data_folder()`, then the user's data directory if that is another."""
     return list(dict.fromkeys([data_folder(), Path(_user_folder("data"))]))
 
 
 def _user_folder(kind: str) -> str:
-    import platformdirs  # `nasbench speed --gpu` begins without it
+    import platformdirs  # may be missing where `nasbench speed --gpu` runs
 
     return platformdirs.user_cache_dir("nasbench") if kind == "cache" else platformdirs.user_data_dir("nasbench")

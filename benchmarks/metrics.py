@@ -1,4 +1,4 @@
-"""A metric is an object, never a bare string."""
+"""Metrics: objects with a unit and a direction, never bare strings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 ONLY = "only"
-"""The split of a metric whose data has one split: it selects, and is reported, and every report says so."""
+"""The split of a metric whose data has one split only: it is used for selection and reported, and reports say so."""
 LARGEST = 1e100
-"""The largest size of a value: sums, differences and squares of larger ones are no numbers any more."""
+"""The largest absolute value of a number: sums, differences and squares of larger ones overflow."""
 
 
 @dataclass(frozen=True)
@@ -16,25 +16,25 @@ class Metric:
     """A number that an evaluation reports, with its meaning."""
 
     name: str
-    """`split-quantity@epoch` for what is measured on data (x-valid-error@200), a plain word for any other metric."""
+    """`split-quantity@epoch` for a metric measured on data (x-valid-error@200), a plain word for any other metric."""
     unit: str
     """Unit of the values, for example s or %; empty for a number without one."""
     minimize: bool = True
     """True if smaller is better."""
     description: str = ""
-    """What is measured, in one line."""
+    """The meaning, in one line."""
     split: str | None = None
-    """The data split it was measured on; None for costs and properties of the network."""
+    """The data split it is measured on; None for costs and properties of the network."""
     epoch: int | None = None
-    """The training epoch it was measured at; None for costs and properties of the network."""
+    """The training epoch it is measured at; None for costs and properties of the network."""
     cheap: bool = False
-    """True if the value is known from the configuration before training, as model size is."""
+    """True if the value is known before training, as model size is."""
     seconds: float = 0.0
-    """What it takes to know a cheap value before training: charged on the run's clock each time that a method asks."""
+    """Seconds that it takes to compute a cheap value, charged on the run's clock each time a method asks for it."""
 
     @property
     def held_out(self) -> bool:
-        """Whether it was measured on a test split (its name contains test or holdout): reported, never selected on."""
+        """Whether it is measured on a test split (the split is called test or holdout): reported, never selected on."""
         return self.split is not None and sounds_held_out(self.split)
 
     @property
@@ -44,15 +44,15 @@ class Metric:
 
 
 def sounds_held_out(name: str) -> bool:
-    """Whether a name speaks of held-out data: `ori-test`, `Test`, `holdout`."""
+    """Whether a name suggests held-out data: `ori-test`, `Test`, `holdout`."""
     return any(word in name.lower() for word in ("test", "holdout", "hold-out", "held"))
 
 
 class Values(Mapping[str, float]):
-    """Values of metrics by name: the names are shared with the benchmark, so it costs little more than a tuple.
+    """Values of metrics by name. The names are shared with the benchmark, so it costs little more than a tuple.
 
     Args:
-        places: the position of each name in `row`, in this order.
+        places: the position of each name in `row`, ascending.
         row: the values.
     """
 
@@ -74,5 +74,5 @@ class Values(Mapping[str, float]):
         return repr(dict(self))
 
     def shares(self, places: Mapping[str, int]) -> bool:
-        """Whether these are the values of the very benchmark that these places belong to."""
+        """Whether the values are those of the benchmark that owns this very object of places."""
         return self._places is places

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 
 class Malformed(ValueError):
-    """Raised for bytes that are no message."""
+    """Raised for bytes that are not a message."""
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """The fields of a message: their numbers, and what they hold: an integer, a double, or bytes.
+    """The fields of a message, as pairs of a number and a value: an integer, a double, or bytes.
 
-    Raises Malformed if it is none. (Encoding: protobuf.dev/programming-guides/encoding.)
+    Raises Malformed if it is not a message. (Encoding: protobuf.dev/programming-guides/encoding.)
     """
     place = 0
     while place < len(message):
@@ -38,7 +38,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """An integer of variable length, and where it ends."""
+    """An integer of variable length, and the place of its end."""
     value = 0
     for shift in range(0, 70, 7):
         if place >= len(message):

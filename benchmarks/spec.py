@@ -21,13 +21,13 @@ class BenchmarkSpec:
     name: str
     """A name in `BENCHMARKS`; for a benchmark on a file, a kind in `ON_FILES`."""
     variants: tuple[str, ...] = ()
-    """What follows the name after slashes: a space, a recipe."""
+    """The parts after slashes: a space, a recipe."""
     file: str = ""
-    """Path of the user's file; empty where the benchmark is not on one."""
+    """Path of the user's file; empty for a benchmark without one."""
     column: str = ""
     """The file's column to predict."""
     fidelity: int | None = None
-    """Number of training epochs (or steps) after the @; None for the benchmark's own."""
+    """Number of training epochs (or steps) after the @; None for the default."""
 
     @classmethod
     def parse(cls, text: str, column: str = "") -> BenchmarkSpec:
@@ -35,15 +35,15 @@ class BenchmarkSpec:
 
         Args:
             text: the name as the user writes it.
-            column: the column to predict, for a text `KIND:FILE[@STEPS]` that does not say it.
+            column: the column to predict, for a text `KIND:FILE[@STEPS]` without it.
 
-        Raises UsageError, with the nearest name, if there is no such benchmark, or the text is malformed.
+        Raises UsageError if the text is malformed, or, with the nearest name, if there is no such benchmark.
         """
         path, at, epochs = text.rpartition("@")
         if not at or ":" in epochs or (column and not epochs.isdecimal()):  # the @ belongs to the file's path
             path, at, epochs = text, "", ""
         if at and not re.fullmatch("[0-9]{1,9}", epochs):
-            raise UsageError(f"{text}: after @ stands a number of epochs, as in {path}@12")
+            raise UsageError(f"{text}: a number of epochs follows @, as in {path}@12")
         if at and str(int(epochs)) != epochs:
             raise UsageError(f"{text}: write {path}@{int(epochs)}")
         fidelity = int(epochs) if at else None
@@ -63,12 +63,12 @@ class BenchmarkSpec:
 
     @property
     def label(self) -> str:
-        """The name as the user writes it: what `parse` reads back as this specification."""
+        """The name as the user writes it; `parse` reads it back."""
         path = f"{self.name}:{self.file}:{self.column}" if self.file else "/".join([self.name, *self.variants])
         return path if self.fidelity is None else f"{path}@{self.fidelity}"
 
     def open(self) -> Benchmark:
-        """A new instance of the benchmark; `open_benchmark` shares one.
+        """Opens a new instance of the benchmark; `open_benchmark` shares one instance.
 
         Raises UsageError for a variant or a fidelity that the benchmark does not have, or if its data cannot be read.
         """
@@ -82,7 +82,7 @@ class BenchmarkSpec:
 def open_benchmark(name: str) -> Benchmark:
     """The benchmark called `name`, opened once per process.
 
-    Raises UsageError if there is none, it does not open, or its objective is measured on a test split.
+    Raises UsageError if it does not exist, cannot be opened, or has an objective that is measured on a test split.
     """
     spec = BenchmarkSpec.parse(name)
     try:

@@ -1,4 +1,4 @@
-"""Free networks scored by a formula, so that searches over graphs can be compared in seconds (NASBOT)."""
+"""Networks of any shape, scored by a formula, so that searches over graphs can be compared in seconds (NASBOT)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SECONDS = 1.0
 
 
 class SyntheticBenchmark(Benchmark):
-    """Each property of a network costs 1 - exp(-((x - best) / scale)² / 2): the error is their mean, 0 at best.
+    """A noiseless error: the mean of 1 - exp(-((x - best) / scale)² / 2) over properties x of a network; 0 at best.
 
-    The properties: the longest path, the logarithm of all weights, edges beyond a chain's, the share of one sort of
-    layers, and how much wider layers become from the first to the last. Without noise.
+    The properties are the longest path, the logarithm of the number of weights, the number of edges beyond those of a
+    chain, the share of one kind of layers, and the growth in width from the first to the last layer.
     """
 
     family = "synthetic"
     source, licence = "a formula of ours", "MIT"
     metrics = (
         Metric("error", "", description="mean of five penalties of a network's shape"),
-        Metric("weights", "", description="what comes in times units, of all layers", cheap=True),
+        Metric("weights", "", description="incoming channels times units, summed over all layers", cheap=True),
     )
     checksum = "formula:1"
 
@@ -51,12 +51,12 @@ class SyntheticBenchmark(Benchmark):
 
 
 def properties(graph: LayerGraph, is_counted: Callable[[str], bool]) -> list[tuple[float, float, float]]:
-    """For each measured property of a network: its value, its best value, and the scale on which it matters."""
+    """The measured properties of a network: for each its value, its best value, and its scale."""
     longest = [0] * len(graph.labels)
     for v, parents in enumerate(graph.parents):
         longest[v] = max((longest[p] + 1 for p in parents), default=0)
     with_units = [(label, count) for label, count in zip(graph.labels, graph.units, strict=True) if count is not None]
-    layers = with_units or [("", 1)]  # a perceptron may be nothing but its last layer
+    layers = with_units or [("", 1)]  # a perceptron may have its last layer only
     return [
         (longest[-1], 20.0, 5.0),
         (math.log2(max(graph.weights, 1)), 20.0, 2.0),

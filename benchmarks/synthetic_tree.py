@@ -1,4 +1,4 @@
-"""The tree-structured function of Jenatton et al. (ICML 2017): three choices decide which numbers there are."""
+"""The tree-structured function of Jenatton et al. (ICML 2017): three choices decide which parameters are active."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _SECONDS = 1.0
 
 
 class TreeFunction(Benchmark):
-    """y = x² + a constant of the leaf + r, of the x and the r that the choices call for; least 0.1. Without noise.
+    """y = x² + c + r without noise, where the choices decide on x, r and the constant c; the minimum is 0.1.
 
-    x1, x2 and x3 choose among four leaves. Those with x1 = 0 share r8, those with x1 = 1 share r9. Numbers lie in
-    [0, 1], those of the leaves in [-1, 1], which the paper's abstract does not tell: re-implementations differ in it.
+    x1, x2 and x3 choose one of four leaves. The leaves with x1 = 0 share r8, those with x1 = 1 share r9. r8 and r9 lie
+    in [0, 1], the x of the leaves in [-1, 1]; the paper's abstract gives no ranges, and re-implementations differ.
     """
 
     family = "synthetic"
     source, licence = "a formula (Jenatton et al., 2017)", "MIT"
-    metrics = (Metric("value", "", description="a parabola of the leaf, its constant, and what it shares"),)
+    metrics = (Metric("value", "", description="x² + c + r of the chosen leaf"),)
     checksum = "formula:1"
     name = search_space = "synthetic-tree"
 
@@ -39,9 +39,9 @@ class TreeFunction(Benchmark):
         )  # fmt: skip
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
-        own = self.space.values(configuration)
-        leaf = next(i for i in (4, 5, 6, 7) if f"x{i}" in own)
-        value = own[f"x{leaf}"] ** 2 + (leaf - 3) / 10 + own["r8" if leaf < 6 else "r9"]
+        values = self.space.values(configuration)
+        leaf = next(i for i in (4, 5, 6, 7) if f"x{i}" in values)
+        value = values[f"x{leaf}"] ** 2 + (leaf - 3) / 10 + values["r8" if leaf < 6 else "r9"]
         return Evaluation({"value": float(value)}, _SECONDS)
 
 

@@ -39,7 +39,7 @@ _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTA
 def keep(suite: str) -> None:
     """Reports runs/SUITE, and keeps what the terminal shows and the files that are named in docs/reproduced/SUITE."""
     into, report = DOCS / "reproduced" / suite, ROOT / "report" / suite
-    command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg"]
+    command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg", "--full"]
     command += [f"--part={part}" for part in PARTS.get(suite, ())]
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True

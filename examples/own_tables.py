@@ -27,8 +27,8 @@ from nasbench.benchmarks.learners.data import DATA
 from nasbench.benchmarks.learners.estimators import LEARNERS
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.learners import FOLDER, PackedTable, pack
-from nasbench.benchmarks.tabular.own import read_table
 from nasbench.benchmarks.tabular.table import Array
+from nasbench.benchmarks.tabular.user_table import read_table
 
 LEAST_RELIABILITY, LEAST_AGREEMENT = 0.9, 0.8
 """What the reliability of the mean, and the rank correlation with ten other splits, must reach."""

@@ -1,4 +1,4 @@
-"""Which ask an observation answers, for methods whose model knows of pending evaluations."""
+"""The ask that an observation answers, for methods whose model uses pending evaluations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from nasbench.methods.contract import Observation
 
 
 def answered(observation: Observation, asked: Sequence[Configuration], *told: Collection[int]) -> int:
-    """The number of the first ask for that configuration which is among none of those told."""
+    """Number of the first ask for the observation's configuration that has not been told yet.
+
+    Args:
+        told: numbers of the asks that have been told, in any number of collections.
+    """
     return next(
         number
         for number, configuration in enumerate(asked)
-        if not any(number in those for those in told) and configuration == observation.configuration
+        if not any(number in numbers for numbers in told) and configuration == observation.configuration
     )

@@ -1,7 +1,7 @@
-"""BANANAS (White, Neiswanger and Savani, AAAI 2021): an ensemble of networks guesses which mutants are better still.
+"""BANANAS (White, Neiswanger and Savani, AAAI 2021): an ensemble of networks predicts the best mutants.
 
-Defaults are those of the authors' code (naszilla @7e65491). What differs: paths are those of the layer graph, so an
-operation `none` lies on none; targets are standardised; constraints are further outputs.
+Defaults are those of the authors' code (naszilla @7e65491). Differences: paths are those of the layer graph, so the
+operation `none` is on no path; targets are standardised; constraints are additional outputs.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ Array = NDArray[np.float64]
 
 _LAYERS, _WIDTH = 10, 20
 _EPOCHS, _BATCH, _RATE, _DECAYS = 150, 32, 0.01, (0.9, 0.99)
-_MUTANTS = 100  # of each of the best, and how many candidates there are in all
+_MUTANTS = 100  # mutants of each parent, and candidates in all
 _MOST_DRAWS = 1000
 _MOST_WORDS = 500
-_MOST_PATHS = 1000  # of one network: there may be exponentially many
+_MOST_PATHS = 1000  # of one network; their number may grow exponentially with its layers
 
 
 @METHODS.register("bananas")
 class Bananas(Method):
     """An ensemble of networks on path encodings, independent Thompson sampling, mutants of the best as candidates.
 
-    A configuration is the set of its paths' operations where the space has graphs of layers (encoding=path), else, or
-    with encoding=values, the set of its named values. Constraints are learnt beside the objective, or known; candidates
-    are compared by violation, then objective, both sampled.
+    With encoding=path a configuration is encoded as the set of its paths' operations if the space has graphs of layers;
+    else, and with encoding=values, as the set of its named values. Unknown constraints are predicted like the
+    objective. Candidates are compared by sampled violation, then sampled objective.
 
     Options:
         initial: random configurations at first, at least 1.
-        batch: proposals made of one fit, at least 1.
-        ensemble: networks that predict, at least 1.
-        encoding: path, or values.
+        batch: proposals per fit of the ensemble, at least 1.
+        ensemble: number of networks that predict, at least 1.
+        encoding: path or values.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -84,19 +84,19 @@ class Bananas(Method):
             self._queue = [self._space.sample(self._rng)]
         elif not self._queue:
             candidates = self._candidates()
-            chosen = self._ranked(candidates)[: self._batch] if candidates else []
-            self._queue = [candidates[i] for i in chosen] or [self._space.sample(self._rng)]
-        found = self._queue.pop(0)
-        self._asked.add(found)
-        return found
+            best = self._ranked(candidates)[: self._batch] if candidates else []
+            self._queue = [candidates[i] for i in best] or [self._space.sample(self._rng)]
+        chosen = self._queue.pop(0)
+        self._asked.add(chosen)
+        return chosen
 
     def tell(self, observation: Observation) -> None:
         if observation.evaluation.status == "ok":
             self._seen.append((observation.rank(self._problem.constraints), observation))
 
     def _candidates(self) -> list[Configuration]:
-        """Mutants of the best, then of the next best, until there are enough that have not been asked for."""
-        found: dict[Configuration, None] = {}
+        """New mutants of the best configuration, then of the next best, until there are enough."""
+        mutants: dict[Configuration, None] = {}
         parents = [o.configuration for _, o in sorted(self._seen, key=lambda pair: pair[0])]
         for parent in dict.fromkeys(parents[: _MOST_DRAWS // _MUTANTS]):
             for _ in range(_MUTANTS):
@@ -104,37 +104,39 @@ class Bananas(Method):
                 while self._rng.random() < 0.5:
                     mutant = self._space.mutate(mutant, self._rng)
                 if mutant not in self._asked:
-                    found[mutant] = None
-            if len(found) >= _MUTANTS:
+                    mutants[mutant] = None
+            if len(mutants) >= _MUTANTS:
                 break
-        return list(found)[:_MUTANTS]
+        return list(mutants)[:_MUTANTS]
 
     def _ranked(self, candidates: Sequence[Configuration]) -> list[int]:
-        """Candidates by violation, then objective, each drawn from the ensemble's mean and deviation for it."""
+        """Indices of the candidates, best first: by violation, then objective, drawn from the ensemble's prediction."""
         learnt = self._problem.learnt_bounds
         metrics = [self._problem.objective.name, *(bound.metric.name for bound in learnt)]
         words = [self._words(o.configuration) for _, o in self._seen]
-        counts = sorted(Counter(w for own in words for w in own).items(), key=lambda item: (-item[1], item[0]))
+        counts = sorted(Counter(w for group in words for w in group).items(), key=lambda item: (-item[1], item[0]))
         vocabulary = [word for word, _ in counts[:_MOST_WORDS]]  # sorted: a set's order differs between processes
         targets = np.array([[o.evaluation.metrics[m] for m in metrics] for _, o in self._seen])
         centre, scale = targets.mean(0), np.where((deviation := targets.std(0)) > 0, deviation, 1.0)
         networks = Ensemble(len(vocabulary), len(metrics), self._ensemble, self._rng)
         networks.fit(_bits(words, vocabulary), (targets - centre) / scale)
-        guessed = networks.predict(_bits([self._words(c) for c in candidates], vocabulary))
-        mean, spread = guessed.mean(0), guessed.std(0)
+        predicted = networks.predict(_bits([self._words(c) for c in candidates], vocabulary))
+        mean, spread = predicted.mean(0), predicted.std(0)
         sampled = centre + scale * self._rng.normal(mean, spread)
         violations = np.array([self._problem.known_violation(candidate) for candidate in candidates])
         for k, bound in enumerate(learnt, 1):
             violations += [bound.violation(value) for value in sampled[:, k].tolist()]
-        found: list[int] = np.lexsort((sampled[:, 0], violations)).tolist()
-        return found
+        order: list[int] = np.lexsort((sampled[:, 0], violations)).tolist()
+        return order
 
 
 class Ensemble:
-    """Networks of dense layers, trained side by side by Adam on the mean absolute error.
+    """Dense networks, trained independently by Adam on the mean absolute error.
 
     Args:
-        inputs: bits; outputs: numbers; count: networks.
+        inputs: number of bits of an example.
+        outputs: number of targets of an example.
+        count: number of networks.
     """
 
     def __init__(self, inputs: int, outputs: int, count: int, rng: Generator) -> None:
@@ -145,8 +147,8 @@ class Ensemble:
         self._parameters, self._gradient = np.zeros((count, sizes[-1])), np.zeros((count, sizes[-1]))
         views = list(zip(sizes, sizes[1:], shapes, strict=False))
         self._weights, self._slopes = (
-            [whole[:, a:b].reshape(count, *shape) for a, b, shape in views]
-            for whole in (self._parameters, self._gradient)
+            [array[:, a:b].reshape(count, *shape) for a, b, shape in views]
+            for array in (self._parameters, self._gradient)
         )
         for weights in self._weights[::2]:
             limit = math.sqrt(6 / sum(weights.shape[1:]))  # Glorot and Bengio, 2010
@@ -168,7 +170,7 @@ class Ensemble:
                 self._parameters -= rate * first / (np.sqrt(second) + 1e-8)
 
     def predict(self, x: Array) -> Array:
-        """What each network says, shape (networks, examples, outputs)."""
+        """The prediction of each network, shape (networks, examples, outputs)."""
         return self._forward(np.broadcast_to(x, (self._count, *x.shape)))[-1]
 
     def _forward(self, x: Array) -> list[Array]:
@@ -181,7 +183,7 @@ class Ensemble:
         return results
 
     def _differentiate(self, x: Array, y: Array) -> None:
-        """Gradients of each network's mean absolute error on its own batch, shape (networks, examples, …)."""
+        """Computes the gradients of each network's mean absolute error on its batch, shape (networks, examples, …)."""
         results = self._forward(x)
         slope = np.sign(results[-1] - y) / y[0].size
         for k in range(len(self._weights) - 2, -1, -2):
@@ -193,23 +195,23 @@ class Ensemble:
 
 
 def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset[str]]:
-    """What a configuration is encoded as: the operations along its paths, or its values."""
+    """The function that encodes a configuration: by the operations along its paths, or by its values."""
     if encoding == "path" and isinstance(space, AsGraph):
         return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
     return lambda configuration: frozenset(tokens(space, configuration))
 
 
 def _paths(graph: LayerGraph) -> Iterator[str]:
-    """The labels of the layers on each path from input to output, some of them where there are many."""
-    last, found = len(graph.labels) - 1, 0
+    """The labels of the layers on each path from input to output; at most `_MOST_PATHS` paths."""
+    last, paths = len(graph.labels) - 1, 0
     stack = [(last, "")]
-    while stack and found < _MOST_PATHS:
+    while stack and paths < _MOST_PATHS:
         layer, behind = stack.pop()
         if layer == 0:
-            found += 1
+            paths += 1
             yield behind
         stack += [(p, f"{graph.labels[p]} {behind}" if p else behind) for p in graph.parents[layer]]
 
 
 def _bits(words: Sequence[frozenset[str]], vocabulary: Sequence[str]) -> Array:
-    return np.array([[float(word in own) for word in vocabulary] for own in words])
+    return np.array([[float(word in group) for word in vocabulary] for group in words])

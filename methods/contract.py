@@ -1,4 +1,4 @@
-"""The contract of a search method."""
+"""The contract of a search method: what it is given, what it answers, and when it is called."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from nasbench.benchmarks.spaces.views import missing
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method may know: where to search, what to minimise, under which constraints."""
+    """The search problem of a method: the space, the objectives, and the constraints."""
 
     space: Space
     """The configurations that the method may propose."""
     objectives: tuple[Metric, ...]
-    """The metrics to minimise, first among those of an evaluation; today always one."""
+    """The metrics to minimise; an evaluation lists them first. Today there is always exactly one."""
     constraints: tuple[Bound, ...] = ()
-    """The bounds that a configuration must satisfy to be feasible; empty where there is no constraint."""
+    """The bounds that a feasible configuration satisfies; empty if the problem is unconstrained."""
     known: Callable[[str, Configuration], float] | None = None
-    """(metric, configuration) → value of a cheap metric (`Metric.cheap`), without an evaluation; None where nothing is
-    known beforehand. A metric that states `Metric.seconds` is charged them on the run's clock, each time."""
+    """(metric, configuration) → value of a cheap metric (`Metric.cheap`) without an evaluation; None if the benchmark
+    has no such metric. Each call adds the metric's `Metric.seconds` to the run's clock."""
     state: Path | None = None
-    """A file that belongs to this run alone. A method whose asks take minutes may keep its progress there, and continue
-    from it after an interruption. None where runs leave nothing behind."""
+    """A file for this run alone. A method whose asks take minutes may save its progress there and continue from it
+    after an interruption. None if the run leaves no files behind."""
     fidelity: Fidelity | None = None
-    """The levels at which a training may be stopped, and watched; None where every evaluation is a whole one."""
+    """The levels up to which a configuration may be trained; None if every evaluation is a full training."""
     told: Mapping[str, Metric] = field(default_factory=dict)
-    """The metrics that a method is told, by name, the objectives first: none that a test split measures. Left out, they
-    are those of the objectives and the constraints."""
+    """The metrics that observations contain, by name, objectives first. Metrics of a test split are absent. By default:
+    the metrics of the objectives and the constraints."""
 
     def __post_init__(self) -> None:
         if not self.told:
@@ -59,22 +59,22 @@ class Problem:
 
     @property
     def known_bounds(self) -> tuple[Bound, ...]:
-        """The constraints on metrics that need no evaluation."""
+        """The constraints whose metric is known without an evaluation."""
         return () if self.known is None else tuple(bound for bound in self.constraints if bound.metric.cheap)
 
     @property
     def learnt_bounds(self) -> tuple[Bound, ...]:
-        """The other constraints, whose metrics only an evaluation tells."""
+        """The constraints whose metric is known only from an evaluation."""
         known = self.known_bounds
         return tuple(bound for bound in self.constraints if bound not in known)
 
     def allows(self, configuration: Configuration) -> bool:
-        """Whether all constraints hold that need no evaluation."""
+        """Whether the configuration satisfies every constraint that is known without an evaluation."""
         known = self.known
         return known is None or all(b.holds(known(b.metric.name, configuration)) for b in self.known_bounds)
 
     def known_violation(self, configuration: Configuration) -> float:
-        """The sum of the violations of the constraints that need no evaluation."""
+        """The sum of the violations of the constraints that are known without an evaluation."""
         known = self.known
         if known is None:
             return 0.0
@@ -82,9 +82,9 @@ class Problem:
 
     @cached_property
     def flat(self) -> Flat:
-        """The flat view of the space, for methods that need `AsFlat`: one for the whole run.
+        """The flat view of the space, for methods that need `AsFlat`; the same object during the whole run.
 
-        Raises UsageError if the space has none.
+        Raises UsageError if the space has no flat view.
         """
         if not isinstance(self.space, AsFlat):
             raise UsageError("this space is no list of hyper-parameters")
@@ -92,12 +92,11 @@ class Problem:
 
     @classmethod
     def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = (), state: Path | None = None) -> Problem:
-        """The problem that a benchmark under constraints poses: nothing in it tells what a test split measures."""
-
+        """The problem of a benchmark under constraints; the metrics of a test split are left out."""
         told = {metric.name: metric for metric in benchmark.metrics if not metric.held_out}
 
         def known(metric: str, configuration: Configuration) -> float:
-            if metric not in told:  # whatever a third party's benchmark may answer
+            if metric not in told:  # also if a third party's benchmark would answer
                 abilities.named(benchmark, metric)
                 raise UsageError(f"{metric} of {benchmark.name} is measured on a test split: no method is told it")
             return abilities.known(benchmark, metric, configuration)
@@ -106,39 +105,39 @@ class Problem:
 
 
 Rank: TypeAlias = tuple[float, float]
-"""(sum of the violations of all constraints, objective): compared in this order; smaller is better."""
+"""(sum of the violations of all constraints, objective), compared in this order; smaller is better."""
 
 
 class Proposal(NamedTuple):
-    """A configuration to evaluate up to a level of the fidelity, or a training to continue up to it."""
+    """A configuration to train up to a level of the fidelity, either from scratch or by continuing a trial."""
 
     configuration: Configuration
-    """The configuration; that of the trial, where one is continued."""
+    """The configuration; when a trial is continued, the configuration of that trial."""
     level: Level
-    """One of the problem's `fidelity.levels`; beyond what the trial has reached, where one is continued."""
+    """One of the problem's `fidelity.levels`; when a trial is continued, a higher level than it has reached."""
     continues: int | None = None
-    """Number of the trial to go on with (`Observation.trial`); only what is added is paid. None begins a new one."""
+    """The trial to continue (`Observation.trial`); only the additional training costs. None starts a new trial."""
 
     @classmethod
     def of(cls, asked: Configuration | Proposal, highest: Level) -> Proposal:
-        """What a method asked for: a bare configuration is to be trained up to the highest level."""
+        """The answer of `ask` as a proposal: a bare configuration is trained up to the highest level."""
         return asked if isinstance(asked, Proposal) else cls(asked, highest)
 
 
 class Observation(NamedTuple):
-    """A configuration that was proposed, with its evaluation."""
+    """A proposed configuration with its evaluation."""
 
     configuration: Configuration
     """The configuration, as `ask` returned it."""
     evaluation: Evaluation
-    """Its metrics by name, the objectives first, and its cost. It has all metrics in `Problem.told` (NaN for one that
-    is not known) and no other: what a test split measures, a method never sees."""
+    """The metrics by name, objectives first, and the cost. The metrics are exactly those of `Problem.told` (NaN if
+    unknown): a method never sees the metrics of a test split."""
     feasible: bool
-    """True if the evaluation is ok and every constraint holds on the observed values."""
+    """True if the evaluation is ok and the observed values satisfy every constraint."""
     level: Level = WHOLE
-    """The level of the fidelity up to which it was trained; the empty one where there is no choice."""
+    """The level of the fidelity up to which the configuration was trained; empty if the problem has no fidelity."""
     trial: int = 0
-    """Number of the training: that of the ask that began it, from 0."""
+    """Number of the training, from 0: the number of the ask that began it."""
 
     @property
     def objective(self) -> float:
@@ -148,17 +147,16 @@ class Observation(NamedTuple):
 
     @property
     def curve(self) -> tuple[float, ...] | None:
-        """The objective at each value of the fidelity's first axis up to that of `level`, where other axes stay.
+        """The learning curve: the objective at each value of the fidelity's first axis, up to `level`.
 
-        None where the benchmark does not know it, where levels are trainings of their own, and unless the evaluation is
-        ok.
+        None if the benchmark does not record it, if each level is a separate training, or if the evaluation is not ok.
         """
         return self.evaluation.curve
 
     def rank(self, constraints: tuple[Bound, ...]) -> Rank:
-        """A key that orders observations by violation (0 if feasible), then by objective; a failed one is worst.
+        """A key that orders observations by violation (0 if feasible), then by objective; failed ones come last.
 
-        One that was refused before training is ordered by what was known of its violation.
+        A configuration that was refused before training is ordered by the violations that are known without it.
         """
         evaluation = self.evaluation
         if evaluation.status == "failed":
@@ -171,22 +169,22 @@ class Observation(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """A number about a search that a method leaves behind. A field is None where the quantity has no such part."""
+    """A number that a method logs about its search. Fields that do not apply to the quantity are None."""
 
     epoch: int
-    """The epoch of the search that the number belongs to, from 1."""
+    """Epoch of the search, from 1."""
     quantity: str
-    """What is measured, for example `val_loss`."""
+    """Name of the quantity, for example `val_loss`."""
     value: float
-    """The number itself, in the unit of the quantity."""
+    """Value, in the unit of the quantity."""
     stage: int | None = None
-    """Number of the stage of the network, from 1."""
+    """Stage of the network, from 1."""
     edge: str | None = None
     """Edge of the cell, as `source-target`."""
     choice: str | None = None
-    """The choice whose probability the value is."""
+    """Name of the choice that the value describes, for example with its probability."""
     step: int | None = None
-    """Number of the step inside the epoch, from 1."""
+    """Step inside the epoch, from 1."""
 
 
 class Method(Blockwise, ABC):
@@ -194,59 +192,59 @@ class Method(Blockwise, ABC):
 
     The harness builds one instance per run and then calls `ask` and `tell` from one thread, as follows.
 
-    * With w workers, up to w configurations are pending: `ask` comes before the `tell` of earlier asks, and tells come
-      in the order in which evaluations finish, not in the order of asking. Every `tell` answers an earlier `ask`.
-    * A failed evaluation is told too, with status "failed" and NaN metrics: the method must go on. One that was refused
-      before training has the status "infeasible", and of its metrics those that are known without it.
-    * All randomness comes from `rng`, which is the method's own; nothing touches global random state. Same seed, same
-      tells: same asks. A run that was killed is resumed by asking again and telling what was recorded.
-    * The constructor is cheap (it is also called to check options); the work belongs in `ask`.
-    * An exception ends the run, is recorded with its text, and leaves other runs alone.
+    * With w workers, up to w configurations are pending: `ask` may be called before the `tell` of earlier asks. Tells
+      come in the order in which evaluations finish, not in the order of asking. Every `tell` answers an earlier `ask`.
+    * A failed evaluation is told too, with status "failed" and NaN metrics; the method must go on. A configuration that
+      was refused before training has the status "infeasible"; only its metrics that need no training are known.
+    * All randomness comes from `rng`, which belongs to the method alone; global random state is never used. The same
+      seed and the same tells give the same asks. A killed run is resumed by asking again and telling the recorded
+      observations.
+    * The constructor is cheap, because it is also called to check options. The work belongs in `ask`.
+    * An exception ends the run and is recorded with its text. Other runs continue.
 
-    Options are the constructor's keyword-only arguments, annotated int, float, bool or str, all with defaults: they are
-    what the user writes in `--method name:option=value`. A bad value raises UsageError. The docstring ends with a
-    section `Options:`, one `name: meaning` each, which `nasbench show` prints; what a base class says holds, too.
+    Options are the constructor's keyword-only arguments, annotated int, float, bool or str, all with defaults. The user
+    sets them with `--method name:option=value`. A bad value raises UsageError. The docstring ends with a section
+    `Options:` with one line `name: meaning` per option, which `nasbench show` prints together with that of base
+    classes.
     """
 
     source: ClassVar[str] = ""
-    """The publication that the method comes from: authors, title, venue and year."""
+    """The publication of the method: authors, title, venue and year."""
 
     version: ClassVar[int] = 1
-    """Part of a run's identity: raise it when a change makes the method propose differently."""
+    """Part of a run's identity. Raise it when a change makes the method propose differently."""
 
     tuned_on: ClassVar[tuple[str, ...]] = ()
     """Search spaces (`Benchmark.search_space`) on whose results a default or a rule of this method was chosen; empty
     for defaults of a publication. Reports call verdicts on these spaces in sample."""
 
     repeatable: ClassVar[Repeatable] = Repeatable.ANY_PROCESSOR
-    """The machines on which the same seed proposes the same; `nasbench check` tries it."""
+    """The machines on which the same seed gives the same proposals; `nasbench check` tests it."""
 
     seconds: ClassVar[float] = 0.0
-    """CPU seconds of one ask with its tell, averaged over a run of 200 evaluations, to estimate a suite's cost."""
+    """Estimated CPU seconds of one ask and tell, averaged over a run of 200 evaluations; for the cost of a suite."""
 
     initial_option: ClassVar[str] = "initial"
-    """Name of the option that says how many configurations are drawn at random before the method uses what it is told:
-    a budget that is not larger shows nothing of the method, and users are told so (`initial_phase`)."""
+    """Name of the option with the number of random configurations at the start (`initial_phase`)."""
 
     unpaid: float = 0.0
     """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
     to the run's clock and sets this to 0."""
 
     needs: ClassVar[tuple[type, ...]] = ()
-    """Views of the space that the method calls, as protocols (`AsFlat`, `AsGraph`, …: `spaces.views`). The method fits
-    a space that has all of them."""
+    """The views that the space must have, as protocols of `spaces.views` (`AsFlat`, `AsGraph`, …)."""
 
     needs_fidelity: ClassVar[bool] = False
-    """Whether the method chooses how long to train. It then fits benchmarks that state a fidelity."""
+    """Whether the method chooses how long to train, and so needs a benchmark with a fidelity."""
 
     @abstractmethod
     def __init__(self, problem: Problem, rng: Generator) -> None: ...
 
     @abstractmethod
     def ask(self) -> Configuration | Proposal:
-        """The configuration to evaluate next: a member of the problem's space.
+        """The configuration to evaluate next, a member of the problem's space.
 
-        A method that chooses how long to train returns a `Proposal` of it; a bare configuration is trained to the end.
+        A method that chooses how long to train returns a `Proposal`; a bare configuration is trained to the end.
         """
 
     @abstractmethod
@@ -255,25 +253,27 @@ class Method(Blockwise, ABC):
 
     @property
     def beginning(self) -> float:
-        """CPU seconds that the first ask is expected to take beyond `seconds`; 0 unless it is a long one."""
+        """Estimated CPU seconds that the first ask takes in addition to `seconds`, for example to train a supernet."""
         return 0.0
 
     @property
     def log(self) -> Sequence[Logged]:
-        """Numbers about the search, asked for when the run is over and stored with it; empty by default."""
+        """Numbers about the search, read when the run is over and stored with it; empty by default."""
         return ()
 
     def ask_block(self, n: int) -> Block | None:
-        """The next n configurations at once, for methods whose proposals depend on no observation.
+        """The next n configurations at once, for methods whose proposals do not depend on observations.
 
-        They must equal what n calls of `ask` return; the harness then evaluates them together. None, the default, where
-        a method learns. Used only where the class declares `blockwise=True`.
+        They must equal the results of n calls of `ask`; the harness evaluates them together. Only called if the class
+        declares `blockwise=True`. None, the default, means that the method must be asked one by one.
         """
         return None
 
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
-        """Number of configurations drawn at random before the method uses what it is told; 0 if it has none.
+        """Number of random configurations before the method uses its observations; 0 if it uses them at once.
+
+        A run whose budget is not larger shows nothing of the method, and the user is told so.
 
         Args:
             options: every option with its value.
@@ -282,14 +282,14 @@ class Method(Blockwise, ABC):
 
     @classmethod
     def make_ready(cls) -> None:
-        """Loads and compiles what the method needs.
+        """Imports and compiles what the method needs.
 
-        Called before a run whose clock is real, or is charged with thinking, so that this time is not on it.
+        Called before a run in which the method's own time counts, so that this time does not.
         """
 
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        """The reason why this method cannot search here, as the end of the sentence "it …"; empty if it can.
+        """The reason why this method cannot solve the problem, as the end of the sentence "it …"; empty if it can.
 
         Args:
             problem: a problem on the benchmark in question.

@@ -11,20 +11,19 @@ from nasbench.benchmarks.spaces import Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
-_FRUITLESS = 50  # draws in a row that bring nothing new, after which nothing new is there
-_MOST = 100  # mutants of one configuration, where there is no end of them
+_MOST_DRAWS = 50  # consecutive draws without a new configuration before the search gives up
+_MOST_MUTANTS = 100  # mutants of one configuration if the space is not finite
 
 
 @METHODS.register("local")
 class LocalSearch(Method):
-    """Asks for the neighbours of the best configuration in random order, moves to the first better one, restarts.
+    """Evaluates the neighbours of the best configuration in random order, moves to the first better one, restarts.
 
-    Begins from the best of `initial` random configurations, and again from as many new ones where no neighbour is
-    better. Nothing is asked for twice. Better is by feasibility, then violation, then objective; a failed evaluation is
-    never better. The neighbours in a grid are all configurations that differ in one choice, in a table's own list what
-    it says; elsewhere they are mutants, until fifty in a row are known or a hundred were asked for. With several
-    workers the search moves on as soon as a better neighbour is told, and those that are still pending count as asked
-    for.
+    A start is the best of `initial` random configurations. When no neighbour is better, the search starts anew. No
+    configuration is evaluated twice. Configurations are compared by feasibility, then violation, then objective; a
+    failed evaluation is never better. Neighbours in a grid are all configurations that differ in one choice; in a
+    listed table, those that the table names; elsewhere random mutants, until 50 in a row are known or 100 have been
+    tried. With several workers the search moves as soon as a better neighbour is told.
 
     Options:
         initial: random configurations from which each start chooses the best, at least 1.
@@ -40,15 +39,15 @@ class LocalSearch(Method):
         self._asked: set[Configuration] = set()
         self._pending: list[Configuration] = []
         self._best: tuple[Rank, Configuration] | None = None
-        """Of this start."""
+        """The best observation since the last start."""
         self._around: Iterator[Configuration] = iter(())
-        """The neighbours of the best that have not been asked for."""
+        """The neighbours of the best configuration that have not been asked for."""
 
     def ask(self) -> Configuration:
-        found = self._next()
-        self._asked.add(found)
-        self._pending.append(found)
-        return found
+        chosen = self._next()
+        self._asked.add(chosen)
+        self._pending.append(chosen)
+        return chosen
 
     def tell(self, observation: Observation) -> None:
         self._pending.remove(observation.configuration)
@@ -59,35 +58,35 @@ class LocalSearch(Method):
 
     def _next(self) -> Configuration:
         if self._random_left == 0 and self._best is not None:
-            found = next(self._around, None)
-            if found is not None:
-                return found
-            if not self._pending:  # a minimum, for sure
+            neighbour = next(self._around, None)
+            if neighbour is not None:
+                return neighbour
+            if not self._pending:  # no pending neighbour can be better: a local minimum
                 self._random_left, self._best = self._initial, None
         self._random_left = max(self._random_left - 1, 0)
         return self._new(lambda: self._space.sample(self._rng)) or self._space.sample(self._rng)
 
     def _neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
-        """Those of a configuration that have not been asked for when they are due, in random order."""
+        """The neighbours of a configuration in random order; those asked for in the meantime are skipped."""
         if isinstance(self._space, FiniteSpace):
-            found = self._space.neighbours(configuration)
-            for i in self._rng.permutation(len(found)).tolist():
-                if found[i] not in self._asked:
-                    yield found[i]
+            neighbours = self._space.neighbours(configuration)
+            for i in self._rng.permutation(len(neighbours)).tolist():
+                if neighbours[i] not in self._asked:
+                    yield neighbours[i]
             return
-        for _ in range(_MOST):
+        for _ in range(_MOST_MUTANTS):
             mutant = self._new(lambda: self._space.mutate(configuration, self._rng))
             if mutant is None:
                 return
             yield mutant
 
     def _new(self, draw: Callable[[], Configuration]) -> Configuration | None:
-        """A draw that has not been asked for; None where fifty in a row have."""
-        for _ in range(_FRUITLESS):
+        """A drawn configuration that has not been asked for; None if 50 draws in a row have been."""
+        for _ in range(_MOST_DRAWS):
             try:
-                found = draw()
-            except UsageError:  # nothing can change here
+                drawn = draw()
+            except UsageError:  # the configuration has no mutants
                 return None
-            if found not in self._asked:
-                return found
+            if drawn not in self._asked:
+                return drawn
         return None

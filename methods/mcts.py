@@ -15,17 +15,17 @@ from nasbench.methods.contract import METHODS, Method, Observation, Problem, Ran
 
 @METHODS.register("mcts")
 class Mcts(Method):
-    """Walks the tree of choices down by upper confidence bounds, and rolls out at random from the first new node.
+    """Descends the tree of choices by upper confidence bounds, and continues at random from the first new node.
 
     A child's bound is its mean reward + exploration sqrt(2 ln N / n), N and n the visits of parent and child; children
-    without a visit come first, in random order. The reward of an observation, in [0, 1], is the share of earlier ones
-    that are worse (ties half), which needs no scale of the objective; feasibility counts before the objective. A
-    pending proposal counts as a visit, so that several workers spread.
+    without a visit come first, in random order. The reward of an observation, in [0, 1], is the share of earlier
+    observations that are worse (a tie counts half), so it does not depend on the scale of the objective. Feasibility
+    counts before the objective. A pending proposal counts as a visit, so that several workers spread.
 
     Options:
-        exploration: weight of the term that favours what was visited seldom, 0 or more; rewards lie in [0, 1].
-        bisection: true turns a choice among many values into choices between halves of their list, so that neighbours
-            share what is known of them.
+        exploration: weight of the term that favours seldom visited children, 0 or more; rewards lie in [0, 1].
+        bisection: true replaces a choice among many values by choices between halves of their list, so that
+            neighbouring values share observations.
     """
 
     source = (
@@ -82,7 +82,7 @@ class Mcts(Method):
             del self._pending[observation.configuration]
 
     def _choose(self, node: Node | None, options: int) -> int:
-        """Which option to take: the one of the highest bound, one without a visit first."""
+        """The option to take: one without a visit, else the one with the highest bound."""
         if node is None:
             return int(self._rng.integers(options))
         new = [option for option in range(options) if option not in node.children]
@@ -93,7 +93,7 @@ class Mcts(Method):
 
 
 class Node:
-    """What is known below a sequence of choices."""
+    """A sequence of choices, with the visits and rewards of all configurations that begin with it."""
 
     __slots__ = ("children", "reward", "told", "visits")
 
@@ -102,6 +102,6 @@ class Node:
         self.visits, self.told, self.reward = 0, 0, 0.0
 
     def bound(self, visits: int, exploration: float) -> float:
-        """The upper confidence bound, given the parent's visits; a child that is pending only has a mean of 1/2."""
+        """The upper confidence bound, given the parent's visits; before its first reward a child's mean is 1/2."""
         mean = self.reward / self.told if self.told else 0.5
         return mean + exploration * math.sqrt(2 * math.log(visits) / self.visits)

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces import Categorical, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
 
 Rows = NDArray[np.float64]
-"""Shape (n, d): a configuration per row, a hyper-parameter per column."""
+"""Shape (n, d): one row per configuration, one column per hyper-parameter."""
 
 
 class Mixed:
-    """A flat space as rows. A hyper-parameter that a configuration does not have is 0.5, or its first category."""
+    """A flat space as rows. A hyper-parameter that is absent from a configuration is 0.5, or its first category."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
@@ -28,16 +28,16 @@ class Mixed:
         return np.array([_absent(h) if x is None else float(_unit(h, np.asarray(float(x)))) for h, x in pairs])
 
     def configuration(self, row: NDArray[np.float64]) -> Configuration:
-        """The configuration of a row that `snapped` has made."""
-        found: list[Coordinate] = []
+        """The configuration of a row that `snapped` returned."""
+        coordinates: list[Coordinate] = []
         for h, condition, u in zip(self.flat.hyperparameters, self.flat.conditions, row, strict=True):
             value = float(_value(h, np.asarray(u)))
-            present = condition is None or condition.holds(found)
-            found.append(None if not present else value if isinstance(h, Float) else int(value))
-        return self.flat.at(found)
+            present = condition is None or condition.holds(coordinates)
+            coordinates.append(None if not present else value if isinstance(h, Float) else int(value))
+        return self.flat.at(coordinates)
 
     def snapped(self, rows: Rows) -> Rows:
-        """Rows of configurations that exist: rounded to values, and what is absent set to its stand-in."""
+        """The rows moved to existing configurations: rounded to values; absent hyper-parameters get their default."""
         values, present = np.empty_like(rows), np.ones(rows.shape, dtype=bool)
         result = np.empty_like(rows)
         for i, (h, condition) in enumerate(zip(self.flat.hyperparameters, self.flat.conditions, strict=True)):
@@ -60,7 +60,7 @@ def _absent(h: Hyperparameter) -> float:
 
 
 def _ends(h: Float | Integer) -> tuple[float, float]:
-    """The values at 0 and at 1; an integer's range is longer by half a unit at either end."""
+    """The values at 0 and at 1; an integer's range is extended by 1/2 at either end."""
     half = 0.5 if isinstance(h, Integer) else 0.0
     return h.low - half, h.high + half
 
@@ -77,7 +77,7 @@ def _value(h: Hyperparameter, u: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _unit(h: Hyperparameter, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inverse of `_value`: an integer or ordinal value is the middle of its part of [0, 1]."""
+    """The inverse of `_value`; an integer or ordinal value is at the middle of its part of [0, 1]."""
     if isinstance(h, Categorical):
         return values
     if not isinstance(h, Float | Integer):

@@ -19,11 +19,11 @@ class RegularizedEvolution(Method):
 
     The first `population` configurations are random. Members are compared by feasibility, then by total normalised
     constraint violation, then by objective; a failed evaluation is worse than any other. With several workers a child
-    may be asked for before its predecessors are told: the tournament takes the members known by then (a random
-    configuration while there are none), and death follows the order of tells.
+    may be proposed before its predecessors are told: the tournament is among the members told so far (a random
+    configuration if there are none), and members die in the order in which they were told.
 
     Options:
-        population: members alive, and random configurations at first; at least 1.
+        population: number of living members, and of random configurations at first; at least 1.
         tournament: members drawn for each tournament, at least 1.
     """
 

@@ -19,18 +19,17 @@ _REFRESH = 500  # observations between two inversions from scratch: rank-one upd
 
 @METHODS.register("smbo")
 class Smbo(Method):
-    """Proposes the best predicted of many random configurations; a ridge regression predicts.
+    """Proposes the random candidate with the best value predicted by a ridge regression.
 
-    With probability `explore` the proposal is random instead, and so are the first `initial`. An observation that
-    violates a constraint counts with the worst feasible objective seen so far at its time (a failed one, too); before
-    anything is feasible, with its violation. With several workers pending proposals are ignored: the draw of candidates
-    varies them.
+    The first `initial` proposals are random, and later ones with probability `explore`. An infeasible or failed
+    observation counts with the worst feasible objective observed before it; while none is feasible, with its violation.
+    Pending proposals are ignored: with several workers the random candidates make proposals differ.
 
     Options:
-        candidates: random configurations of which the best predicted is proposed.
+        candidates: random configurations per proposal, of which the best predicted is proposed.
         explore: probability of a random proposal, in [0, 1].
         initial: random configurations before the model is used; 0 for none.
-        buckets: features of the model, into which the words that describe a configuration are hashed.
+        buckets: number of features, into which the words that describe a configuration are hashed.
         alpha: strength of the ridge penalty, above 0.
     """
 
@@ -78,7 +77,7 @@ class Smbo(Method):
         features = np.bincount(self._hashed.of(observation.configuration), minlength=self._ridge.size).astype(float)
         violation, objective = observation.rank(self._problem.constraints)
         if observation.feasible:
-            if not self._feasible:  # violations were the only measure so far; from now on objectives are
+            if not self._feasible:  # the model predicted violations so far; from now on it predicts objectives
                 self._ridge.forget()
                 for earlier, _ in self._infeasible:
                     self._ridge.add(earlier, objective)
@@ -97,8 +96,8 @@ class Ridge:
 
     weights = (Xc' Xc + alpha I)^-1 Xc' yc with centred X and y (Hastie et al., The Elements of Statistical Learning,
     equation 3.44): the inverse of X' X + alpha I is kept by Sherman and Morrison's formula, and centring takes one more
-    such update. The inverse covers the features that were seen, in the order of their appearance; all sums are NumPy's
-    own, whose order is the same on every processor (that of BLAS is not).
+    such update. The inverse covers the features that were seen, in the order of their appearance. All sums are NumPy's,
+    whose order is the same on every processor (that of BLAS is not).
     """
 
     def __init__(self, size: int, alpha: float) -> None:
@@ -110,13 +109,13 @@ class Ridge:
         self.n = 0
         self._seen = np.zeros(0, np.int64)
         self._inverse = np.zeros((0, 0))
-        self._gram = np.zeros((self.size, self.size))  # of all observations but the recent ones
+        self._gram = np.zeros((self.size, self.size))  # of all observations except the recent ones
         self._recent: list[Array] = []
         self._sum, self._cross = np.zeros(self.size), np.zeros(self.size)
         self._total = 0.0
 
     def add(self, features: Array, target: float) -> None:
-        """One more observation; `features` are counts, shape (size,)."""
+        """Adds one observation; `features` are counts, shape (size,)."""
         self._widen(np.setdiff1d(np.flatnonzero(features), self._seen))
         self.n += 1
         self._sum += features
@@ -132,17 +131,17 @@ class Ridge:
             _update(self._inverse, features[self._seen])
 
     def weights(self) -> Array:
-        """The coefficients, shape (size,), without the intercept, which moves every prediction by the same amount."""
+        """The coefficients, shape (size,), without the intercept, which is the same for every candidate."""
         mean = self._sum[self._seen] / self.n
         solved = _times(self._inverse, mean)
         plain = _times(self._inverse, self._cross[self._seen] - self._total * mean)
         weights = np.zeros(self.size)  # a feature that was never seen has the coefficient 0
-        # (A - n m m')^-1 b, where A is what the inverse belongs to.
+        # (A - n m m')^-1 b, where A^-1 is the inverse.
         weights[self._seen] = plain + solved * (self.n * _dot(mean, plain) / (1 - self.n * _dot(mean, solved)))
         return weights
 
     def _widen(self, buckets: NDArray[np.int64]) -> None:
-        """Gives features that are seen for the first time their rows and columns: those of I / alpha."""
+        """Adds rows and columns of I / alpha for features that are seen for the first time."""
         if len(buckets):
             known = len(self._seen)
             self._seen = np.append(self._seen, buckets)
@@ -151,8 +150,8 @@ class Ridge:
             self._inverse = wider
 
 
-def _dot(one: Array, two: Array) -> float:
-    return float((one * two).sum())
+def _dot(a: Array, b: Array) -> float:
+    return float((a * b).sum())
 
 
 def _times(matrix: Array, vector: Array) -> Array:
@@ -161,13 +160,13 @@ def _times(matrix: Array, vector: Array) -> Array:
 
 
 def _update(inverse: Array, vector: Array) -> None:
-    """The inverse of A + v v' in place of that of A (Sherman and Morrison, 1950)."""
+    """Replaces the inverse of A by that of A + v v' (Sherman and Morrison, 1950)."""
     solved = _times(inverse, vector)
     inverse -= np.multiply.outer(solved, solved / (1 + _dot(vector, solved)))
 
 
 def _inverse(matrix: Array) -> Array:
-    """The inverse of a positive definite matrix by Gauss and Jordan's elimination, which then needs no pivots."""
+    """The inverse of a positive definite matrix by Gauss-Jordan elimination; such a matrix needs no pivots."""
     inverse = matrix.copy()
     for i in range(len(inverse)):
         column, row = inverse[:, i].copy(), inverse[i] / inverse[i, i]

@@ -1,4 +1,4 @@
-"""A method with its options, as the user writes it: `evolution:population=50,tournament=5`."""
+"""A method with its options, in the user's notation: `evolution:population=50,tournament=5`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nasbench.methods.contract import METHODS, Method, Problem
 
 @dataclass(frozen=True)
 class MethodSpec(Spec):
-    """The name of a method with the options that differ from their defaults, sorted by name."""
+    """The name of a method and the options that differ from their defaults, sorted by name."""
 
     registry: ClassVar[Registry[type[Method]]] = METHODS
 
@@ -26,7 +26,7 @@ class MethodSpec(Spec):
 
     @property
     def initial(self) -> int:
-        """Number of configurations drawn at random before the method uses what it is told; 0 if it has none."""
+        """Number of random configurations before the method uses its observations (`Method.initial_phase`)."""
         return self.method.initial_phase(dict(self.parameters()))
 
     @property
@@ -35,12 +35,11 @@ class MethodSpec(Spec):
         return METHODS.get(self.name)
 
     def build(self, problem: Problem, rng: Generator) -> Method:
-        """An instance for one run. Raises UsageError if an option is out of its range, or the problem does not fit."""
-        why = self.misfit(problem)
-        if why:
-            raise UsageError(f"{self.name} cannot search here: it {why}")
+        """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""
+        if reason := self.misfit(problem):
+            raise UsageError(f"{self.name} cannot search here: it {reason}")
         return self.method(problem, rng, **dict(self.options))
 
     def misfit(self, problem: Problem) -> str:
-        """The reason why the method cannot search here, as the end of the sentence "it …"; empty if it can."""
+        """The reason why the method cannot solve the problem, as the end of the sentence "it …"; empty if it can."""
         return self.method.misfit(problem, dict(self.parameters()))

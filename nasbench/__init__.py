@@ -192,6 +192,7 @@ def report(
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
     partial: bool = False,
+    full: bool = False,
     wilcoxon: bool = False,
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`, and returns its text and its tables.
@@ -227,6 +228,7 @@ def report(
         ioh: a folder for the runs in the format of IOHanalyzer.
         optuna: a new file for the runs as studies of Optuna.
         partial: take runs that are under way in, and compare all where the shortest of them is.
+        full: show every sentence and table that fits a terminal in the text, not the verdict alone.
         wilcoxon: show the Wilcoxon signed-rank tables in the text too.
 
     Returns a result with `text` (without escape codes; `print(result)` shows it), `tables` (a pandas DataFrame by the
@@ -259,6 +261,7 @@ def report(
         ioh=ioh,
         optuna=optuna,
         partial=partial,
+        full=full,
         wilcoxon=wilcoxon,
     )
     return write([Store.open(Path(store)) for store in stores], request, is_current)

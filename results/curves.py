@@ -1,4 +1,4 @@
-"""A store's runs as dense arrays: what every statistic is a pure function of."""
+"""A store's runs as dense arrays, from which every statistic is computed."""
 
 from __future__ import annotations
 
@@ -20,60 +20,59 @@ Array: TypeAlias = NDArray[np.float64]
 class Curves:
     """Incumbent and feasibility of every run after each of its evaluations; all runs follow one protocol.
 
-    Of a method that chooses how long to train, an evaluation is a whole evaluation's worth of levels, in any parts:
-    the arrays have its state when that much has been used. Before anything is trained to the end no observed value is a
-    final one: the incumbent counts by its score where the table knows it, and otherwise as nothing.
+    For a method that chooses how long to train, one evaluation is the amount of training of one full evaluation, in any
+    parts, and the arrays hold the state when that amount has been used. Before any configuration is trained to the end
+    no observed value is final: the incumbent then counts by its score if the table knows it, else as NaN.
 
     A setting is a benchmark under a constraint. Settings and methods are numbered by their order in `settings` and
-    `methods`. Which configuration is the incumbent is decided by what was observed; what it is worth is another
-    question (`score`), so a value may rise where a lucky repetition replaced a better configuration.
+    `methods`. The incumbent is selected by its observed value and compared by its score (`score`). So a value may rise
+    when a lucky repetition replaces a better configuration.
     """
 
     protocol: str
     score: Score
-    """What `incumbent` is."""
+    """The score of `incumbent`."""
     seconds: float | None
-    """The budget, where it is in seconds alone: then everything is compared at equal seconds; None otherwise."""
+    """The budget if it is in seconds only, so that runs are compared at equal seconds; else None."""
     settings: pd.DataFrame
-    """A row a setting: bench, constraint, and the fields of `trajectory.Setting`."""
+    """One row per setting: bench, constraint, and the fields of `trajectory.Setting`."""
     methods: tuple[str, ...]
     runs: pd.DataFrame
-    """A row a run, in the order of the arrays: setting, method (their numbers), seed, evaluations, failure,
-    failed_evaluations; `held_out` (dict: metric of a test split → its value at the run's last incumbent); unseen
-    (whether the run has not observed all repetitions of its last incumbent: 1 or 0, NaN where that is not known); and
-    of all that was evaluated, whole or in part: rows, feasible_rows, first_feasible and first_seconds (evaluations, the
-    last one perhaps in part, and seconds on the run's clock until the first feasible row; infinite where there is
-    none)."""
+    """One row per run, in the order of the arrays. Columns: setting, method (their numbers), seed, evaluations,
+    failure, failed_evaluations; held_out (dict: metric of a test split → its value at the run's last incumbent); unseen
+    (whether the run has unobserved repetitions of its last incumbent: 1 or 0, NaN if unknown); rows and feasible_rows
+    (numbers of evaluations, full or partial); first_feasible and first_seconds (evaluations, the last one perhaps
+    partial, and seconds on the run's clock until the first feasible row; infinite if there is none)."""
     worth: Mapping[str, Array]
-    """What the incumbent after each evaluation is worth by each score that can be compared, by its name, shape (runs,
-    evaluations): NaN before the first feasible evaluation, and where the incumbent does not count; what was observed on
-    live benchmarks, which tell nothing else. A run that ended early keeps its last."""
+    """Value of the incumbent after each evaluation, by the name of the score, shape (runs, evaluations). NaN before the
+    first feasible evaluation, and if the incumbent does not count; the observed value on live benchmarks, which have no
+    other. A run that ended early keeps its last value."""
     feasible: NDArray[np.bool_]
-    """Whether each evaluation was feasible, same shape (of those in parts the last part); False past a run's end."""
+    """Whether each evaluation (or its last part) was feasible, same shape; False after a run's end."""
     finished: Array
-    """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite past a run's end."""
+    """Seconds on the run's clock when each evaluation finished, same shape, ascending; infinite after a run's end."""
     tuned_on: tuple[frozenset[str], ...] = ()
-    """Search spaces on whose results defaults of each method were chosen, in their order; empty where unknown."""
+    """Search spaces on which defaults of each method were chosen, in the order of methods; empty if unknown."""
     labels: tuple[str, ...] = ()
-    """What people call the methods, in their order; empty where that is their names."""
+    """Labels of the methods, in their order; empty if they are shown by their names."""
 
     @property
     def observed(self) -> Array:
-        """Best feasible objective seen after each evaluation, shape (runs, evaluations)."""
+        """Best feasible objective observed after each evaluation, shape (runs, evaluations)."""
         return self.worth[OBSERVED.name]
 
     @property
     def incumbent(self) -> Array:
-        """What the incumbent after each evaluation is worth, shape (runs, evaluations); NaN where there is none."""
+        """Value of the incumbent after each evaluation by `score`, shape (runs, evaluations); NaN if there is none."""
         return self.worth.get(self.score.name, self.observed)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The methods as people read them: their labels, or else their names with options."""
+        """The methods for display: their labels, or else their names with options."""
         return self.labels or self.methods
 
     def scored(self, score: Score) -> Curves:
-        """The same runs by another score."""
+        """The same runs with another score."""
         return replace(self, score=score)
 
     def in_sample(self, methods: Iterable[int]) -> NDArray[np.bool_]:
@@ -83,22 +82,22 @@ class Curves:
 
     @property
     def compared(self) -> Score:
-        """What `incumbent` really is: where no run tells the score, as on live benchmarks, what was observed."""
+        """The score that `incumbent` has: `score`, or the observed value if no run has that score (live benchmarks)."""
         return self.score if self.score.name in self.worth else OBSERVED
 
     @cached_property
     def oracle(self) -> Array:
-        """The best that an incumbent can be worth, shape (settings,); NaN where unknown."""
+        """The best possible value of an incumbent, shape (settings,); NaN if unknown."""
         return self.score.limit(self.settings, "oracle")
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of the longest run."""
+        """Number of evaluations of the longest run."""
         return int(self.incumbent.shape[1])
 
     @property
     def unit(self) -> str:
-        """What points of comparison count: evaluations, or seconds where the budget is in seconds."""
+        """The unit of points of comparison: evaluations, or seconds if the budget is in seconds."""
         return "evaluations" if self.seconds is None else "seconds"
 
     @property
@@ -107,65 +106,68 @@ class Curves:
         return float(self.evaluations) if self.seconds is None else self.seconds
 
     def at(self, points: Sequence[float] | Array, rows: NDArray[np.intp] | None = None) -> Array:
-        """What incumbents are worth at some points, in `unit`: shape (runs, points).
+        """Values of the incumbents at some points, in `unit`: shape (runs, points).
 
         Args:
-            rows: of the runs; by default all.
+            rows: row numbers of runs; by default all.
         """
-        every = np.arange(len(self.runs)) if rows is None else rows
-        wanted = np.asarray(points, float)
+        selected = np.arange(len(self.runs)) if rows is None else rows
+        columns = np.asarray(points, float)
         if self.seconds is None:
-            found: Array = self.incumbent[np.ix_(every, wanted.astype(np.intp) - 1)]
-            return found
-        return self._at_seconds(every, np.broadcast_to(wanted, (len(every), len(wanted))))
+            incumbents: Array = self.incumbent[np.ix_(selected, columns.astype(np.intp) - 1)]
+            return incumbents
+        return self._at_seconds(selected, np.broadcast_to(columns, (len(selected), len(columns))))
 
     def _at_seconds(self, rows: NDArray[np.intp], times: Array) -> Array:
-        """The incumbents of some runs at times of their own, shape (rows, times); NaN before the first evaluation."""
+        """Values of the incumbents of some runs at times given for each run, shape (rows, times).
+
+        NaN before the first evaluation.
+        """
         clocks = self.finished[rows]
-        counts = np.array([np.searchsorted(own, t, side="right") for own, t in zip(clocks, times, strict=True)])
-        found: Array = np.take_along_axis(self.incumbent[rows], np.maximum(counts - 1, 0), axis=1)
-        return np.where(counts > 0, found, np.nan)
+        counts = np.array([np.searchsorted(clock, t, side="right") for clock, t in zip(clocks, times, strict=True)])
+        values: Array = np.take_along_axis(self.incumbent[rows], np.maximum(counts - 1, 0), axis=1)
+        return np.where(counts > 0, values, np.nan)
 
     @cached_property
     def horizons(self) -> Array:
-        """Seconds until which most runs of every method still search, shape (settings,); NaN where there are none.
+        """Shortest median duration of a run over methods, in seconds, shape (settings,); NaN without runs.
 
-        The shortest, over methods, of the median duration of a run; runs that stopped early do not set it.
+        Until then most runs of every method still search. Runs that stopped early do not count.
         """
         ends = np.max(np.where(np.isfinite(self.finished), self.finished, 0.0), axis=1)
         whole = (self.runs["failure"] == "").to_numpy()
-        found = np.full(len(self.settings), np.inf)
+        shortest = np.full(len(self.settings), np.inf)
         for (setting, _), runs in self.groups.items():
-            own = ends[runs[whole[runs]]]
-            if len(own):
-                found[setting] = min(found[setting], float(np.median(own)))
-        return np.where((found > 0) & np.isfinite(found), found, np.nan)
+            durations = ends[runs[whole[runs]]]
+            if len(durations):
+                shortest[setting] = min(shortest[setting], float(np.median(durations)))
+        return np.where((shortest > 0) & np.isfinite(shortest), shortest, np.nan)
 
     def at_shares(self, shares: Array) -> Array:
-        """The incumbent of every run at shares of its setting's horizon: shape (runs, shares)."""
+        """Values of the incumbents at shares of the setting's horizon: shape (runs, shares)."""
         times = self.horizons[self.runs["setting"].to_numpy()][:, None] * shares
         return self._at_seconds(np.arange(len(self.runs)), np.where(np.isnan(times), -1.0, times))
 
     @cached_property
     def reached(self) -> NDArray[np.intp]:
-        """Evaluations of the longest run of each setting, shape (settings,), at least 1."""
+        """Number of evaluations of the longest run of each setting, shape (settings,), at least 1."""
         longest: NDArray[np.intp] = np.ones(len(self.settings), np.intp)
         np.maximum.at(longest, self.runs["setting"].to_numpy(), self.runs["evaluations"].to_numpy())
         return longest
 
     @property
     def families(self) -> int:
-        """Benchmark families behind the settings."""
+        """Number of benchmark families of the settings."""
         return int(self.settings["family"].nunique())
 
     @property
     def spaces(self) -> int:
-        """Search spaces behind the settings: settings of one space are not independent."""
+        """Number of search spaces of the settings; settings of one space are not independent."""
         return int(self.settings["space"].nunique())
 
     @cached_property
     def groups(self) -> dict[tuple[int, int], NDArray[np.intp]]:
-        """The rows of the runs of each (setting, method) that has any, in the order of their seeds."""
+        """Row numbers of the runs of each (setting, method) with runs, in the order of their seeds."""
         setting, method, seed = (self.runs[name].to_numpy() for name in ("setting", "method", "seed"))
         order = np.lexsort((seed, method, setting))
         keys = setting[order] * len(self.methods) + method[order]
@@ -174,22 +176,22 @@ class Curves:
 
     @property
     def seeds(self) -> str:
-        """How many runs each method has on each setting, for people: one number, or a range."""
+        """The number of runs per method and setting as text: one number, or a range."""
         counts = sorted(map(len, self.groups.values()))
         return f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
 
     @property
     def complete(self) -> list[int]:
-        """Settings that every method has a run on."""
+        """Settings on which every method has a run."""
         methods = range(len(self.methods))
         return [s for s in range(len(self.settings)) if all((s, m) in self.groups for m in methods)]
 
     @cached_property
     def worst(self) -> Array:
-        """What stands in for an incumbent before the first feasible evaluation, shape (settings,).
+        """The value that replaces a missing incumbent (before the first feasible evaluation), shape (settings,).
 
-        The worst value of everything feasible in the table (c-TPE's protocol) or, where there is no table, the worst
-        feasible incumbent that any run of the setting saw.
+        It is the worst feasible value of the table (c-TPE's protocol) or, without a table, the worst incumbent of any
+        run of the setting.
         """
         worst = self.score.limit(self.settings, "worst")
         setting = self.runs["setting"].to_numpy()
@@ -201,5 +203,5 @@ class Curves:
     def padded(self, values: Array) -> Array:
         """Values of every run, shape (runs, points), with the setting's worst in place of NaN."""
         worst = self.worst[self.runs["setting"].to_numpy()]
-        found: Array = np.where(np.isnan(values), worst[:, None], values)
-        return found
+        filled: Array = np.where(np.isnan(values), worst[:, None], values)
+        return filled

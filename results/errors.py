@@ -1,4 +1,4 @@
-"""What can be wrong with a store or a report."""
+"""Errors of stores and reports, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 
 class StoreError(Exception):
-    """A store cannot be used as asked; its message is one sentence that says what to do."""
+    """An error of the user's request to a store; its message is one sentence that says what to do."""
 
 
 class Interrupted(StoreError):
-    """The system stood in the way (disk full, read-only, a process died): nothing is lost, and asking again goes on."""
+    """An error of the system (disk full, read-only, a process died); nothing is lost, the same command continues."""
 
 
 def nearest(name: str, allowed: Sequence[str]) -> str:
-    """` (did you mean …?)` where something similar is allowed, else nothing."""
-    found = difflib.get_close_matches(name, allowed, n=1, cutoff=0.4)
-    return f" (did you mean {found[0]}?)" if found else ""
+    """` (did you mean …?)` with the most similar allowed name, or an empty text."""
+    matches = difflib.get_close_matches(name, allowed, n=1, cutoff=0.4)
+    return f" (did you mean {matches[0]}?)" if matches else ""

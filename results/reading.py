@@ -1,4 +1,4 @@
-"""Reads the runs that a report is about from their stores, as `Curves`."""
+"""Reads the selected runs of stores as `Curves`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def select(
     selection: Selection = EVERYTHING,
     partial: bool = False,
 ) -> list[tuple[Store, Fragment]]:
-    """The selected fragments of some stores, of one protocol, and the store of each; references are left out.
+    """The selected fragments of some stores, all of one protocol, each with its store; references are left out.
 
     Args:
-        partial: take runs that are under way too, if they have finished a whole evaluation.
+        partial: include runs under way that have finished a full evaluation.
 
     Raises StoreError if there are none, or they follow several protocols and `protocol` names none of them.
     """
@@ -43,9 +43,8 @@ def select(
     every = [(store, f) for store in stores for f in store.fragments()]
     begun = [(store, run.fragment()) for store in stores for run in under_way(store) if run.spent >= 1]
     every += begun if partial else []
-    found = [(store, f) for store, f in every if not f.setup.setting.reference] or every
-    found = selection.of(found)
-    protocols = sorted({f.setup.protocol for _, f in found})
+    selected = selection.of([(store, f) for store, f in every if not f.setup.setting.reference] or every)
+    protocols = sorted({f.setup.protocol for _, f in selected})
     if not protocols:
         advice = f"; --partial reports the {len(begun)} under way" if begun else ""
         raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing{advice}")
@@ -54,28 +53,28 @@ def select(
         raise StoreError(f"{names} mixes runs that must not be compared; choose one of {choices}")
     if protocol is not None and protocol not in protocols:
         raise StoreError(f"{names} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
-    chosen = [(store, f) for store, f in found if f.setup.protocol == (protocol or protocols[0])]
+    chosen = [(store, f) for store, f in selected if f.setup.protocol == (protocol or protocols[0])]
     check_versions([f.setup for _, f in chosen])
     return chosen
 
 
 def references(stores: Sequence[Store], score: Score = DEFAULT) -> list[Curves]:
-    """The runs of single networks, which stand beside searches for orientation: one entry a protocol."""
-    found: dict[str, list[tuple[Store, Fragment]]] = {}
+    """The runs of single reference networks, shown with the searches for orientation: one entry per protocol."""
+    by_protocol: dict[str, list[tuple[Store, Fragment]]] = {}
     for store in stores:
         for f in store.fragments():
             if f.setup.setting.reference:
-                found.setdefault(f.setup.protocol, []).append((store, f))
-    return [load(fragments, score) for _, fragments in sorted(found.items())]
+                by_protocol.setdefault(f.setup.protocol, []).append((store, f))
+    return [load(fragments, score) for _, fragments in sorted(by_protocol.items())]
 
 
 def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) -> Curves:
-    """Reads the runs of some fragments (`select`); a run that lies in two of them counts once.
+    """Reads the runs of some fragments (`select`); a run that is in two of them counts once.
 
     Raises StoreError if none is readable.
     """
-    scores = {own.name: own for own in (*SCORES, score)}.values()
-    of_scores = dict.fromkeys(column for own in scores for column in own.columns)
+    scores = {s.name: s for s in (*SCORES, score)}.values()
+    of_scores = dict.fromkeys(column for s in scores for column in s.columns)
     read: list[tuple[Fragment, _Read]] = []
     for store, f in fragments:
         held_out = f.setup.setting.held_out
@@ -87,10 +86,10 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
             continue
         columns = {name: _plain(table[name]) for name in table.column_names}
         incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
-        worth = {own.name: values for own in scores if (values := own.values(incumbents)) is not None}
+        worth = {s.name: values for s in scores if (values := s.values(incumbents)) is not None}
         read.append((f, _Read(columns, incumbents, worth)))
-    told = [set(rows.worth) for _, rows in read]
-    compared = set.intersection(*([own for own in told if len(own) > 1] or told)) if told else set()
+    known_scores = [set(rows.worth) for _, rows in read]
+    compared = set.intersection(*([s for s in known_scores if len(s) > 1] or known_scores)) if known_scores else set()
     read = [(f, replace(rows, worth={n: v for n, v in rows.worth.items() if n in compared})) for f, rows in read]
     if not any(f.runs for f, _ in read):
         raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
@@ -104,7 +103,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     for f, rows in read:
         number = setting_of[f.setup.bench, f.setup.constraint]
         known = {name: value for name, value in vars(f.setup.setting).items() if value is not None}
-        # Runs made by earlier versions of this project know less of the same setting.
+        # Runs of earlier versions of this project lack some facts of the same setting.
         known |= {"space": known["space"] or settings.get(number, {}).get("space") or known["family"]}
         setting = settings.setdefault(number, {"bench": f.setup.bench, "constraint": f.setup.constraint})
         setting.update({name: None for name in vars(f.setup.setting) if name not in setting} | known)
@@ -113,19 +112,19 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
             start, end = end, end + run.rows
             if (f.setup.id, run.seed) in runs:
                 continue
-            own = slice(start, end - bool(run.failure))  # the closing row of a failed run is no evaluation
-            found = _Run.of(rows, own, f.setup)
-            parts.append(found)
+            # The closing row of a failed run is not an evaluation.
+            part = _Run.of(rows, slice(start, end - bool(run.failure)), f.setup)
+            parts.append(part)
             runs[f.setup.id, run.seed] = {
                 "setting": number,
                 "method": methods.index(f.setup.method),
                 "seed": run.seed,
-                "evaluations": len(found.finished),
+                "evaluations": len(part.finished),
                 "failure": run.failure,
                 "failed_evaluations": run.failed_evaluations,
-                "held_out": found.held_out,
-                "unseen": found.unseen,
-                **found.feasibility,
+                "held_out": part.held_out,
+                "unseen": part.unseen,
+                **part.feasibility,
             }
     frame = pd.DataFrame([settings[i] for i in range(len(order))])
     numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
@@ -138,16 +137,16 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """What was read of a fragment."""
+    """The columns that were read from a fragment."""
 
     columns: Mapping[str, NDArray[Any]]
     incumbents: Incumbents
     worth: Mapping[str, Array]
-    """The incumbent after each row by each score that the rows tell, shape (rows,)."""
+    """Value of the incumbent after each row by each score that the fragment has, shape (rows,)."""
 
 
 def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A stored column as an array; truth that may be unknown as 1, 0 or -1."""
+    """A stored column as an array; a Boolean column with unknown values as 1, 0 and -1."""
     if pa.types.is_boolean(column.type) and column.null_count:
         column = pc.fill_null(pc.cast(column, pa.int8()), -1)
     plain: NDArray[Any] = column.to_numpy()
@@ -156,7 +155,7 @@ def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One run after each of its evaluations: every array of shape (evaluations,), as `Curves` describes them."""
+    """One run after each of its evaluations: arrays of shape (evaluations,), described in `Curves`."""
 
     worth: dict[str, Array]
     feasible: NDArray[np.bool_]
@@ -164,25 +163,25 @@ class _Run:
     held_out: dict[str, float]
     unseen: float
     feasibility: dict[str, float]
-    """The columns of `Curves.runs` about it."""
+    """The columns of `Curves.runs` about feasibility."""
 
     @classmethod
-    def of(cls, read: _Read, own: slice, setup: Setup) -> _Run:
-        """The run in the rows `own` of a fragment."""
-        columns, feasible, finished = read.columns, read.columns["feasible"][own], read.columns["finished"][own]
-        worth = {name: values[own] for name, values in read.worth.items()}
+    def of(cls, read: _Read, rows: slice, setup: Setup) -> _Run:
+        """The run in some rows of a fragment."""
+        columns, feasible, finished = read.columns, read.columns["feasible"][rows], read.columns["finished"][rows]
+        worth = {name: values[rows] for name, values in read.worth.items()}
         observed = worth[OBSERVED.name]
         held_out = {}
         if setup.setting.held_out and len(observed) and not np.isnan(observed[-1]):
-            row = read.incumbents.row[own][-1]
+            row = read.incumbents.row[rows][-1]
             held_out = {n: float(columns[f"metric.{n}"][row]) for n in setup.setting.held_out}
         unseen = math.nan
-        if UNSEEN.name in worth and len(observed) and read.incumbents.exists[own][-1]:
-            unseen = float(np.isfinite(columns["unseen"][own][-1]))
-        in_parts = "level" in columns and bool((columns["level"][own] < setup.setting.highest).any())
-        spent: Array = np.ceil(columns["spent"][own]) if in_parts else np.arange(1.0, len(observed) + 1)
+        if UNSEEN.name in worth and len(observed) and read.incumbents.exists[rows][-1]:
+            unseen = float(np.isfinite(columns["unseen"][rows][-1]))
+        in_parts = "level" in columns and bool((columns["level"][rows] < setup.setting.highest).any())
+        spent: Array = np.ceil(columns["spent"][rows]) if in_parts else np.arange(1.0, len(observed) + 1)
         feasibility = _feasibility(feasible, spent, finished)
-        if in_parts and setup.evals is not None:  # the last one is not whole where the next part no longer fitted
+        if in_parts and setup.evals is not None:  # the last evaluation is partial if its next part exceeds the budget
             last = np.searchsorted(spent, np.arange(1, spent[-1] + 1), side="right") - 1
             feasible, finished = feasible[last], finished[last]
             worth = {name: values[last] for name, values in worth.items()}
@@ -190,20 +189,20 @@ class _Run:
 
 
 def _feasibility(feasible: NDArray[np.bool_], spent: Array, finished: Array) -> dict[str, float]:
-    """How many rows of a run are feasible, and what it had used, in whole evaluations and seconds, at the first."""
-    found = {"rows": len(feasible), "feasible_rows": int(feasible.sum())}
+    """The number of feasible rows of a run, and the evaluations and seconds used until the first of them."""
+    counts = {"rows": len(feasible), "feasible_rows": int(feasible.sum())}
     if not feasible.any():
-        return found | {"first_feasible": math.inf, "first_seconds": math.inf}
+        return counts | {"first_feasible": math.inf, "first_seconds": math.inf}
     first = int(feasible.argmax())
-    return found | {"first_feasible": float(spent[first]), "first_seconds": float(finished[first])}
+    return counts | {"first_feasible": float(spent[first]), "first_seconds": float(finished[first])}
 
 
 def _incumbents(columns: Mapping[str, NDArray[Any]], lengths: list[int], highest: int) -> Incumbents:
-    """The incumbent after each row of a fragment whose runs have `lengths` rows, one after the other."""
+    """The incumbent after each row of a fragment, whose runs have `lengths` rows each."""
     seen, feasible = columns["incumbent"], columns["feasible"]
     run = np.repeat(np.arange(len(lengths)), lengths)
     level, highest = (columns["level"], highest) if "level" in columns else (np.ones(len(seen), np.int64), 1)
-    before = run * (highest + 1)  # so that the highest level so far begins anew with each run
+    before = run * (highest + 1)  # an offset per run: the cumulative maximum of levels restarts with each run
     top = np.maximum.accumulate(np.where(feasible, level, 0) + before)
     new = np.ones(len(seen), bool)
     new[1:] = (top[1:] > top[:-1]) | (run[1:] > run[:-1]) | ~(np.isnan(seen[1:]) | (seen[1:] == seen[:-1]))
@@ -212,7 +211,7 @@ def _incumbents(columns: Mapping[str, NDArray[Any]], lengths: list[int], highest
 
 
 def _dense(parts: list[_Run]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:
-    """Worth, feasible and finished of runs of different lengths, as `Curves` has them."""
+    """The arrays worth, feasible and finished of `Curves`, from runs of different lengths."""
     shape = len(parts), max(1, *(len(run.finished) for run in parts))
     worth = {name: np.full(shape, np.nan) for name in dict.fromkeys(name for run in parts for name in run.worth)}
     feasible, finished = np.zeros(shape, bool), np.full(shape, np.inf)

@@ -1,4 +1,4 @@
-"""Which of the stored runs a report is about, and what it calls their methods."""
+"""The selection of stored runs for a report, and the labels of their methods."""
 
 from __future__ import annotations
 
@@ -18,41 +18,42 @@ _KINDS: dict[str, tuple[str, Callable[[Fragment], str]]] = {
     "families": ("family", lambda f: f.setup.setting.family),
     "constraints": ("constraint", lambda f: f.setup.constraint),
 }
-"""Field of a selection → what it names, and where a fragment has it."""
+"""Field of a selection → (what it names, the name of a fragment)."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Names that runs must have; an empty field allows all."""
+    """Names of the selected methods, benchmarks, families and constraints; an empty field selects all."""
 
     methods: tuple[str, ...] = ()
-    """With options, or without them: then the one with its defaults, or, where that has no runs, all of that name."""
+    """Names with options; a name without options is the method with its defaults or, if that has no runs, every method
+    of that name."""
     without: tuple[str, ...] = ()
-    """Methods to leave out, written in the same way."""
+    """Methods to leave out, in the same notation."""
     benches: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
 
     def of(self, fragments: Sequence[tuple[Store, Fragment]]) -> list[tuple[Store, Fragment]]:
-        """Those of some fragments that are meant. Raises StoreError for a name that none has, or if none is left."""
-        found = list(fragments)
+        """The selected fragments. Raises StoreError for a name that no fragment has, or if no fragment is left."""
+        selected = list(fragments)
         for field in fields(self):
-            kind, of = _KINDS[field.name]
-            wanted = self._meant(getattr(self, field.name), kind, {of(f) for _, f in fragments})
+            kind, name_of = _KINDS[field.name]
+            wanted = self._meant(getattr(self, field.name), kind, {name_of(f) for _, f in fragments})
             if field.name == "without":
-                found = [(store, f) for store, f in found if of(f) not in wanted]
+                selected = [(store, f) for store, f in selected if name_of(f) not in wanted]
             elif wanted:
-                found = [(store, f) for store, f in found if of(f) in wanted]
-        if fragments and not found:
+                selected = [(store, f) for store, f in selected if name_of(f) in wanted]
+        if fragments and not selected:
             raise StoreError("nothing is left of the runs: no stored run has all that was selected")
-        return found
+        return selected
 
     def told(self, fragments: Sequence[tuple[Store, Fragment]]) -> str:
-        """What is left out of some fragments, in words; empty if nothing is."""
+        """A sentence about what the selection leaves out of some fragments; empty if nothing."""
         kept = self.of(fragments)
         left_out = []
-        for name, (kind, of) in _KINDS.items():
-            before, after = ({of(f) for _, f in some} for some in (fragments, kept))
+        for name, (kind, name_of) in _KINDS.items():
+            before, after = ({name_of(f) for _, f in some} for some in (fragments, kept))
             if name != "without" and len(after) < len(before):
                 plural = {"benchmark": "benchmarks", "family": "families"}.get(kind, f"{kind}s")
                 left_out.append(f"{len(after)} of {len(before)} {plural}")
@@ -62,25 +63,25 @@ class Selection:
 
     @staticmethod
     def _meant(names: Sequence[str], kind: str, known: set[str]) -> set[str]:
-        found: set[str] = set()
+        meant: set[str] = set()
         for name in names:
-            own = {name} & known or {k for k in known if kind == "method" and k.partition(":")[0] == name}
-            if not own:
+            matches = {name} & known or {k for k in known if kind == "method" and k.partition(":")[0] == name}
+            if not matches:
                 suggestion = nearest(name, sorted(known))
                 raise StoreError(
                     f"there are no runs of the {kind} {name!r}{suggestion}; allowed: {'; '.join(sorted(known))}"
                 )
-            found |= own
-        return found
+            meant |= matches
+        return meant
 
 
 EVERYTHING = Selection()
 
 
 def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked: Mapping[str, str]) -> tuple[str, ...]:
-    """What people call some methods, in their order: what was asked for, or else what suites say, or else their names.
+    """The labels of some methods, in their order: the user's, else those of suites, else the methods' names.
 
-    Raises StoreError where a label was asked for a method that is not there, or two methods would have one name.
+    Raises StoreError if the user labels a method without runs, or if two methods would have the same label.
     """
     for spec in asked:
         if spec not in methods:
@@ -91,15 +92,15 @@ def labelled(methods: Sequence[str], suites: Iterable[Mapping[str, str]], asked:
     known: dict[str, str] = {}
     for labels in (*suites, asked):
         known |= labels
-    found = tuple(known.get(method, method) for method in methods)
-    doubles = sorted({label for label in found if found.count(label) > 1})
+    names = tuple(known.get(method, method) for method in methods)
+    doubles = sorted({label for label in names if names.count(label) > 1})
     if doubles:
         raise StoreError(f"two methods would be called {doubles[0]!r}: give one of them another --label")
-    return found
+    return names
 
 
 def check_versions(setups: Iterable[Setup]) -> None:
-    """Raises StoreError where runs on two versions of data, or of a method, would be compared."""
+    """Raises StoreError if runs on two versions of data, or of a method, would be compared."""
     seen: dict[tuple[Any, ...], str] = {}
     data: dict[str, str] = {}
     for setup in setups:

@@ -10,15 +10,15 @@ __all__ = ["DATASETS", "Dataset", "ImageBenchmark", "Split"]
 
 
 def open_dataset(name: str) -> ImageBenchmark:
-    """The benchmark that a data set's plain name stands for."""
+    """The benchmark with the plain name of a data set."""
     return ImageBenchmark(DATASETS.get(name))
 
 
-def _found() -> dict[str, partial[ImageBenchmark]]:
-    found = {name: partial(open_dataset, name) for name in DATASETS.names()}
+def _benchmarks() -> dict[str, partial[ImageBenchmark]]:
+    benchmarks = {name: partial(open_dataset, name) for name in DATASETS.names()}
     BENCHMARKS.broken.update(DATASETS.broken)
     BENCHMARKS.advice.update(DATASETS.advice)
-    return found
+    return benchmarks
 
 
-BENCHMARKS.add_later(_found)
+BENCHMARKS.add_later(_benchmarks)

@@ -1,4 +1,4 @@
-"""Live benchmarks: a network is trained on images, now."""
+"""Live benchmarks that train a network on images."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("nasbench")
 
 VERSION = 1
-"""Version of training and measuring: raise it when a change gives other scores."""
+"""Version of training and measuring; to be raised when a change gives other scores."""
 
-_FLOPS_A_SECOND = 7e10  # seen on one core of a server's CPU, for networks of 8 and of 16 filters
-_LOOKED_AT = 10  # architectures, for an estimate
+_FLOPS_A_SECOND = 7e10  # measured on one core of a server's CPU, for networks with 8 and 16 filters
+_SAMPLES = 10  # architectures from which the duration of an evaluation is estimated
 
-_PAPER_FILTERS = 16  # channels of the first stage of the networks that ZO-DARTS++'s sizes are about
+_PAPER_FILTERS = 16  # channels of the first stage to which ZO-DARTS++'s size classes apply
 
-_PLAIN = "cells"  # the space that a data set's plain name stands for
+_PLAIN = "cells"  # the space of a data set's plain name
 
 
 class ImageBenchmark(Benchmark):
     """A space of networks, trained on a data set by a recipe.
 
-    Its name is `DATA[/SPACE][/RECIPE][/OPTION…][@EPOCHS]`; what is left out is the cells, the data set's recipe, that
-    recipe's precision and layout, its epochs.
+    Its name is `DATA[/SPACE][/RECIPE][/OPTION…][@EPOCHS]`. The defaults are the space `cells`, the data set's recipe,
+    and that recipe's precision, layout and epochs.
     """
 
     repeatable = Repeatable.SAME_MACHINE
     kind = "live"
-    gpus = 0.25  # networks for images of 28 x 28: four beside each other fill one
+    gpus = 0.25  # four networks for images of 28 x 28 pixels use one GPU fully
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ImageBenchmark(Benchmark):
         self._images = min(chosen.images or whole, whole)
         parts = [space] * (space != _PLAIN) + [chosen.name] * (chosen.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts, *options]) + (f"@{epochs}" if epochs else "")
-        self.variants = () if epochs else self._left()
+        self.variants = () if epochs else self._further()
         self.family, self.search_space = dataset.name, f"trained-{space}"
         self.reference = space == "resnet18"
         self.fidelities = () if epochs else tuple(range(1, MOST_EPOCHS + 1))
@@ -93,12 +93,12 @@ class ImageBenchmark(Benchmark):
 
     @cached_property
     def checksum(self) -> str:  # type: ignore[override]
-        """Checksum of the images, the training and the space; three networks stand for the space."""
+        """Checksum of the images, the training and the space, which three networks represent."""
         rng = np.random.default_rng(0)
         samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3)]
         recipe = asdict(self._recipe)
         for field in ("images", "precision", "layout"):
-            del recipe[field]  # stand below, where they change something
+            del recipe[field]  # added below where they differ from the default
         facts = [VERSION, self._dataset.checksum, self._space, samples, recipe, self.batch, self._epochs]
         facts += [self._images] if self._images < self._dataset.counts["train"] else []
         facts += self._options
@@ -110,8 +110,8 @@ class ImageBenchmark(Benchmark):
     @cached_property
     def _seconds(self) -> float:
         rng = np.random.default_rng(0)
-        flops = [self.networks.size(self.space.sample(rng)).flops for _ in range(_LOOKED_AT)]
-        # A step back costs two forward ones.
+        flops = [self.networks.size(self.space.sample(rng)).flops for _ in range(_SAMPLES)]
+        # A backward pass costs as much as two forward passes.
         return 3 * float(np.mean(flops)) * self._images * self._epochs / _FLOPS_A_SECOND
 
     def device(self) -> str:
@@ -148,7 +148,7 @@ class ImageBenchmark(Benchmark):
         self.resident()
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
-        """A training of the whole schedule's first epochs: scores are those of the best of these epochs."""
+        """Trains for the first epochs of the full schedule; the scores are those of the best of these epochs."""
         begin = perf_counter()
         why = self.networks.infeasible(configuration)
         if why:
@@ -158,18 +158,18 @@ class ImageBenchmark(Benchmark):
         try:
             trained, values = self._trained(configuration, seed, state, upto["epochs"])
         except (training.TrainingFailed, ProgramError, RuntimeError, MemoryError) as error:
-            # A RuntimeError is PyTorch's: shapes that do not fit, memory that there is not even with nothing beside it.
+            # PyTorch raises RuntimeError if shapes do not fit, or memory does not suffice for this network alone.
             return Evaluation({}, perf_counter() - begin, "failed", str(error) or type(error).__name__)
         values |= self._cheap(configuration)
         metrics = {metric.name: values[metric.name] for metric in self.metrics}
-        left = upto["epochs"] - len(trained.curve)  # of a training that was given up: nothing improves any more
+        left = upto["epochs"] - len(trained.curve)  # epochs after the training was given up: nothing improves
         curve = trained.curve + (trained.val.error,) * left
         return Evaluation(metrics, trained.earlier + perf_counter() - begin, reason=trained.given_up, curve=curve)
 
     def _trained(
         self, configuration: Configuration, seed: int, state: Path | None, until: int
     ) -> tuple[Trained, dict[str, float]]:
-        """A training, and the values of the metrics that are not known before it, by name."""
+        """The result of training, and the values of the metrics that are not cheap, by name."""
         from nasbench.benchmarks.training import faults, training
 
         data = self.resident()
@@ -199,7 +199,7 @@ class ImageBenchmark(Benchmark):
         return self._cheap(configuration)[metric]
 
     def quantile(self, metric: str, q: float) -> float:
-        """The q-quantile of a cheap metric over architectures that can be trained, drawn as `sample` does."""
+        """The q-quantile of a cheap metric over random architectures that can be trained."""
         if not named(self, metric).cheap:
             raise UsageError(f"{self.name} has no table of {metric}: give an absolute bound")
         return float(np.quantile(self._pool[metric], q))
@@ -208,7 +208,7 @@ class ImageBenchmark(Benchmark):
     def _pool(self) -> dict[str, NDArray[np.float64]]:
         """The cheap metrics of random architectures that can be trained, each of shape (`networks.pool`,)."""
         if not isinstance(self.networks, CellSpace):
-            _LOG.info("building %d networks of %s to learn how large they are", self.networks.pool, self.name)
+            _LOG.info("building %d networks of %s to measure their sizes", self.networks.pool, self.name)
         rng = np.random.default_rng(0)
         rows: list[dict[str, float]] = []
         while len(rows) < self.networks.pool:
@@ -228,7 +228,7 @@ class ImageBenchmark(Benchmark):
             dataset.batch["search"],
             dataset.sizes if frame.filters == _PAPER_FILTERS else {},
             _FLOPS_A_SECOND,
-            partial(_resident, dataset, self._images, Recipe.layout),  # a search has a layout of its own
+            partial(_resident, dataset, self._images, Recipe.layout),  # searches use the default layout
             lambda stages: program.from_values(choices_of(stages)),
         )
 
@@ -243,8 +243,8 @@ class ImageBenchmark(Benchmark):
         """The images on the device. Raises UsageError if they are missing or damaged."""
         return _resident(self._dataset, self._images, self._recipe.layout)
 
-    def _left(self) -> tuple[str, ...]:
-        """What may still follow the name."""
+    def _further(self) -> tuple[str, ...]:
+        """The variants that may still follow the name."""
         order = list(OPTIONS)
         options = order[order.index(self._options[-1]) + 1 :] if self._options else order
         if self._options or self._recipe.name != self._dataset.recipe:
@@ -255,7 +255,7 @@ class ImageBenchmark(Benchmark):
 
 @cache
 def _resident(dataset: Dataset, images: int, layout: str) -> Resident:
-    """A data set on the device, with so many of its training images; loaded once per process."""
+    """A data set on the device, with at most `images` training images; loaded once per process."""
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
@@ -263,12 +263,12 @@ def _resident(dataset: Dataset, images: int, layout: str) -> Resident:
 
 
 def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:
-    """The objective first."""
+    """The metrics of an image benchmark, the objective first."""
     chosen, there = "of the epoch whose validation error is smallest", "at that epoch"
     optimistic = Metric(
         f"test-error-optimistic@{epochs}",
         "%",
-        description="the smallest test error of all epochs, an optimistic number: for ZO-DARTS++'s table II only",
+        description="smallest test error of all epochs, an optimistic number, for ZO-DARTS++'s table II only",
         split="test",
         epoch=epochs,
     )
@@ -284,6 +284,6 @@ def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:
         *([paper] if of_cells else []),
         Metric("flops", "", description=flops, cheap=True),
         Metric("train_time", "s", description="training alone, without validation"),
-        Metric("latency", "ms", description="of an image, in batches of up to 64, in eval mode"),
-        Metric("peak_memory", "MiB", description="parameters, gradients, momentum, and what a step keeps to go back"),
+        Metric("latency", "ms", description="per image, in batches of up to 64, in eval mode"),
+        Metric("peak_memory", "MiB", description="parameters, gradients, momentum, and what the backward pass needs"),
     )

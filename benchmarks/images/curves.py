@@ -1,4 +1,4 @@
-"""Image benchmarks as a table records them: scores after every epoch, and CPU time instead of wall time."""
+"""Image benchmarks for making tables: scores after every epoch, and CPU time instead of wall time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from nasbench.benchmarks.training.training import Epoch, Trained
 
 _SPLITS = ("val", "test")
-_VERSION = 1  # of what is recorded, and how: raise it when a change gives other values
+_VERSION = 1  # of the recorded values; to be raised when a change gives other values
 
 
 class TrainingCurves(ImageBenchmark):
-    """A live benchmark whose scores are those of the last epoch, and which keeps those of all earlier ones.
+    """A live benchmark whose scores are those of the last epoch, with the scores of all earlier epochs as a curve.
 
-    No epoch is chosen: a curve's point and its end are scores of the same kind. Those of an earlier epoch are on the
-    schedule of the whole training. Latency is left out: it means nothing where other trainings run beside it.
+    No epoch is chosen, so all points of a curve are scores of the same kind. Earlier epochs belong to the schedule of
+    the full training. Latency is left out: it means nothing while other trainings run in parallel.
     """
 
     cost = "train_time"
@@ -52,14 +52,14 @@ class TrainingCurves(ImageBenchmark):
     def _trained(
         self, configuration: Configuration, seed: int, state: Path | None, until: int | None
     ) -> tuple[Trained, dict[str, float]]:
-        """A training in one go, which keeps no state: one that was interrupted would have lost its curve."""
+        """Trains without pause and state: an interrupted training would lose its curve."""
         from torch.nn.functional import cross_entropy
 
         from nasbench.benchmarks.training import faults, training
 
         data = self.resident()
         val, test = (data.labels[split].cpu() for split in ("val", "test"))
-        clock = training.own_clock(data.device)
+        clock = training.clock_for(data.device)
         points: list[list[float]] = []
         areas: list[float] = []
 
@@ -75,12 +75,14 @@ class TrainingCurves(ImageBenchmark):
         def train() -> Trained:
             points.clear()
             make = partial(self.networks.network, configuration)
-            return training.train(make, data, self._recipe, self._epochs, self.batch, seed, each=look, clock=clock)
+            return training.train(
+                make, data, self._recipe, self._epochs, self.batch, seed, at_epoch_end=look, clock=clock
+            )
 
         begin = clock()
         trained = faults.guarded(train)
         beside = clock() - begin - trained.seconds
-        points += [points[-1]] * (self._epochs - len(points))  # where it was given up: these are the network's scores
+        points += [points[-1]] * (self._epochs - len(points))  # a training that was given up keeps its last scores
         values = {
             metric.name: value
             for number, point in enumerate(points, 1)
@@ -92,7 +94,7 @@ class TrainingCurves(ImageBenchmark):
 
 
 def _scores(epoch: int) -> list[Metric]:
-    """The metrics that have a curve, at an epoch; the objective first."""
+    """The metrics with a curve, at one epoch; the objective first."""
     loss = "mean cross-entropy after the epoch"
     return [
         Metric(f"val-error@{epoch}", "%", True, "100 - validation accuracy after the epoch", "val", epoch),

@@ -1,4 +1,4 @@
-"""What a data set of images is."""
+"""Data sets of images."""
 
 from __future__ import annotations
 
@@ -13,58 +13,58 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces.registry import Registry
 
 SIDE = 28
-"""Pixels of MedMNIST's images."""
+"""Height and width of MedMNIST's images in pixels."""
 
 
 class Split(NamedTuple):
-    """Images with what they show."""
+    """Labelled images."""
 
     images: NDArray[np.uint8]
     """Pixels, shape (images, height, width, channels)."""
     labels: NDArray[np.int64]
-    """Number of each image's class, from 0, shape (images,)."""
+    """Class of each image, from 0, shape (images,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set of square images, known before it is opened.
+    """Description of a data set of square images, which is loaded later.
 
-    To add one, write a file in `benchmarks/images/` that calls `DATASETS.add(name, Dataset(…))`, or name such an object
-    as an entry point of the group `nasbench.datasets`: then `NAME`, `NAME/SPACE`, … are benchmarks.
+    To add one, write a file in `benchmarks/images/` that calls `DATASETS.add(name, Dataset(…))`, or declare such an
+    object as an entry point of the group `nasbench.datasets`. Then `NAME`, `NAME/SPACE`, … are benchmarks.
     """
 
     name: str
-    """Name of the benchmark that trains on it."""
+    """Name of the data set and its benchmark."""
     side: int
     """Height and width of an image in pixels."""
     channels: int
     """Number of colour channels: 1 or 3."""
     classes: int
-    """Number of classes to tell apart."""
+    """Number of classes."""
     counts: dict[str, int]
-    """Number of images of each split: train, val, test."""
+    """Number of images in each split: train, val, test."""
     batch: dict[str, int]
     """Images per training step, by name of the recipe."""
     recipe: str
-    """Name of the recipe that the plain name stands for."""
+    """Name of the recipe of the plain name."""
     flip: bool
-    """Whether training mirrors images at random, as ZO-DARTS++ does even with left and right organs."""
+    """Whether training mirrors images at random (ZO-DARTS++ does, even with left and right organs)."""
     source: str
-    """Where the images come from, for people."""
+    """Origin of the images, for people."""
     licence: str
     """Licence of the images."""
     checksum: str
     """Checksum of the images; part of a run's identity."""
     load: Callable[[], dict[str, Split]]
-    """Opens the splits train, val and test, checked. Raises UsageError where one is missing or damaged."""
+    """Loads the splits train, val and test. Raises UsageError if one is missing or damaged."""
     place: str = "comes with its own package"
-    """How the images get here, for people, as the end of a sentence; files of MedMNIST are looked up instead."""
+    """Where the images are, for people, as the end of a sentence; not used for files of MedMNIST."""
     sizes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """ZO-DARTS++'s S, M and L: bounds on `parameters_paper` of networks with 16 channels in the first stage."""
+    """ZO-DARTS++'s S, M and L, as bounds on `parameters_paper` of networks with 16 channels in the first stage."""
 
 
 def reduced(splits: dict[str, Split], images: int) -> dict[str, Split]:
-    """The splits with so many of the training images at most, always the same, drawn without regard to classes."""
+    """The splits with at most `images` training images: a fixed random sample, drawn without regard to classes."""
     whole = splits["train"]
     if len(whole.labels) <= images:
         return splits
@@ -75,13 +75,13 @@ def reduced(splits: dict[str, Split], images: int) -> dict[str, Split]:
 DATASETS: Registry[Dataset] = Registry(
     "data set", "nasbench.benchmarks.images", "nasbench.datasets", lambda item: isinstance(item, Dataset)
 )
-"""Every data set of images by name."""
+"""All data sets of images by name."""
 
 
 def digest(splits: dict[str, Split]) -> str:
-    """The checksum of everything in a data set."""
-    found = hashlib.sha256()
+    """The checksum of all images and labels of a data set."""
+    checksum = hashlib.sha256()
     for _, split in sorted(splits.items()):
-        found.update(split.images.tobytes())
-        found.update(split.labels.tobytes())
-    return f"sha256:{found.hexdigest()}"
+        checksum.update(split.images.tobytes())
+        checksum.update(split.labels.tobytes())
+    return f"sha256:{checksum.hexdigest()}"

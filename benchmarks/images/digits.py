@@ -12,24 +12,24 @@ _COUNTS = {"train": 1079, "val": 359, "test": 359}
 
 
 def read() -> dict[str, Split]:
-    """8 × 8 pixels, doubled to 16 × 16, in splits drawn once and for all.
+    """Digits of 8 × 8 pixels, doubled to 16 × 16, in fixed random splits.
 
-    Raises UsageError where scikit-learn is not installed, or holds other digits.
+    Raises UsageError if scikit-learn is not installed, or holds other digits.
     """
     try:
         from sklearn.datasets import load_digits
     except ImportError:
         raise UsageError(f"digits come with scikit-learn: {with_extra('live')}") from None
-    found = load_digits()
-    images = np.rint(found.images * (255 / 16)).astype(np.uint8).repeat(2, axis=1).repeat(2, axis=2)[..., None]
+    digits = load_digits()
+    images = np.rint(digits.images * (255 / 16)).astype(np.uint8).repeat(2, axis=1).repeat(2, axis=2)[..., None]
     order = np.random.default_rng(0).permutation(len(images))
     ends = np.cumsum(list(_COUNTS.values()))[:-1]
     splits = {
-        split: Split(np.ascontiguousarray(images[rows]), found.target[rows].astype(np.int64))
+        split: Split(np.ascontiguousarray(images[rows]), digits.target[rows].astype(np.int64))
         for split, rows in zip(_COUNTS, np.split(order, ends), strict=True)
     }
     if digest(splits) != _CHECKSUM:
-        raise UsageError("the digits of this scikit-learn, or their splits, are not those that scores here are about")
+        raise UsageError("this scikit-learn holds other digits than those of this benchmark")
     return splits
 
 

@@ -1,12 +1,9 @@
-"""MedMNIST's official files: where they lie on this machine, how they come here, and whether they are unharmed."""
+"""MedMNIST's official files: finding, downloading, checking and reading them."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import tomllib
-import urllib.error
-import urllib.request
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,15 +15,13 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
+from nasbench.benchmarks.download import download, why
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images.datasets import DATASETS, SIDE, Dataset, Split
 from nasbench.benchmarks.spaces.errors import UsageError
 
-_CHUNK = 1 << 18
-_TIMEOUT = 60.0  # seconds without a byte
-
 PACKAGE_CACHE = Path("~/.medmnist")
-"""Where the `medmnist` package keeps the same files."""
+"""Folder in which the `medmnist` package keeps the same files."""
 
 
 @dataclass(frozen=True)
@@ -44,52 +39,51 @@ class DataFile:
 
 
 def located(data: DataFile) -> Path | None:
-    """Path of a file in the data folder, or where the `medmnist` package keeps it; None if it is not here."""
+    """Path of a file in the data folder or in the folder of the `medmnist` package; None if it is in neither."""
     places = [data_folder() / "medmnist", data_folder(), PACKAGE_CACHE.expanduser()]
     return next((place / data.file for place in places if (place / data.file).is_file()), None)
 
 
 def check(path: Path, data: DataFile) -> None:
-    """Raises UsageError unless a file is the official one, byte for byte."""
+    """Raises UsageError unless a file has the official MD5 sum."""
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "md5").hexdigest()
+            digest = hashlib.file_digest(file, "md5").hexdigest()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    if found != data.md5:
+    if digest != data.md5:
         raise UsageError(
-            f"{path} is not the official file of {data.name}: its MD5 is {found}, not {data.md5}; delete it and run "
+            f"{path} is not the official file of {data.name}: its MD5 is {digest}, not {data.md5}; delete it and run "
             f"`nasbench data fetch {data.name}`"
         )
 
 
 def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
-    """Downloads a file into the data folder, and returns its path; what an interrupted download left is continued.
+    """Downloads a file into the data folder, continuing an interrupted download, and returns its path.
 
     Args:
-        progress: called with the bytes here, and those of the whole file (0 where the server does not say).
+        progress: called with the number of bytes so far, and that of the whole file (0 if the server does not say).
 
-    Raises UsageError if it cannot be had or is not the official one; then nothing stands in its place.
+    Raises UsageError if it cannot be downloaded, or is not the official file; then no file is put in its place.
     """
     folder = data_folder() / "medmnist"
     whole, part = folder / data.file, folder / f".{data.file}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / f".{data.file}.lock"):
-            if not whole.exists():  # another process may have brought it meanwhile
-                _download(data.url, part, progress)
+            if not whole.exists():  # another process may have downloaded it meanwhile
+                download(data.url, part, progress)
                 _keep(part, whole, data)
     except (OSError, HTTPException) as error:  # URLError is an OSError
-        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{data.name} cannot be fetched from {data.url}: {reason}; what has come is kept: give the command again, "
-            f"or put {data.file} into {folder} yourself"
+            f"{data.name} cannot be fetched from {data.url}: {why(error)}; the part so far is kept: run the command "
+            f"again, or put {data.file} into {folder} yourself"
         ) from None
     return whole
 
 
 def read(data: DataFile, counts: dict[str, int], channels: int) -> dict[str, Split]:
-    """The splits that a file holds. Raises UsageError where it is missing, damaged, or of another shape."""
+    """The splits in a file. Raises UsageError if it is missing, damaged, or of another shape."""
     path = located(data)
     if path is None:
         raise UsageError(
@@ -112,7 +106,7 @@ def read(data: DataFile, counts: dict[str, int], channels: int) -> dict[str, Spl
 
 @cache
 def files() -> dict[str, DataFile]:
-    """Every official file, by the name of its benchmark."""
+    """All official files, by the names of their benchmarks."""
     return {
         f"medmnist-{flag}": DataFile(f"medmnist-{flag}", facts["file"], facts["url"], facts["md5"])
         for flag, facts in _facts().items()
@@ -120,7 +114,7 @@ def files() -> dict[str, DataFile]:
 
 
 def datasets() -> list[Dataset]:
-    """Every data set of MedMNIST whose images show one of several classes each."""
+    """All data sets of MedMNIST with one class per image."""
     return [_dataset(files()[f"medmnist-{flag}"], facts) for flag, facts in _facts().items()]
 
 
@@ -160,32 +154,8 @@ def _keep(part: Path, whole: Path, data: DataFile) -> None:
     part.replace(whole)
 
 
-def _download(url: str, part: Path, progress: Callable[[int, int], None]) -> None:
-    here = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={here}-"} if here else {})
-    try:
-        answer = urllib.request.urlopen(request, timeout=_TIMEOUT)
-    except urllib.error.HTTPError as error:
-        if error.code != 416:  # the whole file is here already, or more than it: its checksum will tell
-            raise
-        return
-    with answer, part.open("ab") as file:
-        if answer.status != 206:  # the server begins anew
-            file.truncate(0)
-            here = 0
-        total = here + int(answer.headers.get("Content-Length", 0))
-        while chunk := answer.read(_CHUNK):
-            file.write(chunk)
-            here += len(chunk)
-            progress(here, total)
-        file.flush()
-        os.fsync(file.fileno())
-    if here < total:
-        raise OSError(f"the connection ended after {here:,} of {total:,} bytes")
-
-
-for _found in datasets():
-    DATASETS.add(_found.name, _found)
+for _item in datasets():
+    DATASETS.add(_item.name, _item)
 DATASETS.advice["medmnist-chest"] = (
     "an image of ChestMNIST has several labels at once (14 findings), and the networks here predict one class per image"
 )

@@ -1,4 +1,4 @@
-"""Regression on a table of one's own: multi-layer perceptrons of any shape, trained now (NASBOT's experiments)."""
+"""Live regression benchmarks: perceptrons of any shape, trained on a CSV file of the user (NASBOT's experiments)."""
 
 from nasbench.benchmarks.contract import ON_FILES
 from nasbench.benchmarks.regression.benchmark import RegressionBenchmark

@@ -1,4 +1,4 @@
-"""The benchmark `mlp:FILE.csv:TARGET`: perceptrons of any shape on a table of one's own."""
+"""The benchmark `mlp:FILE.csv:TARGET`: perceptrons of any shape, trained on a CSV file of the user."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from nasbench.benchmarks.spaces.graphs.pool import perceptrons
 from nasbench.benchmarks.spaces.graphs.space import NetworkSpace
 
 _STEPS, _BATCH, _CHECKS = 20_000, 256, 200
-_RATE = 1e-5  # of the sum of a batch's errors, as the authors' code has it
+_RATE = 1e-5  # step size on the sum of a batch's errors, as in the authors' code
 _WIDTH = 64
 _MOST_STEPS = 1_000_000
-_STEP_SECONDS = 3e-3  # of random networks on one core of a busy server (median of 8, 300 rows)
+_STEP_SECONDS = 3e-3  # for random networks on one core of a busy server (median of 8, 300 rows)
 
 
 class RegressionBenchmark(Benchmark):
-    """Trains a network by plain gradient descent for 20,000 steps, and keeps it at its best of 200 looks at validation.
+    """Trains a perceptron by plain gradient descent for 20,000 steps, or as many as `@STEPS` says.
 
-    `@STEPS` trains it for as many.
+    The scores are those of the best of 200 equally spaced validations.
     """
 
     repeatable = Repeatable.SAME_MACHINE
@@ -52,8 +52,8 @@ class RegressionBenchmark(Benchmark):
             f"{self._steps:,} steps; splits 0.6, 0.2, 0.2, standardised (NASBOT, section 5)"
         )
         self.metrics = (
-            Metric("val-mse", "", True, "mean squared error of the best of 200 looks, in variances", "val"),
-            Metric("test-mse", "", True, "mean squared error then", "test"),
+            Metric("val-mse", "", True, "smallest mean squared error of 200 validations, in variances", "val"),
+            Metric("test-mse", "", True, "mean squared error at the same step", "test"),
             Metric("parameters", "", description="number of parameters", cheap=True),
             Metric("train_time", "s", description="training alone"),
         )
@@ -124,7 +124,7 @@ class RegressionBenchmark(Benchmark):
         return Evaluation(values, perf_counter() - begin)
 
     def quantile(self, metric: str, q: float) -> float:
-        """The q-quantile of a cheap metric over 200 networks, drawn as `sample` does."""
+        """The q-quantile of a cheap metric over 200 random networks."""
         if not named(self, metric).cheap:
             raise UsageError(f"{self.name} has no table of {metric}: give an absolute bound")
         rng = np.random.default_rng(0)

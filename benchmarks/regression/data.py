@@ -16,12 +16,12 @@ from nasbench.benchmarks.spaces.textfile import check_regular
 
 Array = NDArray[np.float64]
 
-_SHARES = (0.6, 0.2)  # of training and validation; the rest is the test split
+_SHARES = (0.6, 0.2)  # shares of training and validation; the rest is the test split
 _FEWEST = 50
 
 
 class Samples(NamedTuple):
-    """Rows of a table."""
+    """The rows of one split."""
 
     features: Array
     """Standardised inputs, shape (rows, features)."""
@@ -31,7 +31,7 @@ class Samples(NamedTuple):
 
 @dataclass(frozen=True)
 class CsvData:
-    """A file, split and standardised: on the training split each column has mean 0 and variance 1."""
+    """A CSV file, split and standardised: on the training split, each column has mean 0 and variance 1."""
 
     splits: dict[str, Samples]
     """The rows by split: train, val, test."""
@@ -45,10 +45,9 @@ class CsvData:
 
 
 def read(path: Path, target: str) -> CsvData:
-    """Reads a file; which row is in which split depends on its number only.
+    """Reads a file; the split of a row depends only on its number and the number of rows.
 
-    Raises UsageError, naming file and column, for text, missing values, a target that is not there or never changes, or
-    too few rows.
+    Raises UsageError, naming file and column, for text, missing values, an unknown or constant target, or too few rows.
     """
     import pandas as pd
 
@@ -75,7 +74,8 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"{path} has a number of more than {LARGEST:g} in size, in column {name}")
     if len(frame) < _FEWEST or len(frame.columns) < 2:
         raise UsageError(
-            f"{path} has {len(frame)} rows of {len(frame.columns)} columns: {_FEWEST} rows of 2 are needed"
+            f"{path} has too few rows or columns, {len(frame)} and {len(frame.columns)}: "
+            f"it needs {_FEWEST} rows and 2 columns or more"
         )
     order = np.random.default_rng(0).permutation(len(frame))
     ends = (np.cumsum(_SHARES) * len(frame)).astype(int)
@@ -86,6 +86,6 @@ def read(path: Path, target: str) -> CsvData:
         raise UsageError(f"the target {target} of {path} has one value only: there is nothing to predict")
     scaled = (numbers - mean) / np.where(deviation > 0, deviation, 1.0)
     others = np.arange(numbers.shape[1]) != column
-    splits = {name: Samples(scaled[own][:, others], scaled[own, column]) for name, own in rows.items()}
+    splits = {name: Samples(scaled[places][:, others], scaled[places, column]) for name, places in rows.items()}
     digest = hashlib.sha256(path.read_bytes() + target.encode()).hexdigest()
     return CsvData(splits, f"sha256:{digest}")

@@ -1,4 +1,4 @@
-"""What can be chosen: spaces of configurations."""
+"""Search spaces: sets of configurations."""
 
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Space
 from nasbench.benchmarks.spaces.features import Hashed

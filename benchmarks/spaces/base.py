@@ -1,4 +1,4 @@
-"""The protocol every space follows."""
+"""The base class of all search spaces."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.random import Generator
 from nasbench.benchmarks.spaces.blockwise import Blockwise
 
 Configuration: TypeAlias = Any
-"""One point of a space: immutable and hashable; its form belongs to the space (a grid: a tuple of choice indices)."""
+"""One point of a space, immutable and hashable. Its form depends on the space (a grid: a tuple of choice indices)."""
 
 Block: TypeAlias = Any
-"""Many configurations in the space's own dense form (a grid: an integer array of row numbers)."""
+"""Many configurations in a dense form that each space defines (a grid: an integer array of row numbers)."""
 
 Values: TypeAlias = dict[str, Any]
-"""The same point for people and files: hyper-parameter name → value, JSON-able."""
+"""A configuration for people and files: hyper-parameter name → value, as JSON can hold them."""
 
 
 class ForeignConfiguration(ValueError):
@@ -24,28 +24,28 @@ class ForeignConfiguration(ValueError):
 
 
 class Space(Blockwise, ABC):
-    """A set of configurations: draws one at random, and finds neighbours of one.
+    """A set of configurations, which can be sampled and mutated.
 
-    Some spaces also have views, which some methods need: see `spaces.views`.
+    Some methods need views of a space, which not every space has: see `spaces.views`.
     """
 
     table_kind: str = ""
-    """Kind of grid (see `network_grids.GRIDS`) of a table of this space's configurations; empty for a plain one."""
+    """Kind of grid (see `network_grids.GRIDS`) of a table of these configurations; empty for a plain grid."""
 
     @abstractmethod
     def sample(self, rng: Generator) -> Configuration:
         """A configuration drawn uniformly."""
 
     def sample_block(self, n: int, rng: Generator) -> Block | None:
-        """What n calls of `sample` would draw, from the same stream; None where the space has no form for many.
+        """The configurations that n calls of `sample` would draw from the same stream; None if there is no dense form.
 
-        Used only where the class declares `blockwise=True`.
+        Used only if the class declares `blockwise=True`.
         """
         return None
 
     @abstractmethod
     def mutate(self, configuration: Configuration, rng: Generator) -> Configuration:
-        """A neighbour: exactly one choice differs."""
+        """A random neighbour: exactly one choice differs."""
 
     @abstractmethod
     def check(self, configuration: Configuration) -> None:

@@ -8,23 +8,23 @@ from typing import NamedTuple, TypeAlias
 from nasbench.benchmarks.spaces.base import Configuration
 
 Half: TypeAlias = tuple[int, int]
-"""(input, number of the operator): -1 is the cell before, -2 the one before that, from 0 on earlier blocks."""
+"""(input, number of the operator). Input -1 is the previous cell, -2 the one before it, k >= 0 block k of this cell."""
 Block: TypeAlias = tuple[Half, Half]
-"""What is added: two operators, each on an input of its own."""
+"""Two operators, each with an input, whose results are added."""
 Cell: TypeAlias = tuple[Block, ...]
-"""A cell; each block reads earlier cells, or earlier blocks of its own."""
+"""A cell; each block reads earlier cells, or earlier blocks of the same cell."""
 
 
 class Blocks(NamedTuple):
-    """What cells may be made of, and the way from a cell to its configuration."""
+    """The possible cells of a space, and the way from a cell to its configuration."""
 
     most: int
     """The largest number of blocks."""
     lookbacks: int
-    """How many earlier cells may be read."""
+    """The number of earlier cells that may be read."""
     operators: tuple[str, ...]
-    """Their names; a block has their numbers."""
+    """Names of the operators; blocks refer to them by position."""
     cells: int
-    """Number of cells of a network in which each reads the one before it."""
+    """Number of cells of a network in which each cell reads the previous one."""
     configuration: Callable[[Cell], Configuration]
-    """The configuration of the network that is built of a cell."""
+    """Returns the configuration of the network that repeats a cell."""

@@ -1,4 +1,4 @@
-"""Classes that can treat many configurations at once, and say so themselves."""
+"""Classes that declare that they can process many configurations at once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 
 class Blockwise:
-    """Base of classes that may have a fast way for many configurations beside their way for one.
+    """Base of classes that may have a fast path for many configurations beside the path for a single one.
 
-    A class declares that both ways agree: `class RandomSearch(Method, blockwise=True)`. The declaration is not
-    inherited. A subclass that overrides only the way for one would otherwise be passed over by its parent's way for
-    many; so every subclass goes one by one until it declares for itself that its two ways agree.
+    A class declares that both paths agree: `class RandomSearch(Method, blockwise=True)`. The declaration is not
+    inherited: a subclass may override the path for a single configuration, and the inherited fast path would ignore
+    that. So a subclass processes configurations singly until it makes the declaration itself.
     """
 
     blockwise: ClassVar[bool] = False
-    """True where this very class declares that its way for many gives what its way for one gives."""
+    """Whether this very class, not a parent, declares that both paths agree."""
 
     def __init_subclass__(cls, *, blockwise: bool = False, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -1,7 +1,7 @@
 """Spaces of ConfigSpace (Lindauer et al., 2019), read and written as its JSON; the package is not needed.
 
-What is read becomes a program of the language: conditions become substitutions, forbidden clauses stay such. What is
-written is the flat view, and of a program what it forbids.
+Reading makes a program of the language: conditions become substitutions, forbidden clauses remain. Writing takes the
+flat view of a space, and the clauses of a program.
 """
 
 from __future__ import annotations
@@ -24,41 +24,43 @@ from nasbench.benchmarks.spaces.language.graph import Basic, Clause, D, Independ
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.views import AsFlat
 
-_MOST_FORBIDDEN = 10_000  # combinations of values of one clause
+_MOST_FORBIDDEN = 10_000  # combinations of values in one clause
 
 Facts: TypeAlias = Mapping[str, Any]
 
 
 def read(text: str) -> Program:
-    """The space that a JSON text of ConfigSpace describes (format 0.2 to 0.4), under the same names.
+    """The space in a JSON text of ConfigSpace (format 0.2 to 0.4), with the same names.
 
-    Categorical (weights become priors), ordinal, integer, float and constant hyper-parameters; conditions as the
-    package weighs them: of a parent that is not there only NEQ holds; forbidden clauses. Raises UsageError that names
-    what else there is.
+    Supported are categorical (weights become priors), ordinal, integer, float and constant hyper-parameters, conditions
+    and forbidden clauses. Conditions are evaluated as in the package: only NEQ holds for an inactive parent.
+
+    Raises UsageError that names anything else in the text.
     """
     try:
         facts = json.loads(text)
-        hyperparameters = {own["name"]: own for own in facts["hyperparameters"]}
+        hyperparameters = {entry["name"]: entry for entry in facts["hyperparameters"]}
     except (ValueError, TypeError, KeyError):
-        raise UsageError("this is no JSON of ConfigSpace: it has no list of hyperparameters with names") from None
+        raise UsageError("this is not ConfigSpace's JSON: it has no list of hyperparameters with names") from None
     conditions: dict[str, list[Facts]] = {name: [] for name in hyperparameters}
     try:
         for condition in facts.get("conditions") or ():
             conditions[condition["child"]].append(_by_value(condition, hyperparameters))
-        for own in hyperparameters.values():  # what cannot be read is said now
-            _maker(own)
+        for entry in hyperparameters.values():
+            _maker(entry)  # raises now what making would raise later
         return Program(lambda: _written(hyperparameters, conditions, facts.get("forbiddens") or ()))
     except (KeyError, RecursionError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else "conditions run in a circle"
-        raise UsageError(f"this is no JSON of ConfigSpace: {what}") from None
+        raise UsageError(f"this is not ConfigSpace's JSON: {what}") from None
 
 
 def write(space: Space) -> str:
     """A space as JSON of ConfigSpace (format 0.4).
 
-    A hyper-parameter that several others bring about together is always there. The log scale and the prior of an
-    ordinal one, which ConfigSpace does not know, stand in `meta`. Raises UsageError for a space without a list of
-    hyper-parameters, and for a clause about real numbers.
+    A hyper-parameter that depends on several others together is written as always active. ConfigSpace has no log scale
+    and no prior for ordinal hyper-parameters: they are written into `meta`.
+
+    Raises UsageError for a space without a list of hyper-parameters, and for a clause about real numbers.
     """
     if not isinstance(space, AsFlat):
         raise UsageError("ConfigSpace needs a list of hyper-parameters, which this space does not have")
@@ -66,8 +68,8 @@ def write(space: Space) -> str:
     names = [h.name for h in flat.hyperparameters]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{name} has other values in other architectures: give one of them another name")
-    default = space.values(space.sample(np.random.default_rng(0)))  # an allowed one, as ConfigSpace wants it
+            raise UsageError(f"{name} has different values in different architectures: use different names")
+    default = space.values(space.sample(np.random.default_rng(0)))  # ConfigSpace wants a default that is allowed
     clauses: list[Clause] = space.scope.clauses if isinstance(space, Program) else []
     facts = {
         "name": None,
@@ -77,7 +79,7 @@ def write(space: Space) -> str:
             for h, condition in zip(flat.hyperparameters, flat.conditions, strict=True)
             if condition is not None
         ],
-        "forbiddens": list({json.dumps(own): own for clause in clauses for own in _forbidden(clause)}.values()),
+        "forbiddens": list({json.dumps(entry): entry for clause in clauses for entry in _forbidden(clause)}.values()),
         "python_module_version": "1.2.0",
         "format_version": 0.4,
     }
@@ -90,75 +92,75 @@ def write(space: Space) -> str:
 def _written(
     hyperparameters: Mapping[str, Facts], conditions: Mapping[str, list[Facts]], clauses: Iterable[Facts]
 ) -> Part:
-    """The program: every hyper-parameter is made at once, and asked for where its condition holds."""
-    made = {name: _maker(own)() for name, own in hyperparameters.items()}
+    """The program: all hyper-parameters are made at its beginning, and used where their conditions hold."""
+    made = {name: _maker(entry)() for name, entry in hyperparameters.items()}
     parents = {name: [p for c in conditions[name] for p in _parents(c)] for name in made}
     owners = {name: _owner(name, parents, conditions) for name in made}
 
-    def is_there(name: str, given: Mapping[str, Any]) -> bool:
+    def is_active(name: str, given: Mapping[str, Any]) -> bool:
         return all(_holds(condition, given) for condition in conditions[name])
 
     def placed(name: str) -> Part:
-        own = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
+        place = Basic("hyper-parameter", {"value": made[name]}, lambda values, inputs: _same).part
         children = [child for child, owner in owners.items() if owner == name]
-        return siso_sequential([own, *map(conditional, children)])
+        return siso_sequential([place, *map(conditional, children)])
 
     def conditional(name: str) -> Part:
         needed = {f"parent-{p}": made[p] for p in parents[name]}
 
         def decided(values: dict[str, Any]) -> Part:
             given = {p: values[f"parent-{p}"] for p in parents[name]}
-            return placed(name) if is_there(name, given) else identity()
+            return placed(name) if is_active(name, given) else identity()
 
         return substitution("given", decided, needed)
 
-    def weighed(name: str, unknown: Sequence[str], given: Mapping[str, Any]) -> Part:
-        """A hyper-parameter that may be there where a parent is not: each of `unknown` is asked for if it is there."""
-        if not unknown:
-            return placed(name) if is_there(name, given) else identity()
-        first, *others = unknown
-        if not is_there(first, given):
-            return weighed(name, others, {**given, first: None})
+    def resolved(name: str, ancestors: Sequence[str], given: Mapping[str, Any]) -> Part:
+        """A hyper-parameter that may be active without a parent: it waits for each of its active ancestors in turn."""
+        if not ancestors:
+            return placed(name) if is_active(name, given) else identity()
+        first, *others = ancestors
+        if not is_active(first, given):
+            return resolved(name, others, {**given, first: None})
         return substitution(
-            "given", lambda values: weighed(name, others, {**given, first: values["parent"]}), {"parent": made[first]}
+            "given", lambda values: resolved(name, others, {**given, first: values["parent"]}), {"parent": made[first]}
         )
 
     for clause in clauses:
         about = {f"h{number}": made[name] for number, name in enumerate(_about(clause))}
         forbid(_test(clause), **about)
-    tops = [weighed(name, _ancestors(name, parents), {}) for name in made if owners[name] is None]
+    tops = [resolved(name, _ancestors(name, parents), {}) for name in made if owners[name] is None]
     return siso_sequential(tops or [identity()])
 
 
-def _maker(own: Facts) -> Callable[[], Independent]:
-    """What makes a hyper-parameter."""
-    name, kind = own["name"], own["type"]
-    meta = (own.get("meta") or {}).get("nasbench", {})
+def _maker(entry: Facts) -> Callable[[], Independent]:
+    """A function that makes the hyper-parameter of an entry."""
+    name, kind = entry["name"], entry["type"]
+    meta = (entry.get("meta") or {}).get("nasbench", {})
     if kind == "categorical":
-        weights = own.get("weights", own.get("probabilities")) or [1.0] * len(own["choices"])
-        kept = [(value, share) for value, share in zip(own["choices"], weights, strict=True) if share > 0]
+        weights = entry.get("weights", entry.get("probabilities")) or [1.0] * len(entry["choices"])
+        kept = [(value, share) for value, share in zip(entry["choices"], weights, strict=True) if share > 0]
         prior = [share for _, share in kept] if len({share for _, share in kept}) > 1 else ()
         return lambda: D([value for value, _ in kept], name, prior)
     if kind == "ordinal":
-        levels = own["sequence"]
+        levels = entry["sequence"]
         if all(type(value) in (int, float) for value in levels) and list(levels) == sorted(levels):
             return lambda: ordinal(levels, meta.get("log", False), name, meta.get("prior", ()))
         return lambda: D(levels, name)
     if kind == "constant":
-        return lambda: D([own["value"]], name)
+        return lambda: D([entry["value"]], name)
     if kind in ("uniform_int", "uniform_float"):
-        if own.get("q") not in (None, 1 if kind == "uniform_int" else None):
-            raise UsageError(f"{name} is quantised (q = {own['q']}): write it as ordinal")
+        if entry.get("q") not in (None, 1 if kind == "uniform_int" else None):
+            raise UsageError(f"{name} is quantised (q = {entry['q']}): write it as ordinal")
         make = integer if kind == "uniform_int" else real
-        return lambda: make(own["lower"], own["upper"], own.get("log", False), name)
+        return lambda: make(entry["lower"], entry["upper"], entry.get("log", False), name)
     raise unknown(f"type of {name}", kind, ["categorical", "ordinal", "constant", "uniform_int", "uniform_float"])
 
 
 def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
-    """The same without LT and GT of an ordinal parent: they compare places in its sequence, not values."""
+    """A condition with LT and GT of an ordinal parent written as IN: they compare positions in its sequence."""
     kind = condition["type"]
     if kind in ("AND", "OR"):
-        return {**condition, "conditions": [_by_value(own, hyperparameters) for own in condition["conditions"]]}
+        return {**condition, "conditions": [_by_value(part, hyperparameters) for part in condition["conditions"]]}
     parent = hyperparameters[condition["parent"]]
     if kind not in ("LT", "GT") or parent["type"] != "ordinal":
         return condition
@@ -171,44 +173,44 @@ def _by_value(condition: Facts, hyperparameters: Mapping[str, Facts]) -> Facts:
 
 def _parents(condition: Facts) -> list[str]:
     if condition["type"] in ("AND", "OR"):
-        return list(dict.fromkeys(parent for own in condition["conditions"] for parent in _parents(own)))
+        return list(dict.fromkeys(parent for part in condition["conditions"] for parent in _parents(part)))
     return [condition["parent"]]
 
 
 def _ancestors(name: str, parents: Mapping[str, list[str]]) -> list[str]:
-    """Everything on which it depends whether a hyper-parameter is there, parents before children."""
+    """All hyper-parameters that decide whether one is active, parents before children."""
     return list(dict.fromkeys(other for p in parents[name] for other in [*_ancestors(p, parents), p]))
 
 
 def _owner(name: str, parents: Mapping[str, list[str]], conditions: Mapping[str, list[Facts]]) -> str | None:
-    """The parent below which a hyper-parameter stands: both it and all other parents are there where that one is.
+    """The parent below which a hyper-parameter is placed: wherever it is active, all other parents are, too.
 
-    None where there is no such parent.
+    None if there is no such parent, or if the hyper-parameter may be active without a parent.
     """
-    own = parents[name]
-    if any(parents[parent] for condition in conditions[name] for parent in _spared(condition)):
-        return None  # it may be there without the parent
+    candidates = parents[name]
+    if any(parents[parent] for condition in conditions[name] for parent in _dispensable(condition)):
+        return None
 
     def above(child: str) -> set[str]:
         owner = _owner(child, parents, conditions)
         return {child} if owner is None else {child, *(p for parent in parents[child] for p in above(parent))}
 
-    return next((p for p in own if all(other in above(p) or not parents[other] for other in own)), None)
+    return next((p for p in candidates if all(other in above(p) or not parents[other] for other in candidates)), None)
 
 
-def _spared(condition: Facts) -> list[str]:
-    """Parents without which a condition may hold."""
-    own = _parents(condition)
-    if condition["type"] == "NEQ" or (condition["type"] == "OR" and len(own) > 1):
-        return own
-    return [parent for part in condition.get("conditions", ()) for parent in _spared(part)]
+def _dispensable(condition: Facts) -> list[str]:
+    """The parents that may be inactive while a condition holds."""
+    parents = _parents(condition)
+    if condition["type"] == "NEQ" or (condition["type"] == "OR" and len(parents) > 1):
+        return parents
+    return [parent for part in condition.get("conditions", ()) for parent in _dispensable(part)]
 
 
 def _holds(condition: Facts, given: Mapping[str, Any]) -> bool:
-    """Whether a condition holds, given its parents' values, None where one is not there."""
+    """Whether a condition holds, given the values of its parents, None for an inactive parent."""
     kind = condition["type"]
     if kind in ("AND", "OR"):
-        return (all if kind == "AND" else any)(_holds(own, given) for own in condition["conditions"])
+        return (all if kind == "AND" else any)(_holds(part, given) for part in condition["conditions"])
     x = given[condition["parent"]]
     return kind == "NEQ" if x is None else _compared(kind, x, condition)
 
@@ -230,7 +232,7 @@ def _compared(kind: str, x: Any, facts: Facts) -> bool:
 def _about(clause: Facts) -> list[str]:
     """The hyper-parameters of a forbidden clause."""
     if clause["type"] == "AND":
-        return list(dict.fromkeys(name for own in clause["clauses"] for name in _about(own)))
+        return list(dict.fromkeys(name for part in clause["clauses"] for name in _about(part)))
     return [clause["left"], clause["right"]] if clause["type"].startswith("RELATION") else [clause["name"]]
 
 
@@ -242,7 +244,7 @@ def _test(clause: Facts) -> Callable[..., bool]:
 def _is_forbidden(clause: Facts, values: Mapping[str, Any]) -> bool:
     kind = clause["type"]
     if kind == "AND":
-        return all(_is_forbidden(own, values) for own in clause["clauses"])
+        return all(_is_forbidden(part, values) for part in clause["clauses"])
     if kind.startswith("RELATION"):
         return _compared(kind.removeprefix("RELATION_"), values[clause["left"]], {"value": values[clause["right"]]})
     return _compared(kind, values[clause["name"]], clause)
@@ -256,38 +258,40 @@ def _same(value: Any) -> Any:
 
 
 def _facts(h: Hyperparameter, default: Any) -> dict[str, Any]:
-    own: dict[str, Any] = {"name": h.name, "meta": None}
+    entry: dict[str, Any] = {"name": h.name, "meta": None}
     if isinstance(h, Float | Integer):
         kind = "uniform_float" if isinstance(h, Float) else "uniform_int"
-        own |= {"type": kind, "lower": h.low, "upper": h.high, "log": h.log}
-        return own | {"default_value": h.low if default is None else default}
-    own["default_value"] = h.values[0] if default is None else default
+        entry |= {"type": kind, "lower": h.low, "upper": h.high, "log": h.log}
+        return entry | {"default_value": h.low if default is None else default}
+    entry["default_value"] = h.values[0] if default is None else default
     if isinstance(h, Categorical):
-        return own | {"type": "categorical", "choices": h.values, "weights": shares(h) if h.prior else None}
+        return entry | {"type": "categorical", "choices": h.values, "weights": shares(h) if h.prior else None}
     extra = {"log": h.log, "prior": h.prior} if h.log or h.prior else None
-    return own | {"type": "ordinal", "sequence": h.values, "meta": extra and {"nasbench": extra}}
+    return entry | {"type": "ordinal", "sequence": h.values, "meta": extra and {"nasbench": extra}}
 
 
 def _condition(h: Hyperparameter, condition: Condition, parent: Hyperparameter) -> dict[str, Any]:
     assert not isinstance(parent, Float | Integer)  # see `Condition`
     permitted = [value for value, flag in zip(parent.values, condition.permitted, strict=True) if flag]
-    own: dict[str, Any] = {"child": h.name, "parent": parent.name}
-    return own | ({"type": "EQ", "value": permitted[0]} if len(permitted) == 1 else {"type": "IN", "values": permitted})
+    entry: dict[str, Any] = {"child": h.name, "parent": parent.name}
+    return entry | (
+        {"type": "EQ", "value": permitted[0]} if len(permitted) == 1 else {"type": "IN", "values": permitted}
+    )
 
 
 def _forbidden(clause: Clause) -> list[dict[str, Any]]:
-    """Every combination of values that a clause forbids."""
+    """All combinations of values that a clause forbids."""
     if any(isinstance(root.domain, Float) for root in clause.roots):
-        raise UsageError("what is forbidden of real numbers cannot be written for ConfigSpace")
+        raise UsageError("a clause about real numbers cannot be written for ConfigSpace")
     domains = [root.values for root in clause.roots]
     if prod(map(len, domains)) > _MOST_FORBIDDEN:
         raise UsageError(f"a clause is about more than {_MOST_FORBIDDEN:,} combinations: too many for ConfigSpace")
-    found = []
+    entries = []
     for values in product(*domains):
         if clause.forbids(dict(zip(clause.roots, values, strict=True))):
             equal = [
                 {"type": "EQUALS", "name": root.name, "value": value}
                 for root, value in zip(clause.roots, values, strict=True)
             ]
-            found.append(equal[0] if len(equal) == 1 else {"type": "AND", "clauses": equal})
-    return found
+            entries.append(equal[0] if len(equal) == 1 else {"type": "AND", "clauses": equal})
+    return entries

@@ -1,4 +1,4 @@
-"""The one exception that is written for the person at the keyboard."""
+"""The exception whose message is written for the user, and functions that write such messages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from nasbench.benchmarks.spaces.nearest import nearest
 
 
 class UsageError(Exception):
-    """Something the user asked for cannot be done; its message is one sentence that says what can."""
+    """A request of the user cannot be fulfilled; the message is one sentence that also says what is possible."""
 
 
 def with_extra(extra: str) -> str:
-    """How to install an extra (or several, as `live,gp`), in a clone and elsewhere: the end of an error's sentence."""
+    """The commands that install an extra (or several: `live,gp`), as the end of an error message."""
     return f"`make setup EXTRAS={extra}` in a clone, `pip install 'nasbench[{extra}]'` elsewhere"
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = ()) -> UsageError:
-    """The error for a name that is not among the allowed ones: suggests the nearest and lists them all.
+    """The error for an unknown name: it suggests the nearest allowed name, and lists all of them.
 
     Args:
-        many: more names that are allowed, of which there are too many to list: the three nearest are suggested, and the
-            others counted by what they begin with.
+        many: further allowed names, too many to list: the three nearest are suggested, and all are counted by their
+            first word.
     """
     names, families = sorted(allowed), sorted(many)
     close = nearest(name, [*names, *families])[: 3 if families else 1]
@@ -33,15 +33,15 @@ def unknown(kind: str, name: str, allowed: Iterable[str], many: Iterable[str] = 
 
 
 def _counted(names: Iterable[str]) -> list[str]:
-    """Names that begin with the same word as one, with their number: `hpolib-… (4)`."""
+    """Names grouped by their first word, with the size of each group: `hpolib-… (4)`."""
     families: dict[str, list[str]] = {}
     for name in names:
         families.setdefault(name.partition("-")[0], []).append(name)
-    return [f"{word}-… ({len(own)})" if len(own) > 1 else own[0] for word, own in families.items()]
+    return [f"{word}-… ({len(members)})" if len(members) > 1 else members[0] for word, members in families.items()]
 
 
 class Problems:
-    """Collects what is wrong with something that a person wrote, so that all of it is said at once."""
+    """Collects all errors in a text of the user, to report them at once."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -49,18 +49,18 @@ class Problems:
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Notes the UsageError that ends the block, if one does; what comes after the block goes on."""
+        """Notes a UsageError that ends the block; the code after the block continues."""
         try:
             yield
         except UsageError as error:
             self.note(str(error))
 
     def note(self, sentence: str) -> None:
-        """Adds a sentence; one that was noted before counts once."""
+        """Adds a sentence; repeated sentences count once."""
         self._sentences[sentence] = None
 
     def refuse(self) -> None:
-        """Raises UsageError with all that was noted, if there is anything; a single problem is said as it is."""
+        """Raises UsageError with all noted sentences, if there are any."""
         if len(self._sentences) == 1:
             raise UsageError(next(iter(self._sentences)))
         if self._sentences:

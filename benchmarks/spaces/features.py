@@ -1,4 +1,4 @@
-"""Hashed features: what a linear model sees of any space."""
+"""Hashed features of the configurations of any space, for linear models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hashed:
     """Configurations as indices of buckets (Weinberger et al., ICML 2009): each token adds 1 to the bucket of its hash.
 
     Args:
-        buckets: their number; index `buckets` itself is padding.
+        buckets: the number of buckets; the index `buckets` is padding.
     """
 
     def __init__(self, space: Space, buckets: int) -> None:
@@ -34,35 +34,35 @@ class Hashed:
         self._rows = (
             space if isinstance(space, FiniteSpace) and space.blockwise and not isinstance(space, AsTokens) else None
         )
-        own = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
-        if self._rows is not None and len(own) == len(self._rows.hyperparameters):
-            words = [[f"{h.name}={value}" for value in h.values] for h in own]
+        choices = [h for h in self._rows.hyperparameters if isinstance(h, Categorical | Ordinal)] if self._rows else []
+        if self._rows is not None and len(choices) == len(self._rows.hyperparameters):
+            words = [[f"{h.name}={value}" for value in h.values] for h in choices]
             self._starts = np.cumsum([0, *map(len, words[:-1])])
-            self._table = np.array([self._bucket(word) for of_one in words for word in of_one])
+            self._table = np.array([self._bucket(word) for group in words for word in group])
         else:
             self._rows = None
 
     def of(self, configuration: Configuration) -> Indices:
-        """The buckets of one configuration, a token each."""
-        found = self._known.get(configuration)
-        if found is None:
+        """The buckets of one configuration, one per token."""
+        buckets = self._known.get(configuration)
+        if buckets is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            found = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
-            self._known[configuration] = found
-        return found
+            buckets = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
+            self._known[configuration] = buckets
+        return buckets
 
     def draw(self, n: int, rng: Generator) -> tuple[Callable[[int], Configuration], Indices]:
-        """n random configurations: the i-th on demand, and all buckets, shape (n, tokens), padded."""
+        """n random configurations, as a function of their number, and their buckets, shape (n, tokens), padded."""
         space = self._rows
         rows = None if space is None else space.sample_block(n, rng)
         digits = None if space is None or rows is None else space.digits(rows)
         if space is not None and rows is not None and digits is not None:
             return lambda i: space.configuration(int(rows[i])), self._table[digits + self._starts]
         drawn = [self._space.sample(rng) for _ in range(n)]
-        found = [self.of(configuration) for configuration in drawn]
-        padded = np.full((n, max(map(len, found))), self._buckets, np.int64)
-        for row, indices in zip(padded, found, strict=True):
+        buckets = [self.of(configuration) for configuration in drawn]
+        padded = np.full((n, max(map(len, buckets))), self._buckets, np.int64)
+        for row, indices in zip(padded, buckets, strict=True):
             row[: len(indices)] = indices
         return drawn.__getitem__, padded
 
@@ -71,7 +71,7 @@ class Hashed:
 
 
 def tokens(space: Space, configuration: Configuration) -> list[str]:
-    """A configuration as words: its values by name, numbers in bins; a program adds its modules and their sequences."""
+    """A configuration as words: its values by name, numbers in bins. A program adds its modules and their sequences."""
     if isinstance(space, AsTokens):
         return space.as_tokens(configuration)
     values = space.values(configuration)

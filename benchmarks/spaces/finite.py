@@ -1,4 +1,4 @@
-"""Spaces whose configurations are numbered: the rows of a table."""
+"""Finite spaces: the configurations are numbered, as the rows of a table are."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter
 
 
 class FiniteSpace(Space):
-    """Finitely many configurations, numbered from 0; many of them are an integer array of their numbers."""
+    """Finitely many configurations, numbered from 0; a block of them is an integer array of their numbers."""
 
     hyperparameters: tuple[Hyperparameter, ...]
-    """What `values` names, in its order."""
+    """The hyper-parameters, in the order of `values`."""
     size: int
     """Number of configurations."""
 
@@ -31,15 +31,17 @@ class FiniteSpace(Space):
 
     @abstractmethod
     def neighbours(self, configuration: Configuration) -> list[Configuration]:
-        """All that `mutate` can return, each once."""
+        """All possible results of `mutate`, without repetition."""
 
     def key(self, configuration: Configuration) -> str:
-        """The text by which files call a configuration; by default its values, joined by colons."""
+        """The text that stands for a configuration in files; by default its values, joined by colons."""
         return ":".join(map(str, self.values(configuration).values()))
 
     def digits(self, block: Block) -> NDArray[np.int64] | None:
-        """The index of each hyper-parameter's value, shape (configurations, hyper-parameters); None where there are
-        real numbers among them."""
+        """The index of each hyper-parameter's value, shape (configurations, hyper-parameters).
+
+        None if a hyper-parameter is a real number.
+        """
         return None
 
     def __iter__(self) -> Iterator[Configuration]:
@@ -59,14 +61,13 @@ class FiniteSpace(Space):
         )
 
     def block_to_json(self, rows: NDArray[np.int64]) -> NDArray[np.object_]:
-        """`to_json` of many configurations, each text made once; an array of str of the same shape."""
-        texts: NDArray[np.object_] = self._row_json[rows]
-        for row in set(rows[texts == ""].tolist()):
+        """`to_json` of many configurations, as an array of str of the same shape; each text is made once."""
+        for row in set(rows[self._row_json[rows] == ""].tolist()):
             self._row_json[row] = self.to_json(self.configuration(row))
-        made: NDArray[np.object_] = self._row_json[rows]
-        return made
+        texts: NDArray[np.object_] = self._row_json[rows]
+        return texts
 
     @cached_property
     def _row_json(self) -> NDArray[np.object_]:
-        """The JSON of every configuration that has been asked for, empty elsewhere."""
+        """The JSON of each configuration once it has been made, empty before."""
         return np.full(self.size, "", dtype=object)

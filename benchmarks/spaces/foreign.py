@@ -1,4 +1,4 @@
-"""Code that others wrote: nothing in it can hang, end or garble a command; when it fails, it is said how and where."""
+"""Guards around third-party code: it cannot hang, end or garble a command, and its errors say how and where."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any, TextIO, cast
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
-_SECONDS = 60.0  # for one import; PyTorch's takes ten on a slow machine
+_SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
 _OURS = Path(__file__).resolve().parents[2] / "nasbench_cli" / "engine"
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _CODES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, places, modes
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor positions, modes
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # titles, links and other texts for the terminal
     r"|\x1b[ -/]*[0-~]"
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"  # whatever else is no letter; line ends and tabs stay
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"  # other control characters; line ends and tabs stay
 )
 
 
@@ -33,10 +33,10 @@ class Broken(Exception):
 
 @contextmanager
 def foreign() -> Iterator[None]:
-    """What it prints is `cleaned`, and whatever it raises, or does for too long, is raised as Broken.
+    """Runs third-party code: its output is `cleaned`, and its errors and time-outs are raised as Broken.
 
-    A UsageError is a sentence for the user, and Ctrl-C is the user's: both pass. Only the main thread can be
-    interrupted, and only while it executes Python.
+    A UsageError, which is written for the user, and the user's Ctrl-C pass. Only the main thread can be interrupted,
+    and only while it executes Python.
     """
     try:
         with cleaned(), _limited():
@@ -52,19 +52,19 @@ def foreign() -> Iterator[None]:
 
 @contextmanager
 def cleaned() -> Iterator[None]:
-    """What code in this block prints goes to standard error, without codes that a terminal would obey."""
-    stream = cast(TextIO, _Cleaned(sys.stderr)) if sys.stderr else None  # None: it was closed, and nothing is printed
+    """Sends all output of this block to standard error, without control codes for the terminal."""
+    stream = cast(TextIO, _Cleaned(sys.stderr)) if sys.stderr else None  # None: it is closed, nothing is printed
     with redirect_stdout(stream), redirect_stderr(stream):
         yield
 
 
 class _Cleaned:
-    """A text stream that leaves out what `plain` does."""
+    """A text stream without the codes that `plain` removes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.rich_proxied_file = getattr(stream, "rich_proxied_file", stream)
-        """Where a progress bar of ours, which needs its codes, writes (`rich.console.Console.file`)."""
+        """The stream for our progress bars, which need their codes (`rich.console.Console.file`)."""
 
     def write(self, text: str) -> int:
         self._stream.write(plain(text))
@@ -78,12 +78,12 @@ class _Cleaned:
 
 
 def plain(text: str) -> str:
-    """A text without the codes that move a terminal's cursor, colour it or name its window."""
+    """A text without the codes that move a terminal's cursor, set colours or name the window."""
     return _CODES.sub("", text)
 
 
 def described(error: BaseException) -> str:
-    """An error's type and text, plain; some have texts that raise errors themselves."""
+    """The type and text of an error, plain, even if its own `__str__` raises."""
     try:
         text = str(error.msg) if isinstance(error, SyntaxError) else str(error)
     except BaseException as other:
@@ -93,7 +93,7 @@ def described(error: BaseException) -> str:
     return plain(f"{type(error).__name__}: {text}")
 
 
-_interrupts: list[int] = []  # signals that have arrived since somebody looks
+_interrupts: list[int] = []  # signals that have arrived within `interrupts_noted`
 
 
 def _note(number: int, frame: FrameType | None) -> None:
@@ -103,7 +103,7 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def interrupts_noted() -> Iterator[None]:
-    """Within this block, `is_users` tells Ctrl-C from a KeyboardInterrupt that somebody raises."""
+    """Lets `is_users` distinguish Ctrl-C from a KeyboardInterrupt that code in this block raises."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -117,9 +117,10 @@ def interrupts_noted() -> Iterator[None]:
 
 
 def is_users(error: BaseException) -> bool:
-    """Whether an exception of foreign code is the user's wish to stop: a KeyboardInterrupt, and a signal came.
+    """Whether an exception is the user's Ctrl-C: a KeyboardInterrupt that a signal caused.
 
-    Where nobody looks for signals it is taken for one; where they are ignored, as in processes of ours, it is none.
+    Outside `interrupts_noted`, any KeyboardInterrupt counts as the user's; where signals are ignored, as in worker
+    processes, none does.
     """
     if not isinstance(error, KeyboardInterrupt):
         return False
@@ -128,9 +129,9 @@ def is_users(error: BaseException) -> bool:
 
 
 def where(error: BaseException) -> str:
-    """The file and line at which an error arose: the innermost that is no library's; empty where nobody's code failed.
+    """The file and line of an error: the innermost one outside libraries; empty if no code failed.
 
-    Files go by their names alone, so that what is recorded does not depend on where they lie.
+    Only the names of files are given, so that records do not depend on their folders.
     """
     if isinstance(error, UsageError):
         return ""
@@ -139,8 +140,8 @@ def where(error: BaseException) -> str:
     steps = [(Path(f.f_code.co_filename), line) for f, line in traceback.walk_tb(error.__traceback__)]
     steps = [(path, line) for path, line in steps if _OURS not in path.resolve().parents and path != Path(__file__)]
     steps = [(path, line) for path, line in steps if not str(path).startswith("<")]
-    own = [step for step in steps if _STANDARD not in step[0].parents and "site-packages" not in step[0].parts]
-    for path, line in reversed(own or steps):
+    outside = [step for step in steps if _STANDARD not in step[0].parents and "site-packages" not in step[0].parts]
+    for path, line in reversed(outside or steps):
         return f"{path.name}:{line}"
     return ""
 

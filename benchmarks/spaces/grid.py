@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfiguration, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.finite import FiniteSpace
-from nasbench.benchmarks.spaces.hyperparameters import Choice, draw
+from nasbench.benchmarks.spaces.hyperparameters import Choice, draw, index_of, values_text
 
 Choices: TypeAlias = tuple[int, ...]
 
@@ -25,8 +25,8 @@ _INT64 = 2**63 - 1
 class GridSpace(FiniteSpace, blockwise=True):
     """The product of finite hyper-parameters.
 
-    A configuration is the tuple of its choice indices, one per hyper-parameter; its index (the row of a table) is the
-    mixed-radix number with these digits, the first hyper-parameter the most significant.
+    A configuration is a tuple of choice indices, one per hyper-parameter. Its index (the row of a table) is the
+    mixed-radix number with these digits; the first hyper-parameter is the most significant.
     """
 
     def __init__(self, hyperparameters: Sequence[Choice]) -> None:
@@ -46,17 +46,17 @@ class GridSpace(FiniteSpace, blockwise=True):
     def sample(self, rng: Generator) -> Choices:
         if self._has_prior:
             return tuple([int(draw(h, rng)) for h in self.hyperparameters])
-        if self.size > _INT64:  # more rows than an integer of numpy can number
+        if self.size > _INT64:  # row numbers overflow NumPy's integers
             return tuple([int(rng.integers(size)) for size in self.sizes])
         return self.configuration(int(rng.integers(self.size)))
 
     def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64] | None:
         if self.size > _INT64 or self._has_prior:
             return None
-        return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
+        return rng.integers(self.size, size=n)  # the same numbers as n single draws
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
-        """One hyper-parameter, drawn uniformly, takes another of its values, drawn uniformly.
+        """Changes one hyper-parameter, drawn uniformly, to another value, drawn uniformly.
 
         Raises UsageError if every hyper-parameter has a single value.
         """
@@ -80,7 +80,7 @@ class GridSpace(FiniteSpace, blockwise=True):
     def index(self, configuration: Configuration) -> int:
         """The row of a configuration, in [0, size). Raises ForeignConfiguration if it is not of this space."""
         latest, row = self._latest
-        if configuration is latest:  # each evaluation asks for its own several times
+        if configuration is latest:  # an evaluation calls this several times
             return row
         if type(configuration) is not tuple or len(configuration) != len(self.sizes):
             raise ForeignConfiguration(
@@ -115,25 +115,23 @@ class GridSpace(FiniteSpace, blockwise=True):
         choices = []
         for h in self.hyperparameters:
             if h.name not in values:
-                raise UsageError(f"{h.name} is missing; allowed: {', '.join(map(str, h.values))}")
-            if values[h.name] not in h.values:
-                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {', '.join(map(str, h.values))}")
-            choices.append(h.values.index(values[h.name]))
+                raise UsageError(f"{h.name} is missing; allowed: {values_text(h)}")
+            choices.append(index_of(h, values[h.name]))
         return tuple(choices)
 
     def to_json(self, configuration: Configuration) -> str:
         return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
 
     def digits(self, block: Block) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.stack(np.unravel_index(block, self.sizes), axis=1)
-        return found
+        digits: NDArray[np.int64] = np.stack(np.unravel_index(block, self.sizes), axis=1)
+        return digits
 
     def as_flat(self) -> GridSpace:
         return self
 
     @property
     def conditions(self) -> tuple[None, ...]:
-        """No hyper-parameter of a grid depends on another."""
+        """None for every hyper-parameter: none depends on another."""
         return (None,) * len(self.sizes)
 
     def coordinates(self, configuration: Configuration) -> Choices:
@@ -144,11 +142,11 @@ class GridSpace(FiniteSpace, blockwise=True):
         return tuple(int(choice) for choice in coordinates if choice is not None)
 
     def as_sequence(self) -> GridWalk:
-        """The view for methods that choose step by step."""
+        """The view for methods that choose one value after the other."""
         return GridWalk(self.sizes, ())
 
     def describe(self) -> list[tuple[str, str, str]]:
-        return [(h.name, h.kind, ", ".join(map(str, h.values))) for h in self.hyperparameters]
+        return [(h.name, h.kind, values_text(h)) for h in self.hyperparameters]
 
 
 class GridWalk:

@@ -1,4 +1,4 @@
-"""Hyper-parameters: a name and its values."""
+"""Hyper-parameters: names with sets of values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Categorical:
     name: str
     values: tuple[str | int | float | bool, ...]
     prior: tuple[float, ...] = ()
-    """How likely each value is before anything is observed, in any unit; empty: all are alike."""
+    """Prior weight of each value, in any unit; empty for a uniform prior."""
 
     def __post_init__(self) -> None:
         _check_values(self)
@@ -32,13 +32,13 @@ class Categorical:
 
 @dataclass(frozen=True)
 class Ordinal:
-    """Numeric levels, ascending; `log` says that ratios, not differences, measure their distance."""
+    """Numeric levels, ascending; with `log`, the distance of two levels is their ratio, not their difference."""
 
     name: str
     values: tuple[int | float, ...]
     log: bool = False
     prior: tuple[float, ...] = ()
-    """How likely each value is before anything is observed, in any unit; empty: all are alike."""
+    """Prior weight of each value, in any unit; empty for a uniform prior."""
 
     def __post_init__(self) -> None:
         _check_values(self)
@@ -54,7 +54,7 @@ class Ordinal:
 
 @dataclass(frozen=True)
 class Float:
-    """A real number in [low, high], uniform there or, with `log`, in its logarithm."""
+    """A real number in [low, high], drawn uniformly or, with `log`, log-uniformly."""
 
     name: str
     low: float
@@ -71,7 +71,7 @@ class Float:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number in [low, high], both included, uniform there or, with `log`, roughly so in its logarithm."""
+    """An integer in [low, high], both included, drawn uniformly or, with `log`, almost log-uniformly."""
 
     name: str
     low: int
@@ -109,30 +109,37 @@ def _check_values(hyperparameter: Choice) -> None:
         raise UsageError(f"the prior of {hyperparameter.name} needs a positive number per value, not {list(prior)}")
 
 
+def index_of(h: Choice, value: object) -> int:
+    """The index of a value. Raises UsageError, with the allowed values, if it is not one of them."""
+    if value not in h.values:
+        raise UsageError(f"{h.name} cannot be {value!r}; allowed: {values_text(h)}")
+    return h.values.index(value)
+
+
 def shares(h: Choice) -> tuple[float, ...]:
-    """The probability of each value before anything is observed; they add up to 1."""
+    """The prior probability of each value; the sum is 1."""
     total = math.fsum(h.prior)
     return tuple([share / total for share in h.prior]) if h.prior else (1 / len(h.values),) * len(h.values)
 
 
 def has_many(h: Hyperparameter) -> bool:
-    """Whether there is more than one value to choose from."""
+    """Whether a hyper-parameter has more than one value."""
     return isinstance(h, Float | Integer) or len(h.values) > 1
 
 
 def drawn_before(h: Choice, u: float) -> int:
-    """The index of the value that a number drawn uniformly from [0, 1) stands for under the prior."""
+    """The index of the value at the u-quantile of the prior, u in [0, 1)."""
     reached = list(accumulate(shares(h)))
     return min(bisect_right(reached, u), len(reached) - 1)
 
 
 def draw(h: Hyperparameter, rng: Generator, prior: bool = True) -> float | int:
-    """A coordinate drawn by the prior, if there is one; else uniformly, on the hyper-parameter's own scale."""
+    """A coordinate drawn from the prior, if there is one, otherwise uniformly on the scale of the hyper-parameter."""
     if not isinstance(h, Float | Integer):
         return drawn_before(h, rng.random()) if prior and h.prior else int(rng.integers(len(h.values)))
     if isinstance(h, Integer) and not h.log:
         return int(rng.integers(h.low, h.high + 1))
-    # Half a unit beyond either end of an integer's range, so that the end values are no rarer than their neighbours.
+    # The range of an integer is half a unit wider at both ends, so that its ends are as likely as other values.
     half = 0.5 if isinstance(h, Integer) else 0.0
     low, high = h.low - half, h.high + half
     value = math.exp(rng.uniform(math.log(low), math.log(high))) if h.log else rng.uniform(low, high)
@@ -141,7 +148,7 @@ def draw(h: Hyperparameter, rng: Generator, prior: bool = True) -> float | int:
 
 
 def at_share(h: Hyperparameter, u: float) -> float | int:
-    """The coordinate below which a share u of the prior's mass lies: uniform in [0, 1] means drawn as by `draw`."""
+    """The coordinate at the u-quantile of the prior, u in [0, 1]: a uniform u gives the distribution of `draw`."""
     if not isinstance(h, Float | Integer):
         return drawn_before(h, u)
     half = 0.5 if isinstance(h, Integer) else 0.0
@@ -152,7 +159,7 @@ def at_share(h: Hyperparameter, u: float) -> float | int:
 
 
 def belongs(h: Hyperparameter, x: object) -> bool:
-    """Whether `x` is a coordinate of `h`."""
+    """Whether `x` is a possible coordinate along `h`."""
     if isinstance(h, Float):
         return type(x) in (float, int) and h.low <= x <= h.high  # type: ignore[operator]
     if isinstance(h, Integer):
@@ -161,11 +168,16 @@ def belongs(h: Hyperparameter, x: object) -> bool:
 
 
 def binned(h: object, value: object, bins: int = 8) -> object:
-    """A real number or an integer as one of some bins of its range; any other value as it is."""
+    """The number of a bin, for a real number or an integer in the range of `h`; any other value unchanged."""
     if not isinstance(h, Float | Integer) or not isinstance(value, int | float):
         return value
     low, high, x = (math.log(v) if h.log else float(v) for v in (h.low, h.high, value))
     return min(bins - 1, int(bins * (x - low) / (high - low)))
+
+
+def values_text(h: Hyperparameter) -> str:
+    """The values of a hyper-parameter, for people: a list, or a range."""
+    return f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
 
 
 def brief(h: Hyperparameter) -> str:

@@ -1,4 +1,4 @@
-"""Listed spaces: a table is all there is, although its columns could hold more than its rows do."""
+"""Listed spaces: the configurations are the rows of a table, not all combinations of the values in its columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from nasbench.benchmarks.spaces.base import Block, Configuration, ForeignConfigu
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.finite import FiniteSpace
 from nasbench.benchmarks.spaces.flat import Coordinate, coordinate
-from nasbench.benchmarks.spaces.hyperparameters import Categorical, Choice, Float, Hyperparameter, Integer, Ordinal
+from nasbench.benchmarks.spaces.hyperparameters import (
+    Categorical,
+    Choice,
+    Float,
+    Hyperparameter,
+    Integer,
+    Ordinal,
+    values_text,
+)
 
 Array = NDArray[np.float64]
 
@@ -25,12 +33,12 @@ _NEAREST = 8  # neighbours of a row whose hyper-parameters are real numbers
 class ListedSpace(FiniteSpace, blockwise=True):
     """The rows of a table; a configuration is the number of its row.
 
-    Rows are drawn uniformly. Where a hyper-parameter is a real number, the neighbours of a row are the eight nearest
-    rows and those to which it is one of the eight; distance is Euclid's, each hyper-parameter scaled to [0, 1] on its
-    own scale, two categories 1 apart.
+    Rows are drawn uniformly. The neighbours of a row are its eight nearest rows, and the rows of whose eight nearest it
+    is one. The distance is Euclidean: each hyper-parameter is scaled to [0, 1], linearly or logarithmically, and two
+    different categories have distance 1.
 
     Args:
-        points: the coordinates of each row (see `spaces.flat`), shape (rows, hyper-parameters), no two rows alike.
+        points: the coordinates of each row (see `spaces.flat`), shape (rows, hyper-parameters), all rows different.
     """
 
     table_kind = "listed"
@@ -48,7 +56,7 @@ class ListedSpace(FiniteSpace, blockwise=True):
         return int(rng.integers(self.size))
 
     def sample_block(self, n: int, rng: Generator) -> NDArray[np.int64]:
-        return rng.integers(self.size, size=n)  # numpy draws the same numbers one by one and at once
+        return rng.integers(self.size, size=n)  # the same numbers as n single draws
 
     def index(self, configuration: Configuration) -> int:
         if type(configuration) is not int or not 0 <= configuration < self.size:
@@ -61,26 +69,26 @@ class ListedSpace(FiniteSpace, blockwise=True):
         return index
 
     def mutate(self, configuration: Configuration, rng: Generator) -> int:
-        """A neighbour, drawn uniformly. Raises UsageError if the table has one row."""
-        found = self.neighbours(configuration)
-        if not found:
+        """A neighbour, drawn uniformly. Raises UsageError if the table has only one row."""
+        neighbours = self.neighbours(configuration)
+        if not neighbours:
             raise UsageError("this table has a single row: nothing can mutate")
-        return found[int(rng.integers(len(found)))]
+        return neighbours[int(rng.integers(len(neighbours)))]
 
     def neighbours(self, configuration: Configuration) -> list[int]:
         return self._near[configuration]
 
     def find(self, coordinates: Sequence[Coordinate]) -> int | None:
-        """The row at some coordinates; None where the table has none."""
+        """The row with given coordinates; None if the table has no such row."""
         return self._numbers.get(_key(np.array(coordinates, float)))
 
     def distances(self, coordinates: Sequence[Coordinate]) -> Array:
-        """The squared distance of every row from some coordinates, shape (rows,); whole where all are categories."""
-        found: Array = self._mismatches(coordinates).astype(float)
+        """The squared distances of all rows from given coordinates, shape (rows,)."""
+        distances: Array = self._mismatches(coordinates).astype(float)
         for h, column, x in zip(self.hyperparameters, self._columns, coordinates, strict=True):
             if not isinstance(h, Categorical):
-                found += np.square(column - _scaled(h, np.array(x, float)))
-        return found
+                distances += np.square(column - _scaled(h, np.array(x, float)))
+        return distances
 
     def values(self, configuration: Configuration) -> Values:
         pairs = zip(self.hyperparameters, self.points[configuration].tolist(), strict=True)
@@ -94,19 +102,16 @@ class ListedSpace(FiniteSpace, blockwise=True):
         for name in names:
             if name not in values:
                 raise UsageError(f"{name} is missing; hyper-parameters: {', '.join(names)}")
-        found = self.find([coordinate(h, values[h.name]) for h in self.hyperparameters])
-        if found is None:
+        row = self.find([coordinate(h, values[h.name]) for h in self.hyperparameters])
+        if row is None:
             raise UsageError(f"the table has no row with {values}")
-        return found
+        return row
 
     def to_json(self, configuration: Configuration) -> str:
         return json.dumps(self.values(configuration))
 
     def describe(self) -> list[tuple[str, str, str]]:
-        rows = []
-        for h in self.hyperparameters:
-            values = f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
-            rows.append((h.name, h.kind, values))
+        rows = [(h.name, h.kind, values_text(h)) for h in self.hyperparameters]
         return [*rows, ("rows", "listed", f"{self.size:,}, and nothing else")]
 
     def as_flat(self) -> NearestRows:
@@ -120,24 +125,24 @@ class ListedSpace(FiniteSpace, blockwise=True):
 
     @cached_property
     def _columns(self) -> list[NDArray[np.number]]:
-        """The rows by hyper-parameter, each of shape (rows,): categories as their numbers, all others scaled."""
+        """One array of shape (rows,) per hyper-parameter: categories as numbers, all other values scaled to [0, 1]."""
         return [
             column.astype(np.int16) if isinstance(h, Categorical) else _scaled(h, column)
             for h, column in zip(self.hyperparameters, self.points.T, strict=True)
         ]
 
     def _mismatches(self, coordinates: Sequence[Coordinate]) -> NDArray[np.int16]:
-        """How many categories of each row are others than those of some coordinates, shape (rows,)."""
-        found = np.zeros(self.size, np.int16)
+        """The number of categories in which each row differs from given coordinates, shape (rows,)."""
+        mismatches = np.zeros(self.size, np.int16)
         for h, column, x in zip(self.hyperparameters, self._columns, coordinates, strict=True):
             if isinstance(h, Categorical):
-                found += column != x
-        return found
+                mismatches += column != x
+        return mismatches
 
     @cached_property
     def _near(self) -> list[list[int]]:
         """The neighbours of each row."""
-        from scipy.spatial import cKDTree  # takes a while to import
+        from scipy.spatial import cKDTree  # slow to import
 
         axes: list[NDArray[np.number]] = []
         for h, column in zip(self.hyperparameters, self._columns, strict=True):
@@ -148,47 +153,47 @@ class ListedSpace(FiniteSpace, blockwise=True):
         places = np.array(axes).T
         count = min(_NEAREST + 1, self.size)
         nearest = np.atleast_2d(cKDTree(places).query(places, count)[1]).reshape(self.size, count)
-        found: list[set[int]] = [set() for _ in range(self.size)]
+        neighbours: list[set[int]] = [set() for _ in range(self.size)]
         for row, others in enumerate(nearest.tolist()):
             for other in [other for other in others if other != row][:_NEAREST]:
-                found[row].add(other)
-                found[other].add(row)
-        return [sorted(own) for own in found]
+                neighbours[row].add(other)
+                neighbours[other].add(row)
+        return [sorted(rows) for rows in neighbours]
 
 
 class ListedChoices(ListedSpace, blockwise=True):
     """The rows of a table whose hyper-parameters are all choices, in ascending order (lexicographically).
 
-    The neighbours of a row are the rows that differ in one choice, or, where there are none, the nearest ones.
+    The neighbours of a row are the rows that differ in one choice, or, if there are none, the nearest rows.
     """
 
     def __init__(self, hyperparameters: Sequence[Choice], points: NDArray[np.number]) -> None:
         super().__init__(hyperparameters, points)
 
     def digits(self, block: Block) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = self.points[block].astype(np.int64)
-        return found
+        digits: NDArray[np.int64] = self.points[block].astype(np.int64)
+        return digits
 
     def neighbours(self, configuration: Configuration) -> list[int]:
-        own = self.points[configuration].tolist()
+        point = self.points[configuration].tolist()
         differ = np.zeros(self.size, np.int16)
-        for column, x in zip(self._choices, own, strict=True):
+        for column, x in zip(self._choices, point, strict=True):
             differ += column != x
-        found = np.flatnonzero(differ == 1)
-        if not len(found) and self.size > 1:
-            distances = self.distances(own)
+        rows = np.flatnonzero(differ == 1)
+        if not len(rows) and self.size > 1:
+            distances = self.distances(point)
             distances[configuration] = np.inf
-            found = np.flatnonzero(distances <= distances.min())
-        nearest: list[int] = found.tolist()
+            rows = np.flatnonzero(distances <= distances.min())
+        nearest: list[int] = rows.tolist()
         return nearest
 
     @cached_property
     def _choices(self) -> NDArray[np.int16]:
-        """The rows by hyper-parameter, shape (hyper-parameters, rows): contiguous, which is ten times faster."""
+        """The transposed points, shape (hyper-parameters, rows): contiguous columns are ten times faster."""
         return np.ascontiguousarray(self.points.T, dtype=np.int16)
 
     def as_sequence(self) -> RowWalk:
-        """The view for methods that choose step by step: each choice is among values that some row has."""
+        """The view for methods that choose one value after the other, each among the values of the remaining rows."""
         return self._walk
 
     @cached_property
@@ -197,7 +202,7 @@ class ListedChoices(ListedSpace, blockwise=True):
 
 
 class RowWalk:
-    """A row that is partly chosen (see `spaces.sequence.Walk`): those in [low, high) agree on the choices so far."""
+    """A partly chosen row (see `spaces.sequence.Walk`): the rows in [low, high) agree with the choices so far."""
 
     def __init__(self, points: NDArray[np.number], low: int, high: int, depth: int) -> None:
         self._points, self._low, self._high, self._depth = points, low, high, depth
@@ -205,16 +210,16 @@ class RowWalk:
 
     @property
     def options(self) -> int:
-        """Number of values that the next choice can take; 0 once one row is left."""
+        """Number of values of the next choice; 0 once a single row is left."""
         return 0 if self._high - self._low == 1 else len(self._starts) - 1
 
     @property
     def configuration(self) -> int:
-        """The row that is left."""
+        """The remaining row."""
         return self._low
 
     def take(self, option: int) -> RowWalk:
-        """This walk with one more choice: the next hyper-parameter takes its value number `option` of those left."""
+        """This walk with one more choice: value number `option` among those that remain."""
         if option not in self._taken:
             low, high = self._starts[option], self._starts[option + 1]
             self._taken[option] = RowWalk(self._points, low, high, self._depth + 1)
@@ -229,7 +234,7 @@ class RowWalk:
 
 
 class Rows:
-    """The flat view of a listed space, for looking around: coordinates that no row has stand for the nearest row."""
+    """The flat view of a listed space, without a memory: coordinates without a row stand for the nearest row."""
 
     def __init__(self, space: ListedSpace) -> None:
         self._space = space
@@ -238,49 +243,49 @@ class Rows:
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
         """The coordinates of a row."""
-        found: list[Coordinate] = self._space.points[configuration].tolist()
-        return found
+        coordinates: list[Coordinate] = self._space.points[configuration].tolist()
+        return coordinates
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
-        """The row at some coordinates, or the nearest one; of equally near rows the first."""
+        """The row with given coordinates, or the nearest row; the first of equally near rows."""
         return self._nearest(coordinates, ())
 
     def _nearest(self, coordinates: Sequence[Coordinate], passed_over: Collection[int]) -> int:
-        """The row at some coordinates, or the nearest that is not passed over, if any is left."""
-        found = self._space.find(coordinates)
-        if found is None:
+        """The row with given coordinates, or the nearest row, without those in `passed_over` if others remain."""
+        row = self._space.find(coordinates)
+        if row is None:
             distances = self._space.distances(coordinates)
             if len(passed_over) < self._space.size:
                 distances[list(passed_over)] = np.inf
-            found = int(distances.argmin())
-        return found
+            row = int(distances.argmin())
+        return row
 
 
 class NearestRows(Rows):
-    """The flat view for proposals: coordinates that no row has stand for the nearest row not yet given out.
+    """The flat view for proposals: coordinates without a row stand for the nearest row that is not yet used.
 
-    A view belongs to one search. A row counts as given out when the view returned it, or was asked for its coordinates;
-    when all have been, the nearest is given again. Of equally near rows it gives the first.
+    A view belongs to one search. A row is used once the view has returned it, or its coordinates. When all rows are
+    used, the view returns the nearest row again. It returns the first of equally near rows.
     """
 
     def __init__(self, space: ListedSpace) -> None:
         super().__init__(space)
-        self._given: set[int] = set()
+        self._used: set[int] = set()
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
-        """The coordinates of a row, which counts as given out."""
-        self._given.add(configuration)
+        """The coordinates of a row, which is used from now on."""
+        self._used.add(configuration)
         return super().coordinates(configuration)
 
     def at(self, coordinates: Sequence[Coordinate]) -> int:
-        """The row at some coordinates, or near them, which counts as given out."""
-        found = self._nearest(coordinates, self._given)
-        self._given.add(found)
-        return found
+        """The row with given coordinates, or an unused row near them; it is used from now on."""
+        row = self._nearest(coordinates, self._used)
+        self._used.add(row)
+        return row
 
 
 def listed(hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]) -> ListedSpace:
-    """The space of some rows, with the views that its hyper-parameters allow."""
+    """The listed space of given rows, with the views that its hyper-parameters allow."""
     choices = [h for h in hyperparameters if isinstance(h, Categorical | Ordinal)]
     if len(choices) == len(hyperparameters):
         return ListedChoices(choices, points)
@@ -288,12 +293,12 @@ def listed(hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]
 
 
 def _key(point: Array) -> bytes:
-    """What is equal for equal points; -0.0 is 0.0."""
+    """A dictionary key, equal for equal points; -0.0 equals 0.0."""
     return (point + 0.0).tobytes()
 
 
 def _scaled(h: Ordinal | Float | Integer, column: NDArray[np.number]) -> Array:
-    """Coordinates of a hyper-parameter on its own scale, [0, 1]."""
+    """Coordinates along a hyper-parameter, scaled to [0, 1], logarithmically if it is logarithmic."""
     if isinstance(h, Ordinal):
         return np.asarray(column / max(len(h.values) - 1, 1), float)
     low, high, x = (np.log(v) if h.log else np.asarray(v, float) for v in (h.low, h.high, column))

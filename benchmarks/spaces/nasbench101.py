@@ -1,4 +1,4 @@
-"""The space of NAS-Bench-101 (Ying et al., ICML 2019): cells of at most seven vertices, those that a table lists."""
+"""The space of NAS-Bench-101 (Ying et al., ICML 2019): the cells of at most seven vertices that a table lists."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nasbench.benchmarks.spaces.base import Configuration, Values
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.flat import Coordinate
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.hyperparameters import Categorical
 from nasbench.benchmarks.spaces.listed import Array, ListedChoices
 
@@ -23,24 +24,24 @@ OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")
 """The operations of the vertices between input and output, in the order of the benchmark."""
 INNER = VERTICES - 2
 EDGES = tuple((i, j) for j in range(1, VERTICES) for i in range(j))
-"""The edges of a cell of seven vertices, (from, to). A smaller cell has its output at the last vertex all the same."""
+"""The possible edges of a cell of seven vertices, (from, to). The output of a smaller cell is the last vertex, too."""
 
 _LABELS = ("conv3", "conv1", "max-pool")
 _CHANNELS = 16
 _OUTPUT = VERTICES - 1
 
 Point = tuple[int, ...]
-"""A cell as coordinates: a bit per edge, then the operation of each inner vertex; 0 for a vertex that is not there."""
+"""A cell as coordinates: one bit per edge, then the operation of each inner vertex; 0 for an absent vertex."""
 
 
 class ListedCells(ListedChoices, blockwise=True):
-    """The cells of a table, each once; the flat view takes any cell, and looks for the one that it is the same as.
+    """The cells of a table, without repetition; the flat view finds the listed cell that is the same as any cell.
 
-    Two cells are the same if they are equal after vertices on no path from input to output are dropped and the others
-    are put in another order. The neighbours of a cell are those with an edge more or less, or another operation.
+    Two cells are the same if they are isomorphic once vertices on no path from input to output are removed. The
+    neighbours of a cell are the cells with one edge more or less, or with another operation.
 
     Args:
-        points: the cells as `compact` gives them, shape (cells, 26), in ascending order, no two alike.
+        points: the cells as `compact` gives them, shape (cells, 26), ascending, all different.
     """
 
     table_kind = "nas-bench-101"
@@ -56,8 +57,8 @@ class ListedCells(ListedChoices, blockwise=True):
             return None
         keys = _orders(alive) @ _WEIGHTS
         places = np.minimum(np.searchsorted(self._keys, keys), self.size - 1)
-        found = places[self._keys[places] == keys]
-        return int(found[0]) if len(found) else None
+        rows = places[self._keys[places] == keys]
+        return int(rows[0]) if len(rows) else None
 
     def distances(self, coordinates: Sequence[Coordinate]) -> Array:
         return self._mismatches(coordinates).astype(float)
@@ -74,10 +75,10 @@ class ListedCells(ListedChoices, blockwise=True):
         return super().mutate(configuration, rng)
 
     def _reached(self, configuration: int) -> list[int]:
-        """The cell that each change of a cell leads to; -1 where that is itself, or not listed."""
+        """The cell that results from each change of a cell; -1 if it is the same cell, or not listed."""
         if configuration not in self._changed:
-            found = map(self.find, _changes(self.points[configuration].tolist()))
-            self._changed[configuration] = [-1 if row is None or row == configuration else row for row in found]
+            cells = map(self.find, _changes(self.points[configuration].tolist()))
+            self._changed[configuration] = [-1 if row is None or row == configuration else row for row in cells]
         return self._changed[configuration]
 
     def values(self, configuration: Configuration) -> Values:
@@ -88,13 +89,13 @@ class ListedCells(ListedChoices, blockwise=True):
     def from_values(self, values: Values) -> int:
         if set(values) != {"adjacency", "operations"}:
             raise UsageError(f"a cell is given by adjacency and operations, not by {', '.join(values) or 'nothing'}")
-        found = self.find(point_of(str(values["adjacency"]), str(values["operations"]).split(",")))
-        if found is None:
+        row = self.find(point_of(str(values["adjacency"]), str(values["operations"]).split(",")))
+        if row is None:
             raise UsageError(f"the table has no cell with the adjacency matrix {values['adjacency']}")
-        return found
+        return row
 
     def as_tokens(self, configuration: Configuration) -> list[str]:
-        """Words for each edge, each operation and how often it is there, and the operations that an edge joins."""
+        """Words for edges, for the operation of each vertex, for counts of operations, and for connected pairs."""
         cell = tuple(self.points[configuration].tolist())
         names = ("input", *(OPERATIONS[x] for x in cell[len(EDGES) :]), "output")
         edges = sorted(_edges(cell))
@@ -108,7 +109,7 @@ class ListedCells(ListedChoices, blockwise=True):
         ]
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
-        """The operations between `ip` and `op`; what arrives at a vertex is added up."""
+        """The operations between `ip` and `op`; inputs of a vertex are added up."""
         matrix, operations = matrix_of(tuple(self.points[configuration].tolist()))
         count = len(operations)
         inner = [OPERATIONS.index(name) for name in operations[1:-1]]
@@ -119,9 +120,9 @@ class ListedCells(ListedChoices, blockwise=True):
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
-        """The number of each cell, ascending as the rows are."""
-        found: NDArray[np.int64] = self.points.astype(np.int64) @ _WEIGHTS
-        return found
+        """A number per cell, ascending as the rows are."""
+        keys: NDArray[np.int64] = self.points.astype(np.int64) @ _WEIGHTS
+        return keys
 
 
 _WEIGHTS = np.array([4**INNER * 2**k for k in reversed(range(len(EDGES)))] + [4**k for k in reversed(range(INNER))])
@@ -132,14 +133,14 @@ def point_of(adjacency: str, operations: Sequence[str]) -> Point:
 
     Args:
         adjacency: the matrix row by row, 0 or 1 for each pair of vertices; edges lead to later vertices.
-        operations: those of all vertices, `input` first and `output` last.
+        operations: the operations of all vertices, `input` first and `output` last.
 
-    Raises UsageError if it is no cell of at most seven vertices.
+    Raises UsageError if it is not a cell of at most seven vertices.
     """
     count = len(operations)
     inner = operations[1:-1]
     if len(adjacency) != count**2 or set(adjacency) - {"0", "1"}:
-        raise UsageError(f"the adjacency {adjacency[:60]!r} is no matrix of 0 and 1 of {count} vertices")
+        raise UsageError(f"the adjacency {adjacency[:60]!r} is not a matrix of 0 and 1 for {count} vertices")
     if not 2 <= count <= VERTICES or (operations[0], operations[-1]) != ("input", "output"):
         raise UsageError(f"a cell has 2 to {VERTICES} vertices from input to output, not {', '.join(operations)[:120]}")
     if set(inner) - set(OPERATIONS):
@@ -153,7 +154,7 @@ def point_of(adjacency: str, operations: Sequence[str]) -> Point:
 
 
 def matrix_of(point: Point) -> tuple[str, list[str]]:
-    """The adjacency matrix and the operations of a cell, without the vertices that no edge touches."""
+    """The adjacency matrix and the operations of a cell, without isolated vertices."""
     edges = _edges(point)
     kept = sorted({0, _OUTPUT} | {v for edge in edges for v in edge})
     names = ["input", *(OPERATIONS[point[len(EDGES) + v - 1]] for v in kept[1:-1]), "output"]
@@ -161,46 +162,37 @@ def matrix_of(point: Point) -> tuple[str, list[str]]:
 
 
 def compact(point: Point) -> Point:
-    """A cell without what lies on no path, and without gaps between vertices. Raises UsageError if it has no path."""
+    """A pruned cell without gaps between its vertices. Raises UsageError if it has no path from input to output."""
     alive = pruned(point)
     if alive is None:
         raise UsageError("no path leads through the cell")
     touched = [any(v in edge for edge in _edges(alive)) for v in range(1, _OUTPUT)]
     if touched == sorted(touched, reverse=True):
         return alive
-    # Orders ascend: the first one without gaps leaves the vertices as they stand.
+    # Orders ascend: the first one without gaps keeps the order of the vertices.
     first: Point = tuple(_orders(alive)[0].tolist())
     return first
 
 
 def pruned(point: Point) -> Point | None:
-    """A cell without what lies on no path from input to output; None where there is no path."""
-    edges = _edges(point)
-    forward, backward = {0}, {_OUTPUT}
-    for i, j in sorted(edges, key=lambda edge: edge[1]):
-        forward |= {j} if i in forward else set()
-    for i, j in sorted(edges, reverse=True):
-        backward |= {i} if j in backward else set()
-    if _OUTPUT not in forward:
+    """A cell without edges and vertices on no path from input to output; None if there is no path."""
+    alive = on_paths(_edges(point), _OUTPUT)
+    if not alive:
         return None
-    alive = forward & backward
-    bits = [int((i, j) in edges and i in alive and j in alive) for i, j in EDGES]
+    bits = [int(bit and i in alive and j in alive) for (i, j), bit in zip(EDGES, point, strict=False)]
     return (*bits, *(x if v in alive else 0 for v, x in enumerate(point[len(EDGES) :], 1)))
 
 
 def _orders(point: Point) -> NDArray[np.int64]:
-    """A pruned cell with its vertices in every order in which all edges lead onwards, what is not there at the end.
-
-    Shape (orders, 26).
-    """
+    """A pruned cell under all topological orders of its vertices, absent vertices last; shape (orders, 26)."""
     matrix = np.zeros((VERTICES, VERTICES), np.int64)
     matrix[_FROM, _TO] = point[: len(EDGES)]
     operations = np.array([0, *point[len(EDGES) :], 0])
     moved = matrix[_ORDERS[:, :, None], _ORDERS[:, None, :]]
     is_there = moved.any(axis=1)[:, 1:-1]
     onwards = (moved == np.triu(moved, 1)).all(axis=(1, 2)) & (is_there[:, :-1] >= is_there[:, 1:]).all(axis=1)
-    found: NDArray[np.int64] = np.hstack([moved[onwards][:, _FROM, _TO], operations[_ORDERS[onwards][:, 1:-1]]])
-    return found
+    cells: NDArray[np.int64] = np.hstack([moved[onwards][:, _FROM, _TO], operations[_ORDERS[onwards][:, 1:-1]]])
+    return cells
 
 
 _FROM, _TO = np.array(EDGES).T
@@ -208,12 +200,12 @@ _ORDERS = np.array([(0, *order, _OUTPUT) for order in itertools.permutations(ran
 
 
 def _changes(point: list[int]) -> Iterator[list[int]]:
-    """A cell with one edge more or less, or with one other operation."""
+    """All cells with one edge more or less, or with one other operation."""
     for place, value in enumerate(point):
         for other in range(2 if place < len(EDGES) else len(OPERATIONS)):
             if other != value:
                 yield [*point[:place], other, *point[place + 1 :]]
 
 
-def _edges(point: Sequence[int]) -> set[tuple[int, int]]:
-    return {edge for edge, bit in zip(EDGES, point, strict=False) if bit}
+def _edges(point: Sequence[int]) -> list[tuple[int, int]]:
+    return [edge for edge, bit in zip(EDGES, point, strict=False) if bit]

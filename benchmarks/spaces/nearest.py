@@ -1,4 +1,4 @@
-"""The name that a person probably meant."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-_LEAST = 0.45  # of likeness: below it a name is not worth naming
-_NEARLY = 0.8  # of the greatest likeness
-_LETTERS, _WORDS, _NAMES = 60, 6, 500  # of what is compared, for anything may be asked for
-_PART, _ABBREVIATION = 0.9, 0.7
+_LEAST = 0.45  # similarity below which a name is not suggested
+_NEARLY = 0.8  # share of the greatest similarity that other suggestions need
+_LETTERS, _WORDS, _NAMES = 60, 6, 500  # bounds on the texts that are compared
+_PART, _ABBREVIATION = 0.9, 0.7  # similarity of a word to a part and to an abbreviation of it
 
 
 def nearest(asked: str, names: Collection[str]) -> list[str]:
-    """The name that is most like what was asked for, and those nearly as like; none where nothing resembles it."""
+    """The name most similar to the one given, and names of almost the same similarity; empty if none is similar."""
     compared = [name[:_LETTERS] for name in list(names)[:_NAMES]]
     frequency = Counter(word for name in compared for word in set(_words(name)))
-    likeness = {
-        name: round(_likeness(asked[:_LETTERS], short, frequency), 2)
+    similarity = {
+        name: round(_similarity(asked[:_LETTERS], short, frequency), 2)
         for name, short in zip(names, compared, strict=False)
     }
-    least = max(_LEAST, _NEARLY * max(likeness.values(), default=0.0))
-    return sorted((name for name in likeness if likeness[name] >= least), key=lambda name: -likeness[name])
+    least = max(_LEAST, _NEARLY * max(similarity.values(), default=0.0))
+    return sorted((name for name in similarity if similarity[name] >= least), key=lambda name: -similarity[name])
 
 
-def _likeness(asked: str, name: str, frequency: Mapping[str, int]) -> float:
-    """Likeness from 0 to 1: of the whole texts, of the asked words to the name's, and of the name's words to the asked.
+def _similarity(asked: str, name: str, frequency: Mapping[str, int]) -> float:
+    """Similarity in [0, 1]: the mean over the whole texts, and the words of each text in the words of the other.
 
-    So that `pathmnist` is nearest to `medmnist-path`, and `nas-bench-201` to `nb201-cifar10`.
+    So `pathmnist` is nearest to `medmnist-path`, and `nas-bench-201` to `nb201-cifar10`.
 
     Args:
-        frequency: number of names that have a word: the more, the less it distinguishes (`slice` beats `hpobench`).
+        frequency: number of names with a word; frequent words weigh less (`slice` beats `hpobench`).
     """
     words, joined = _words(name), _words(re.sub(r"[\W_]", "", asked))
     whole = _ratio("".join(_words(asked)), "".join(words))
@@ -49,23 +49,23 @@ def _words(text: str) -> list[str]:
 
 
 def _covered(words: Sequence[str], by: Sequence[str], frequency: Mapping[str, int]) -> float:
-    """Weighted mean likeness of each word to the one that is most like it."""
+    """Weighted mean, over words, of the similarity to the most similar word of another text."""
     weights = [1 / math.sqrt(max(frequency.get(word, 1), 1)) for word in words]
-    likeness = [max((_alike(word, other) for other in by), default=0.0) for word in words]
-    return sum(w * x for w, x in zip(weights, likeness, strict=True)) / (sum(weights) or 1.0)
+    similarity = [max((_similarity_of_words(word, other) for other in by), default=0.0) for word in words]
+    return sum(w * x for w, x in zip(weights, similarity, strict=True)) / (sum(weights) or 1.0)
 
 
-def _alike(one: str, other: str) -> float:
-    short, long = sorted((one, other), key=len)
-    found = _ratio(one, other)
+def _similarity_of_words(first: str, second: str) -> float:
+    short, long = sorted((first, second), key=len)
+    similarity = _ratio(first, second)
     if len(short) > 2 and short in long:
-        return max(found, _PART)
+        return max(similarity, _PART)
     letters = iter(long)
     if short[0] == long[0] and all(letter in letters for letter in short):
-        return max(found, _ABBREVIATION)
-    return found
+        return max(similarity, _ABBREVIATION)
+    return similarity
 
 
 @lru_cache(maxsize=10_000)
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
+def _ratio(first: str, second: str) -> float:
+    return SequenceMatcher(None, first, second).ratio()

@@ -1,4 +1,4 @@
-"""Grids that are more than a product of values: their configurations are networks, or contain one."""
+"""Grids whose configurations are networks, or contain one."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class CellGrid(GridSpace, blockwise=True):
     def __init__(self, hyperparameters: Sequence[Choice]) -> None:
         super().__init__(hyperparameters)
         if len(hyperparameters) != len(EDGES):
-            raise UsageError(f"a cell has {len(EDGES)} edges, so its grid {len(EDGES)} hyper-parameters")
+            raise UsageError(f"a cell has {len(EDGES)} edges, so its grid needs {len(EDGES)} hyper-parameters")
         for value in (value for h in hyperparameters for value in h.values):
             named(str(value))
 
     def key(self, configuration: Configuration) -> str:
-        """The string of the benchmark's own files: `|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`."""
+        """The string of a cell in the benchmark's files: `|op~0|+|op~0|op~1|+|op~0|op~1|op~2|`."""
         names = [
             f"{value}~{source}" for value, (source, _) in zip(self.values(configuration).values(), EDGES, strict=True)
         ]
@@ -44,12 +44,12 @@ class CellGrid(GridSpace, blockwise=True):
 
 
 class PerceptronGrid(GridSpace):
-    """Perceptrons with the settings they are trained with: the layers are a chain, the settings scalars beside it."""
+    """Perceptrons and their training settings: the layers are a chain, the settings are scalars beside it."""
 
     kind: str
     """Kind of the networks: mlp-reg (regression) or mlp-class (classification)."""
     architecture: tuple[str, ...]
-    """Names of the hyper-parameters that the graph shows."""
+    """Names of the hyper-parameters that the graph represents."""
 
     @abstractmethod
     def layers(self, values: Values) -> Sequence[tuple[str, int]]:
@@ -63,13 +63,13 @@ class PerceptronGrid(GridSpace):
         return LayerGraph(labels, units, frozenset(pairwise(range(len(labels)))), kind=self.kind)
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
-        """Every hyper-parameter that the graph does not show: the place of its value among all, scaled to [0, 1]."""
-        own = zip(self.hyperparameters, configuration, self.sizes, strict=True)
-        return tuple(choice / max(size - 1, 1) for h, choice, size in own if h.name not in self.architecture)
+        """All hyper-parameters that the graph does not represent: the indices of their values, scaled to [0, 1]."""
+        choices = zip(self.hyperparameters, configuration, self.sizes, strict=True)
+        return tuple(choice / max(size - 1, 1) for h, choice, size in choices if h.name not in self.architecture)
 
 
 class TwoLayerGrid(PerceptronGrid, blockwise=True):
-    """HPOlib's: two layers of any activation and width, for regression."""
+    """The grid of HPOlib: two layers of any activation and width, for regression."""
 
     kind = "mlp-reg"
     architecture = ("activation_fn_1", "activation_fn_2", "n_units_1", "n_units_2")
@@ -79,7 +79,7 @@ class TwoLayerGrid(PerceptronGrid, blockwise=True):
 
 
 class EvenGrid(PerceptronGrid, blockwise=True):
-    """HPOBench's: one to three rectified layers of one width, for classification."""
+    """The grid of HPOBench: one to three ReLU layers of one width, for classification."""
 
     kind = "mlp-class"
     architecture = ("depth", "width")
@@ -89,13 +89,13 @@ class EvenGrid(PerceptronGrid, blockwise=True):
 
 
 GRIDS: dict[str, type[GridSpace]] = {"": GridSpace, CellGrid.table_kind: CellGrid}
-"""The kinds of grid that a table's specification may name (`space = "nasbench201"`); without a name a plain one."""
+"""The kinds of grid that a table's specification may name (`space = "nasbench201"`); the empty name is a plain grid."""
 
 
 def grid(kind: str, hyperparameters: Sequence[Choice]) -> GridSpace:
-    """The grid of some hyper-parameters with the views of its kind.
+    """The grid of given hyper-parameters with the views of its kind.
 
-    Raises UsageError for a kind that there is not, or that has other hyper-parameters.
+    Raises UsageError for an unknown kind, or hyper-parameters that do not fit it.
     """
     if kind not in GRIDS:
         raise unknown("space of a table", kind, filter(None, GRIDS))

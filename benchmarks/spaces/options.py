@@ -24,7 +24,7 @@ _PARSERS: dict[type, Callable[[str], Value]] = {
 }
 
 KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
-"""The words for a type in messages to the user."""
+"""Types as messages to the user call them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Spec:
 
     @property
     def label(self) -> str:
-        """The canonical text of this specification: defaults left out, options sorted. `parse` reads it back."""
+        """The canonical text: defaults left out, options sorted. `parse` reads it back."""
         options = ",".join(f"{option}={option_text(value)}" for option, value in self.options)
         return f"{self.name}:{options}" if options else self.name
 
@@ -95,7 +95,7 @@ def description(item: type) -> str:
 
 
 def option_meanings(item: type) -> dict[str, str]:
-    """The meaning of each option, from the docstring of the class or of a base class; empty where neither says it."""
+    """The meaning of each option, from the docstring of the class or of a base class; empty if neither states it."""
     sections = [_split(base.__doc__)[1] for base in reversed(item.__mro__) if base is not object]
     explained = {name: " ".join(text.split()) for section in sections for name, text in _OPTION.findall(section)}
     return {name: explained.get(name, "") for name in option_defaults(item)}
@@ -105,6 +105,6 @@ _OPTION = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def _split(docstring: str | None) -> tuple[str, str]:
-    """The words of a docstring, and its section of options."""
-    words, _, section = inspect.cleandoc(docstring or "").partition("\n\nOptions:\n")
-    return words, section
+    """A docstring before its section of options, and that section."""
+    text, _, section = inspect.cleandoc(docstring or "").partition("\n\nOptions:\n")
+    return text, section

@@ -11,15 +11,23 @@ from numpy.random import Generator
 from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration, Space, Values
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Condition, Coordinate, coordinate
-from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, draw, has_many
+from nasbench.benchmarks.spaces.hyperparameters import (
+    Float,
+    Hyperparameter,
+    Integer,
+    belongs,
+    draw,
+    has_many,
+    values_text,
+)
 
 Point: TypeAlias = tuple[Coordinate, ...]
 
 
 class ParameterSpace(Space):
-    """Named hyper-parameters, real ones among them, some present only where another takes certain values.
+    """Named hyper-parameters of any type; some may be present only if another one takes certain values.
 
-    A configuration is the tuple of its coordinates (see `benchmarks.space.flat`), None where one is absent.
+    A configuration is the tuple of its coordinates (see `spaces.flat`), None for an absent hyper-parameter.
 
     Args:
         hyperparameters: parents before their children.
@@ -46,7 +54,7 @@ class ParameterSpace(Space):
         return self._completed([None] * len(self._names), rng)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Point:
-        """One present hyper-parameter, drawn uniformly, takes another value; children that appear are drawn anew."""
+        """Changes one present hyper-parameter, drawn uniformly, to another value; new children are drawn."""
         present = [
             d
             for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True))
@@ -62,7 +70,9 @@ class ParameterSpace(Space):
 
     def check(self, configuration: Configuration) -> None:
         if type(configuration) is not tuple or len(configuration) != len(self._names):
-            raise ForeignConfiguration(f"a configuration here is a tuple of {len(self._names)}, not {configuration!r}")
+            raise ForeignConfiguration(
+                f"a configuration here is a tuple of {len(self._names)} coordinates, not {configuration!r}"
+            )
         for d, (h, x) in enumerate(zip(self.hyperparameters, configuration, strict=True)):
             if (x is not None) != self._is_present(d, configuration):
                 raise ForeignConfiguration(f"{h.name} must be {'absent' if x is not None else 'present'} here")
@@ -90,8 +100,8 @@ class ParameterSpace(Space):
     def describe(self) -> list[tuple[str, str, str]]:
         rows = []
         for h, condition in zip(self.hyperparameters, self.conditions, strict=True):
-            values = f"[{h.low}, {h.high}]" if isinstance(h, Float | Integer) else ", ".join(map(str, h.values))
-            rows.append((h.name, h.kind, values + (f" (given {self._names[condition.parent]})" if condition else "")))
+            given = f" (given {self._names[condition.parent]})" if condition else ""
+            rows.append((h.name, h.kind, values_text(h) + given))
         return rows
 
     def as_flat(self) -> ParameterSpace:
@@ -124,7 +134,7 @@ class ParameterSpace(Space):
         return condition is None or condition.holds(coordinates)
 
     def _completed(self, coordinates: list[Coordinate], rng: Generator) -> Point:
-        """The configuration with what its choices call for drawn, and what they do not permit dropped."""
+        """The configuration, once missing hyper-parameters are drawn, and hyper-parameters without a place dropped."""
         for d, h in enumerate(self.hyperparameters):
             if not self._is_present(d, coordinates):
                 coordinates[d] = None

@@ -1,4 +1,4 @@
-"""Names on the command line: our own classes by decorator, third parties' by entry point, all imported on first use."""
+"""Registries of names on the command line: built-in items by decorator, plug-ins by entry point, imported when used."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NAME = re.compile(r"[a-z][a-z0-9+_-]*")
 class Registry(Generic[T]):
     """A table of named things (methods, benchmarks, data sets, spaces).
 
-    Ours are found by importing every module of `package`; a third party's by the entry-point `group` of its own
-    distribution. A name may be taken once; a plug-in never replaces one of ours. Where there are `many`, the error for
-    an unknown name counts them instead of listing them.
+    Built-in items are registered when the modules of `package` are imported, plug-ins through the entry-point `group`.
+    Names are unique: a plug-in never replaces a built-in item. With `many` items, the error for an unknown name counts
+    them instead of listing them.
     """
 
     def __init__(
@@ -40,26 +40,26 @@ class Registry(Generic[T]):
         self.broken: dict[str, str] = {}
         """Modules and plug-ins that could not be imported: name → reason."""
         self.advice: dict[str, str] = {}
-        """What to do about a name that is not there, by how such names begin."""
+        """Advice on missing names: how such names begin → what to do."""
 
     def add(self, name: str, item: T) -> None:
-        """Adds `item` under `name`. Raises UsageError if the name is malformed or taken, or the item something else."""
+        """Adds `item` under `name`. Raises UsageError if the name is malformed or taken, or the item does not fit."""
         if not self._fits(item):
-            raise UsageError(f"{self._kind} {name!r} is {type(item).__name__!r}, which is none")
+            raise UsageError(f"{self._kind} {name!r} has the wrong type {type(item).__name__!r}")
         if not _NAME.fullmatch(name):
             raise UsageError(f"{self._kind} name {name!r} must match {_NAME.pattern}")
         if self._items.get(name) is item:
-            return  # by its decorator, and by the entry point that named its module
+            return  # added by its decorator, and by the entry point of its module
         if name in self._items:
             raise UsageError(f"{self._kind} {name!r} is registered twice")
         self._items[name] = item
 
     def add_later(self, find: Callable[[], Mapping[str, T]]) -> None:
-        """Adds what `find` returns, by name, when names are first asked for: imports must not read the user's disk."""
+        """Adds the items that `find` returns when names are first needed: imports must not read the user's disk."""
         self._later.append(find)
 
     def add_last(self, find: Callable[[Collection[str]], Mapping[str, T]]) -> None:
-        """Adds what `find` returns after all else; it is given the names that are taken, those of plug-ins too."""
+        """Adds the items that `find` returns after all others. `find` is given the taken names, also of plug-ins."""
         self._last = find
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -73,7 +73,7 @@ class Registry(Generic[T]):
 
     @contextmanager
     def lent(self, name: str, item: T) -> Iterator[None]:
-        """Within this block an item has a name, in this process only; for tests, and for trying something out."""
+        """Registers an item within this block and process only, for tests and experiments."""
         self._load()
         before = {name: self._items[name]} if name in self._items else {}
         self._items[name] = item
@@ -89,20 +89,20 @@ class Registry(Generic[T]):
         return list(self._items)
 
     def is_foreign(self, name: str) -> bool:
-        """Whether an item is a third party's, which any process finds by its entry point."""
+        """Whether an item is a third party's, which every process finds through its entry point."""
         self._load_ours()
         module = getattr(self._items.get(name), "__module__", "")
         return name in self._theirs and not f"{module}.".startswith(f"{self._package}.")
 
     def is_taken(self, name: str) -> bool:
-        """Whether a name is that of a plug-in, or of anything but what is added last, which is not looked for here."""
+        """Whether a plug-in, or any item but those of `add_last`, has this name."""
         self._load_ours()
         return name in self._taken
 
     def get(self, name: str) -> T:
         """The item called `name`. Raises UsageError (with the nearest name) if there is none.
 
-        Of third parties only the one with this name is imported, unless no entry point has it.
+        Only the plug-in with this name is imported; all are if there is none.
         """
         self._load_last()
         if name not in self._items:
@@ -131,7 +131,7 @@ class Registry(Generic[T]):
             return
         self._loaded = True
         package = importlib.import_module(self._package)
-        # Whatever is broken must not take the others down.
+        # A broken module must not affect the others.
         for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
             try:
                 with foreign():

@@ -8,7 +8,7 @@ from nasbench.benchmarks.spaces.base import Configuration
 
 
 class Walk(Protocol):
-    """A configuration that is partly chosen; `as_sequence()` returns one without any choice. Immutable."""
+    """A partly chosen configuration, immutable; `as_sequence()` returns one without any choice."""
 
     @property
     def options(self) -> int:

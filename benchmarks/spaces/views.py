@@ -1,8 +1,8 @@
-"""Views of a space: other forms that some spaces can give their configurations, and that some methods need.
+"""Views of a space: other forms of its configurations, which some spaces have and some methods need.
 
-A space has a view if it has the method that the view's protocol names: `isinstance(space, AsGraph)`. A method lists the
-protocols it needs in `Method.needs`. A view that a space has in principle, but cannot give (a program without an end
-has no list of hyper-parameters), raises UsageError when it is called.
+A space has a view if it has the method of the view's protocol: `isinstance(space, AsGraph)`. A method lists the
+protocols that it needs in `Method.needs`. The view may still be impossible (an infinite program has no list of
+hyper-parameters): then its method raises UsageError.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class AsFlat(Protocol):
     """A space that is a list of hyper-parameters, some of which may depend on others (TPE)."""
 
     def as_flat(self) -> Flat:
-        """The list of all hyper-parameters, and the way to coordinates and back. Raises UsageError if it is endless."""
+        """All hyper-parameters, and the way to coordinates and back. Raises UsageError if the list is infinite."""
 
 
 @runtime_checkable
@@ -33,7 +33,7 @@ class AsSequence(Protocol):
     """A space whose configurations are made by one choice after the other, each among finitely many (tree search)."""
 
     def as_sequence(self) -> Walk:
-        """The beginning of every sequence: nothing is decided. Raises UsageError if a choice is a real number."""
+        """The walk without any choice. Raises UsageError if a choice is a real number."""
 
 
 @runtime_checkable
@@ -41,7 +41,7 @@ class AsGraph(Protocol):
     """A space whose configurations are neural networks, or contain one (NASBOT)."""
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
-        """The network of a configuration as a graph of layers. Configurations may share one."""
+        """The network of a configuration as a graph of layers. Several configurations may have the same graph."""
 
 
 @runtime_checkable
@@ -49,7 +49,7 @@ class AsScalars(Protocol):
     """A space whose configurations contain a network and numbers beside it, such as a learning rate (NASBOT)."""
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
-        """Everything that the graph does not show, each number scaled to [0, 1]; always equally many."""
+        """All values that the graph does not show, scaled to [0, 1]; as many for every configuration."""
 
 
 @runtime_checkable
@@ -65,7 +65,7 @@ class AsBlocks(Protocol):
     """A space of networks that repeat one cell, which grows block by block (POPNAS)."""
 
     def as_blocks(self) -> Blocks:
-        """What a cell may be made of, and the way from its blocks to the configuration."""
+        """The possible blocks of a cell, and the way from a cell to its configuration."""
 
 
 @runtime_checkable
@@ -73,10 +73,10 @@ class AsTokens(Protocol):
     """A space that says in its own words what a linear model should see of a configuration (SMBO)."""
 
     def as_tokens(self, configuration: Configuration) -> list[str]:
-        """Words that describe a configuration; equal words mean equal properties, in any order."""
+        """Words that describe a configuration, in any order; equal words mean equal properties."""
 
 
 def missing(space: object, views: tuple[type, ...]) -> list[str]:
-    """What `space` would have to be to have those of the `views` that it lacks, in the words of their docstrings."""
+    """The `views` that a space lacks: for each, the kind of space that has it, from the view's docstring."""
     lines = [(view.__doc__ or view.__name__).partition("\n")[0] for view in views if not isinstance(space, view)]
     return [re.sub(r" \([^)]*\)\.?$|\.$", "", line).removeprefix("A ") for line in lines]

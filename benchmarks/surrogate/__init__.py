@@ -1,18 +1,29 @@
-"""Benchmarks on which a model answers that was fitted to evaluations."""
+"""Surrogate benchmarks: a model that was fitted to evaluations predicts the scores."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
-from nasbench.benchmarks.surrogate import lcbench
+from nasbench.benchmarks.surrogate import yahpo
+from nasbench.benchmarks.surrogate.scenarios import LCBENCH, SCENARIOS
 
 
-def _imported() -> Mapping[str, Callable[[], Benchmark]]:
-    """The tasks of LCBench, where the user has imported its surrogate."""
-    return {f"lcbench-{task}": partial(lcbench.LCBench, task) for task in lcbench.TASKS if lcbench.is_imported()}
+def _fetched() -> Mapping[str, Callable[[], Benchmark]]:
+    """Tasks of the scenarios that the user has fetched."""
+    return {
+        f"{scenario.prefix}{task}": partial(yahpo.Surrogate, scenario, task)
+        for scenario in SCENARIOS.values()
+        for task in yahpo.tasks(scenario)
+    }
 
 
-BENCHMARKS.add_later(_imported)
-BENCHMARKS.advice["lcbench-"] = (
-    f"it is one of {len(lcbench.TASKS)} tasks that come with the surrogate of YAHPO Gym, nasbench import lcbench FOLDER"
+BENCHMARKS.add_later(_fetched)
+for _scenario in SCENARIOS.values():
+    BENCHMARKS.advice[_scenario.prefix] = (
+        f"it is one of {len(_scenario.families)} tasks that come with the surrogate of YAHPO Gym, nasbench data fetch "
+        f"{_scenario.name} --all"
+    )
+BENCHMARKS.advice[LCBENCH.prefix] = (
+    f"it is one of {len(LCBENCH.families)} tasks that come with the surrogate of YAHPO Gym, nasbench import lcbench "
+    "FOLDER"
 )

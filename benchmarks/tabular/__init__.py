@@ -1,4 +1,4 @@
-"""Benchmarks whose every configuration has been evaluated beforehand."""
+"""Tabular benchmarks: all configurations have been evaluated beforehand."""
 
 import logging
 from collections.abc import Collection
@@ -6,6 +6,7 @@ from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS
 from nasbench.benchmarks.tabular import added, embedded, imported, learners, nasbench_graph
+from nasbench.benchmarks.tabular.families import FAMILIES
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 
 __all__ = ["EMBEDDED", "TabularBenchmark", "open_table"]
@@ -17,9 +18,9 @@ EMBEDDED = (*embedded.NAMES, *nasbench_graph.NAMES, *learners.NAMES)
 
 
 def open_table(name: str) -> TabularBenchmark:
-    """Opens a table; one that the user imported stands in for the embedded one of its name.
+    """Opens a table, with the metrics that the user has added to it.
 
-    Metrics that the user imported for it are added.
+    An imported table replaces the embedded table of the same name.
     """
     if name in imported.names():
         table: TabularBenchmark = imported.open_imported(name)
@@ -34,14 +35,14 @@ def open_table(name: str) -> TabularBenchmark:
 
 
 def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
-    """The tables in the user's data folder, but for those that stand in for an embedded one.
+    """The tables in the user's data folder, except those that replace an embedded table.
 
-    One with the name of another benchmark is left out, which is said: it was imported before that one was there.
+    A table that was imported before another benchmark got its name is left out, with a warning.
     """
-    found = {}
+    tables = {}
     for name in imported.names():
         if name not in taken:
-            found[name] = partial(open_table, name)
+            tables[name] = partial(open_table, name)
         elif name not in EMBEDDED:
             _LOG.warning(
                 "the imported table in %s is left out: %s is another benchmark's name; import it again under a name of "
@@ -49,10 +50,12 @@ def _imported(taken: Collection[str]) -> dict[str, partial[TabularBenchmark]]:
                 imported.place_of(name),
                 name,
             )
-    return found
+    return tables
 
 
 for _name in EMBEDDED:
     BENCHMARKS.add(_name, partial(open_table, _name))
 BENCHMARKS.add_last(_imported)
+for _family in FAMILIES:
+    BENCHMARKS.advice[_family] = f"it is a published table, nasbench data fetch {_family}"
 BENCHMARKS.advice["taskset-"] = "import the files of its task, nasbench import taskset FILE…"

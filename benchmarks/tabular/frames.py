@@ -1,4 +1,4 @@
-"""Tables of the user's in files: CSV (also compressed) and Parquet, read column by column."""
+"""The user's tables in files: CSV (also compressed) and Parquet, read column by column."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.textfile import check_regular
 
 MOST_ROWS = 2_000_000
-"""Rows that a table of the user's may have; NAS-Bench-101 with three repetitions has 1,270,872."""
+"""Largest number of rows of a user's table; NAS-Bench-101 with three repetitions has 1,270,872."""
 MOST_BYTES = 1 << 30
-"""Bytes that it may have, unpacked."""
+"""Largest size of a user's table in bytes, uncompressed."""
+# A compressed file is refused if it expands to more than this number of bytes, and to more than this multiple of its
+# size. Tables of numbers shrink to a third, at best to a fiftieth.
 _BOMB = 1 << 30, 200
-# A file that becomes more than so many bytes, and more than so many times its size, is no table but a bomb: tables of
-# numbers shrink to a third, at best to a fiftieth.
 
 
 def check_expansion(path: Path, codec: str = "detect") -> None:
-    """Raises UsageError if a compressed file expands beyond all measure, before anybody reads it into memory.
+    """Raises UsageError if a compressed file is a decompression bomb, before it is read into memory.
 
     Args:
-        codec: as pyarrow names it; by default the file's suffix says it.
+        path: the file.
+        codec: the name of its compression in pyarrow; by default the file's suffix decides.
     """
     most = max(_BOMB[0], _BOMB[1] * path.stat().st_size)
     for size, _ in _so_far(path, codec):
@@ -38,28 +39,30 @@ def check_expansion(path: Path, codec: str = "detect") -> None:
 
 
 def check_size(data: Path) -> None:
-    """Raises UsageError if a table has more rows or bytes than it may have, before anybody reads it into memory.
+    """Raises UsageError if a table has too many rows or bytes, before it is read into memory.
 
-    Raises OSError or ArrowException where it cannot be read.
+    Raises OSError or ArrowException if it cannot be read.
     """
     check_regular(data)
+    if data.is_dir():
+        raise UsageError(f"{data} is a folder: give a file")
     if data.suffix == ".parquet":
         facts = pq.read_metadata(data)
         size = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-        found = iter([(size, facts.num_rows)])
+        sizes = iter([(size, facts.num_rows)])
     else:
-        found = ((size, lines - 1) for size, lines in _so_far(data, "detect"))  # the first has the names
-    for size, rows in found:
+        sizes = ((size, lines - 1) for size, lines in _so_far(data, "detect"))  # the first line has the names
+    for size, rows in sizes:
         if size > MOST_BYTES or rows > MOST_ROWS:
             more = f"{MOST_ROWS:,} rows" if rows > MOST_ROWS else f"{MOST_BYTES / 2**30:.0f} GiB unpacked"
             raise UsageError(
-                f"{data} has more than {more}, which is the most that is read: leave out rows or columns, or give each "
+                f"{data} has more than {more}, which is the limit: leave out rows or columns, or give each "
                 "epoch a column instead of a row"
             )
 
 
 def _so_far(path: Path, codec: str) -> Iterator[tuple[int, int]]:
-    """Bytes and lines of a file, unpacked, up to each of several places. Raises UsageError where it is damaged."""
+    """Running counts of bytes and lines of an uncompressed file. Raises UsageError if it is damaged."""
     size = lines = 0
     try:
         with pa.input_stream(str(path), compression=codec) as stream:
@@ -67,7 +70,7 @@ def _so_far(path: Path, codec: str) -> Iterator[tuple[int, int]]:
                 size, lines = size + len(part), lines + part.count(b"\n")
                 yield size, lines
     except (pa.ArrowException, OSError) as error:
-        if getattr(error, "errno", None):  # the system's, not the decompressor's
+        if getattr(error, "errno", None):  # an error of the system, not of decompression
             raise
         raise UsageError(f"{path} is damaged or cut off: {str(error).splitlines()[0]}") from None
 
@@ -80,42 +83,45 @@ def column_names(data: Path) -> list[str]:
             names: list[str] = pq.read_schema(data).names
             return names
         with pc.open_csv(data) as reader:
-            found: list[str] = reader.schema.names
-            return found
+            header: list[str] = reader.schema.names
+            return header
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise _unreadable(data, error) from None
 
 
-def check_separator(data: Path, found: list[str]) -> None:
-    """Raises UsageError if a file seems to have one column."""
-    if len(found) == 1:
-        raise UsageError(f"{data} has one column only, {found[0][:60]!r}: is the separator a comma?")
+def check_separator(data: Path, header: list[str]) -> None:
+    """Raises UsageError if a file has one column only, as with a wrong separator."""
+    if len(header) == 1:
+        raise UsageError(f"{data} has one column only, {header[0][:60]!r}: is the separator a comma?")
 
 
-def check_column(data: Path, column: str, purpose: str, found: list[str]) -> None:
+def check_column(data: Path, column: str, purpose: str, header: list[str]) -> None:
     """Raises UsageError, with the nearest name, if a file has no such column.
 
     Args:
-        purpose: what for, and who says so: `metric size, says spec.toml`.
-        found: the names of all columns (`column_names`).
+        data: the file.
+        column: the column.
+        purpose: the purpose of the column, and its origin, for the message: `metric size, says spec.toml`.
+        header: the names of all columns (`column_names`).
     """
-    if column not in found:
-        check_separator(data, found)
-        raise unknown(f"column ({purpose}) of {data}", column, found)
+    if column not in header:
+        check_separator(data, header)
+        raise unknown(f"column ({purpose}) of {data}", column, header)
 
 
-def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: list[str]) -> pd.DataFrame:
-    """Some columns of a file.
+def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], header: list[str]) -> pd.DataFrame:
+    """Reads columns of a file.
 
     Args:
-        wanted: their names, and what for (see `check_column`).
-        texts: those that stay text, whatever they look like ("01" is not 1).
-        found: the names of all columns (`column_names`).
+        data: the file.
+        wanted: the names of the columns → their purposes (see `check_column`).
+        texts: the columns to read as text, even if they look like numbers ("01" is not 1).
+        header: the names of all columns (`column_names`).
 
-    Raises UsageError, naming file and column, if one is missing or there twice, or the file cannot be read.
+    Raises UsageError, naming file and column, if a column is missing or occurs twice, or the file cannot be read.
     """
     for column, purpose in wanted.items():
-        check_column(data, column, purpose, found)
+        check_column(data, column, purpose, header)
     try:
         if data.suffix == ".parquet":
             table = pq.read_table(data, columns=list(wanted))
@@ -134,7 +140,7 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: 
             raise UsageError(f"column {column.name} of {data} is not UTF-8 text: convert it (iconv -t utf-8)")
     if not table.num_rows:
         raise UsageError(f"{data} has no rows")
-    twice = [name for name in wanted if found.count(name) > 1]
+    twice = [name for name in wanted if header.count(name) > 1]
     if twice:
         raise UsageError(f"{data} has two columns called {twice[0]}: rename one")
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
@@ -142,7 +148,13 @@ def read_columns(data: Path, wanted: Mapping[str, str], texts: set[str], found: 
 
 
 def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], data: Path) -> pd.DataFrame:
-    """The frame with the columns that named groups of patterns find in some of its columns, as texts."""
+    """Adds the named groups of patterns as new columns of text.
+
+    Args:
+        frame: the columns of the file.
+        patterns: column → regular expression with named groups.
+        data: the file, for messages.
+    """
     for column, pattern in patterns.items():
         parts = frame[column].astype(str).str.extract(pattern)
         bad = parts.isna().any(axis=1)
@@ -155,13 +167,15 @@ def extracted(frame: pd.DataFrame, patterns: Mapping[str, str], data: Path) -> p
 
 
 def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.ndarray:
-    """A column as numbers, NaN where it has none.
+    """A column as numbers, NaN for missing values.
 
     Args:
-        facts: `column`; `missing_value` stands for none; `complement_of` is what the values are subtracted from (0
-            gives their negatives).
+        frame: the columns of the file.
+        facts: `column`; perhaps `missing_value`, which stands for a missing value, and `complement_of`, from which the
+            values are subtracted (0 gives their negatives).
+        data: the file, for messages.
 
-    Raises UsageError, naming the row, where something is no number.
+    Raises UsageError, naming the row, for a value that is not a number.
     """
     column = frame[facts["column"]]
     if column.dtype.kind not in "iufbO" and not pd.api.types.is_string_dtype(column):
@@ -176,7 +190,7 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
     if large.any():
         raise UsageError(
             f"{column.name} is {numbers[large].iloc[0]:g} in row {row_of(large)} of {data}: a number is at most "
-            f"{LARGEST:g} in size; missing_value can stand for none"
+            f"{LARGEST:g} in size; missing_value can mark missing values"
         )
     values: np.ndarray = numbers.to_numpy()
     if "complement_of" in facts:
@@ -187,13 +201,13 @@ def numbers_of(frame: pd.DataFrame, facts: Mapping[str, Any], data: Path) -> np.
 
 
 def stem_of(data: Path) -> str:
-    """The name of a file without the suffixes that say its format: `runs.v2` of `runs.v2.csv.gz`."""
+    """The name of a file without the suffixes of its format: `runs.v2` for `runs.v2.csv.gz`."""
     plain = data.with_suffix("") if data.suffix in _COMPRESSED else data
     return plain.stem
 
 
 def row_of(mask: pd.Series[bool]) -> int:
-    """The first row, from 1, where a mask holds (the header is row 0)."""
+    """The first row, counted from 1, for which a mask is true (the header is row 0)."""
     return int(np.flatnonzero(mask.to_numpy())[0]) + 1
 
 
@@ -206,4 +220,9 @@ def _unreadable(data: Path, error: Exception) -> UsageError:
     if isinstance(error, FileNotFoundError):
         return UsageError(f"cannot read {data}: there is no such file")
     text = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    if "Expected 1 columns" in text:
+        return UsageError(
+            f"{data} has one column in its first line, and more below: that line must hold the names of the columns, "
+            "commas must separate them, and a decimal point is a point"
+        )
     return UsageError(f"{data} is not a readable table (CSV, also compressed, or Parquet): {text}")

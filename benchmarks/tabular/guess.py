@@ -1,8 +1,9 @@
-"""A specification of a table, guessed from the header and the values of its file, with the doubts as comments."""
+"""Guessed specifications of tables, from the header and the values of a file; doubts become comments."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,39 +21,46 @@ from nasbench.benchmarks.tabular.roles import CELL, FEW, Column, Roles, gathered
 from nasbench.benchmarks.tabular.specification import PLACE
 
 _Line: TypeAlias = tuple[str, object, str]
-"""A key, its value, and a comment, which begins with `?` where it is a doubt; a key after `#` is proposed only."""
+"""A key, its value, and a comment. A comment that begins with `?` is a doubt; a key that begins with `#` a proposal."""
 
-_WIDTH = 40  # letters before a comment
-_LISTED_FROM = 2  # configurations that a grid would have, per configuration of the file
+_WIDTH = 40  # characters before a comment
+_MOST_COLUMNS = 10_000
+_LISTED_FROM = 2  # a larger ratio of grid size to configurations in the file makes the space listed
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A specification that was guessed."""
+    """A guessed specification."""
 
     text: str
-    """As TOML."""
+    """The specification as TOML."""
     hyperparameters: int
+    """Number of hyper-parameters."""
     metrics: int
+    """Number of metrics."""
     objective: str
-    """The column that it is read from."""
+    """The column of the objective."""
     doubts: int
-    """The number of comments that are doubts."""
+    """Number of comments that are doubts."""
 
 
 def guess(data: Path) -> Guess:
-    """A specification of a CSV (also compressed) or Parquet file, guessed from its header and its values.
+    """Guesses the specification of a CSV (also compressed) or Parquet file from its header and its values.
 
     Raises UsageError if the file cannot be read, or no column can be an objective or a hyper-parameter.
     """
-    found = column_names(data)
-    check_separator(data, found)
-    frame = read_columns(data, dict.fromkeys(found, "to guess what it is"), set(), found)
+    header = column_names(data)
+    check_separator(data, header)
+    if len(header) > _MOST_COLUMNS:
+        raise UsageError(f"{data} has {len(header):,} columns, and at most {_MOST_COLUMNS:,} are guessed: drop some")
+    if all(map(_is_number, header)):
+        raise UsageError(f"the first line of {data} holds numbers ({header[0]}, …): it must name the columns")
+    frame = read_columns(data, dict.fromkeys(header, "to guess what it is"), set(), header)
     roles = roles_of(gathered(frame))
     left_out = "; ".join(f"{name} ({why})" for name, why in roles.left_out) or "none"
     if not roles.metrics:
         raise UsageError(
-            f"no column of {data} can be the objective, which is numbers that differ; left out: {left_out}"
+            f"no column of {data} can be the objective, which needs different numbers; left out: {left_out}"
         )
     if not roles.choices and not roles.cell:
         raise UsageError(f"no column of {data} can be a hyper-parameter; left out: {left_out}")
@@ -76,7 +84,7 @@ def guess(data: Path) -> Guess:
 
 
 def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[_Line]]) -> Iterator[_Line]:
-    """The lines above the sections; `metrics` are the lines of each by its column."""
+    """The lines above the sections; `metrics` has the lines of each metric by its column."""
     yield "name", _slug(stem_of(data)), "what --bench calls it"
     times = [column.name for column in roles.metrics if column.meaning == "seconds"]
     if times:
@@ -92,7 +100,7 @@ def _top(data: Path, frame: pd.DataFrame, roles: Roles, metrics: dict[str, list[
         yield "space", "nasbench201", "cells of six operations"
         return
     rows = frame[[column.name for column in roles.choices]]
-    there, span = len(rows.drop_duplicates()), float(np.prod([float(c.distinct) for c in roles.choices]))
+    there, span = len(rows.drop_duplicates()), math.prod(column.distinct for column in roles.choices)
     is_listed = span > _LISTED_FROM * there or any(_kind(c) in ("float", "integer") for c in roles.choices)
     if is_listed:
         yield "space", "listed", f"the rows are the space: {there:,} configurations"
@@ -113,10 +121,10 @@ def _choice(column: Column) -> list[_Line]:
         remark = f"? {remark}; [extract] makes columns of a text's parts"
     elif len(values) > FEW and column.meaning is None:
         remark = f"? {remark}; or is it a measurement?"
-    found: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), remark)]
+    lines: list[_Line] = [("name", column.name, ""), ("kind", _kind(column), remark)]
     if column.is_number and _is_logarithmic(values):
-        found.append(("log", True, "ratios matter"))
-    return found
+        lines.append(("log", True, "ratios matter"))
+    return lines
 
 
 def _cell() -> Iterator[list[_Line]]:
@@ -133,7 +141,7 @@ def _kind(column: Column) -> str:
 
 
 def _is_logarithmic(values: list[Any]) -> bool:
-    """Whether positive numbers, ascending, have their median nearer to the geometric than to the arithmetic middle."""
+    """Whether the median of ascending, positive numbers is nearer to the geometric than to the arithmetic middle."""
     low, high, median = values[0], values[-1], float(np.median(values))
     if low <= 0 or high < 4 * low or len(values) < 3:
         return False
@@ -150,7 +158,7 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         is_last = roles.epoch.numbers == last
     sizes = [column.numbers[is_last] for column in roles.metrics if column.meaning == "size"]
     has_test = any(split_of(column.name) == "test" for column in roles.metrics if column is not objective)
-    found: dict[str, list[_Line]] = {}
+    entries: dict[str, list[_Line]] = {}
     names: set[str] = set()
     for column in sorted(roles.metrics, key=lambda column: column is not objective):
         is_score = column.meaning == "score" or column is objective
@@ -172,12 +180,12 @@ def _metrics(roles: Roles, objective: Column, frame: pd.DataFrame) -> dict[str, 
         lines += [("epoch", epoch, "")] if epoch else []
         if roles.epoch and (is_score or pd.Series(first).mean() < pd.Series(values).mean()):
             lines.append(("curve", True, "its value at every epoch counts"))
-        found[column.name] = [*lines, *_remarks(column)]
-    return found
+        entries[column.name] = [*lines, *_remarks(column)]
+    return entries
 
 
 def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str]:
-    """The split of a score, and what is doubtful about it."""
+    """The split of a score, and a comment."""
     split = split_of(column.name)
     if is_objective and split == "test":
         return "only", "a table without validation scores: it is selected and reported on the same data"
@@ -191,7 +199,7 @@ def _split(column: Column, is_objective: bool, has_test: bool) -> tuple[str, str
 
 
 def _direction(column: Column, why: str, scale: int | None, is_objective: bool) -> list[_Line]:
-    """What says whether more of a score is better; `why` it seems to be."""
+    """The line that states the direction of a score; `why` is the reason for maximising, empty if there is none."""
     if why and rises(column.name) and scale:
         return [("complement_of", scale, f"more is better, by its name: {scale} - value is minimised")]
     if rises(column.name):
@@ -204,7 +212,7 @@ def _direction(column: Column, why: str, scale: int | None, is_objective: bool) 
 
 
 def _name(column: Column, split: str | None, is_error: bool, epoch: int) -> str:
-    """A name for a metric: `split-quantity@epoch` for a score, else the column's, in letters that names may have."""
+    """The name of a metric in allowed characters: `split-quantity@epoch` for a score, otherwise that of the column."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", column.name.replace(PLACE, "")) if word]
     words = [word for word in words if not (epoch and re.fullmatch(r"\d*ep(ochs?)?", word))]
     if split:
@@ -217,7 +225,7 @@ def _name(column: Column, split: str | None, is_error: bool, epoch: int) -> str:
 
 
 def _remarks(column: Column) -> Iterator[_Line]:
-    """The last lines of a metric."""
+    """The last lines of a metric: unit, cheap and missing values."""
     if column.meaning == "seconds":
         odd = re.search(r"hours?|min|ms|milli", column.name.lower())
         yield "unit", "s", f"? not in {odd[0]}? A cost is in seconds" if odd else ""
@@ -237,17 +245,25 @@ def _text(line: _Line) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as TOML writes it."""
+    """A text as a TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _plain(text: str) -> str:
-    """A text that a comment can hold."""
+    """A text for a comment: printable, at most 80 characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)[:80]
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _slug(stem: str) -> str:
-    """A name for a table: that of its file, in letters that names may have."""
+    """The name of a table: that of its file, in allowed characters."""
     name = re.sub(r"[^a-z0-9+_-]+", "-", stem.lower()).strip("-")[:50] or "table"
     taken = name in (*embedded.NAMES, *nasbench_graph.NAMES, *learners.NAMES)
     return f"my-{name}" if taken or not name[0].isalpha() else name

@@ -1,9 +1,9 @@
-"""Tables the user imported: a folder each, `<data>/tables/NAME/`, read without what they were made from.
+"""Tables that the user has imported, each in a folder `<data>/tables/NAME/`; their sources are no longer needed.
 
-table.json      what the table is: space, metrics, source, and the SHA-256 of its arrays (see `description`)
+table.json      space, metrics, source, and the SHA-256 of the arrays (see `description`)
 <sha256>.npy    values, shape (configurations, repetitions, metrics)
-<sha256>.npy    where recorded, the curves: values at each level, shape (configurations, repetitions, levels, metrics)
-<sha256>.npy    of a listed space, the coordinates of its rows, shape (configurations, hyper-parameters)
+<sha256>.npy    curves, if recorded: values at each level, shape (configurations, repetitions, levels, metrics)
+<sha256>.npy    for a listed space, the coordinates of its rows, shape (configurations, hyper-parameters)
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from nasbench.benchmarks.tabular import description
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
 NAME = r"[a-z][a-z0-9+_-]{0,59}"
-"""Pattern of the names that an imported table may have."""
+"""Pattern of the names of imported tables."""
 
 
 @dataclass(frozen=True)
 class TableData:
-    """A table with everything a benchmark of it needs; `values` as `TabularBenchmark` takes them."""
+    """The data of an imported table."""
 
     name: str
     family: str
@@ -58,25 +58,27 @@ class TableData:
     source: str
     licence: str
     values: Array
+    """The metrics, shape (configurations, repetitions, metrics); see `TabularBenchmark`."""
     curves: NDArray[np.floating[Any]] | None = None
     """The metrics in `recorded` at each level, shape (configurations, repetitions, levels, metrics)."""
     recorded: tuple[str, ...] = ()
+    """The metrics that have curves."""
     levels: tuple[int, ...] = ()
     """The levels of the curves, ascending: numbers of epochs, unless `counted` says otherwise."""
     counted: tuple[str, str] = ("epochs", "1 epoch")
     """Name and unit of the fidelity."""
     continuable: bool = True
-    """Whether the levels are of one training; else each is of a training of its own."""
+    """Whether the levels are points of one training; otherwise each level is a separate training."""
     absent: Status = "failed"
-    """How an evaluation of a configuration without a value of the objective ends."""
+    """The status of an evaluation of a configuration without a value of the objective."""
     absence: str = "the table has no such configuration"
-    """Why it ends so."""
+    """The reason of such an evaluation."""
     search_space: str = ""
-    """As `Benchmark.search_space`."""
+    """See `Benchmark.search_space`."""
 
 
 class ImportedTable(TabularBenchmark, blockwise=True):
-    """A table of the user's; where it has the curve of the objective, `at` gives it at lower levels."""
+    """An imported table. If it has the curve of the objective, it has a fidelity, and `at` opens it at lower levels."""
 
     def __init__(self, folder: Path) -> None:
         facts, digest = description.read(folder / "table.json")
@@ -97,7 +99,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
             search_space=facts.get("search_space", ""),
         )
         self.recorded: tuple[str, ...] = tuple(facts["recorded"])
-        """The metrics whose curves are known."""
+        """The metrics that have curves."""
         if metrics[0].name in self.recorded:
             name, unit = facts.get("counted", TableData.counted)
             levels = tuple(facts.get("levels") or range(1, facts["epoch_count"] + 1))
@@ -105,7 +107,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
 
     @property
     def fidelities(self) -> tuple[int, ...]:
-        """The levels at which the table can be opened as a table."""
+        """The levels at which `at` can open the table."""
         return () if self.fidelity is None else self.fidelity.axes[0].values
 
     @cached_property
@@ -118,15 +120,15 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         return read_array(self._folder, digest)
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
-        """The values of the drawn repetition at a level; its cost is the recorded one, or its share of the whole one.
+        """Looks up the drawn repetition at a level; its cost is the recorded one, or a share of the full cost.
 
-        A training that has no value in the end, for it diverged, has those that it had until then.
+        A training that diverged has values at the levels before that.
         """
         if self.fidelity is None:
             return super().measure(configuration, seed, upto, state)
         place = self.fidelity.ladder.index(upto)
         if upto == self.fidelity.highest:
-            return self._watched(super().measure(configuration, seed, upto, state), configuration, seed, place)
+            return self._with_curve(super().measure(configuration, seed, upto, state), configuration, seed, place)
         row = self.space.index(configuration)
         repetition = self._repetition(row, seed)
         values = dict(zip(self.places, self.values[row, repetition].tolist(), strict=True))
@@ -142,10 +144,10 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         cost = share * self._cost if self.cost_column is None else values[self.metrics[self.cost_column].name]
         if not math.isfinite(values[self.objective.name]):
             return Evaluation({}, cost if math.isfinite(cost) else 0.0, self._absent, self._absence)
-        return self._watched(Evaluation(values, cost), configuration, seed, place)
+        return self._with_curve(Evaluation(values, cost), configuration, seed, place)
 
-    def _watched(self, evaluation: Evaluation, configuration: Configuration, seed: int, place: int) -> Evaluation:
-        """An evaluation with the curve of the drawn repetition up to its level, the one at `place` of the ladder."""
+    def _with_curve(self, evaluation: Evaluation, configuration: Configuration, seed: int, place: int) -> Evaluation:
+        """An evaluation with the curve of the drawn repetition, up to level number `place` of the ladder."""
         if evaluation.status != "ok" or self.fidelity is None or not self.fidelity.continuable:
             return evaluation
         row = self.space.index(configuration)
@@ -153,14 +155,14 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         return evaluation._replace(curve=(*before.tolist(), evaluation.metrics[self.objective.name]))
 
     def _repetition(self, row: int, seed: int) -> int:
-        """The repetition that a seed draws; of a row without a value in the end, among all that were begun."""
+        """The repetition that a seed draws; among all repetitions if none has a value at the last level."""
         return seed % (self.repetition_counts[row] or self.values.shape[1])
 
     def at(self, epochs: int) -> Benchmark:
-        """The table at a lower level of its fidelity; `epochs` must be one of `fidelities`.
+        """The table at a lower level of its fidelity, one of `fidelities`.
 
-        A metric whose curve is known is renamed; one that is measured on data, but known at the end only, is left out.
-        The cost is the recorded one, or, where it has no curve, its share of the cost of the whole.
+        A metric with a curve is renamed; a metric that is measured on data, but has no curve, is left out. The cost is
+        the recorded one, or a share of the full cost if it has no curve.
         """
         recorded, cost = self.recorded, self.column(self._facts["cost"])
         place, last = self.fidelities.index(epochs), self.fidelities[-1]
@@ -220,9 +222,9 @@ def check_objective(table: str, objective: Metric) -> None:
 
 
 def save(table: TableData) -> Path:
-    """Writes a table into the user's data folder, in place of an earlier one of that name; returns its folder.
+    """Writes a table into the user's data folder, replacing an earlier table of that name; returns its folder.
 
-    Raises UsageError if its objective cannot be one.
+    Raises UsageError if its first metric cannot be the objective.
     """
     folder = folder_of(table.name)
     write(table, folder)
@@ -250,7 +252,7 @@ def write(table: TableData, folder: Path) -> None:
     }
     if table.space.table_kind:
         facts["kind"] = table.space.table_kind
-    json.dumps(facts)  # what is no plain data fails here, before anything is written
+    json.dumps(facts)  # raises an error before anything is written, if the facts are not plain data
     folder.mkdir(parents=True, exist_ok=True)
     facts["values"] = write_array(folder, table.values)
     facts["epochs"] = "" if table.curves is None else write_array(folder, table.curves)
@@ -259,18 +261,18 @@ def write(table: TableData, folder: Path) -> None:
     description.write(folder / "table.json", facts)
     for path in folder.glob("*.npy"):
         if path.stem not in (facts["values"], facts["epochs"], facts.get("rows")):
-            path.unlink()  # of the table that stood here before
+            path.unlink()  # of the earlier table
 
 
 def folder_of(name: str) -> Path:
-    """Where the imported table called `name` is kept by this command; an earlier one may have kept it elsewhere."""
+    """The folder into which a table is imported; an earlier import may be in another folder (`place_of`)."""
     return data_folder() / "tables" / name
 
 
 def names() -> list[str]:
-    """All tables the user imported."""
-    found = {path.parent.name for folder in data_folders() for path in folder.glob("tables/*/table.json")}
-    return sorted(name for name in found if re.fullmatch(NAME, name))  # a copy `x.bak` is none
+    """The names of all imported tables."""
+    folders = {path.parent.name for folder in data_folders() for path in folder.glob("tables/*/table.json")}
+    return sorted(name for name in folders if re.fullmatch(NAME, name))  # not a copy such as `x.bak`
 
 
 def place_of(name: str) -> Path:
@@ -291,34 +293,35 @@ def open_imported(name: str) -> TabularBenchmark:
 
 
 def write_array(folder: Path, array: NDArray[Any]) -> str:
-    """Writes an array into a folder under its SHA-256 sum, which is returned."""
+    """Writes an array into a folder under its SHA-256 sum, and returns the sum."""
     aside = folder / ".array.tmp"
     with aside.open("wb") as file:
         np.save(file, array)
-    digest = _digest(aside)
+    digest = sha256_of(aside)
     aside.replace(folder / f"{digest}.npy")
     return digest
 
 
 def described(metric: Metric) -> dict[str, Any]:
-    """What a table's description says of a metric; of seconds that it costs nothing where it costs none."""
+    """A metric in a table's description; without its seconds if they are 0."""
     return {name: value for name, value in asdict(metric).items() if name != "seconds" or value}
 
 
 def _fields(h: Hyperparameter) -> dict[str, Any]:
-    """What a table's description says of a hyper-parameter; of a prior nothing where there is none."""
+    """A hyper-parameter in a table's description; without its prior if it has none."""
     return {name: value for name, value in asdict(h).items() if name != "prior" or value}
 
 
 def read_array(folder: Path, digest: str) -> Array:
-    """Maps an array of that sum into memory. Raises UsageError if it is missing or damaged."""
+    """Maps the array with this SHA-256 sum into memory. Raises UsageError if it is missing or damaged."""
     path = folder / f"{digest}.npy"
-    if not path.is_file() or _digest(path) != digest:
+    if not path.is_file() or sha256_of(path) != digest:
         raise UsageError(f"{path} is missing or damaged: import the table again")
     return np.asarray(np.load(path, mmap_mode="r"))
 
 
-def _digest(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 sum of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

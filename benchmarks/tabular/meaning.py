@@ -1,4 +1,4 @@
-"""What the name of a column, and its values, say about its meaning."""
+"""The meaning of a column, guessed from its name and its values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nasbench.benchmarks.tabular.table import Array
 Meaning: TypeAlias = Literal[
     "choice", "identity", "spread", "repetition", "epoch", "size", "seconds", "resource", "score"
 ]
-"""What a column may be: a hyper-parameter, a number of the row, a standard deviation, the seed, …"""
+"""Meanings of columns: a hyper-parameter, a number of the row, a standard deviation, the seed, …"""
 
-_ON = "(?:val|valid|test|train|dev|bal)?"  # a split that is written together with the quantity: valacc
+_ON = "(?:val|valid|test|train|dev|bal)?"  # a split joined with the quantity: valacc
 _HIGHER = re.compile(
     rf"{_ON}m?acc(?:uracy)?\d*|top\d+|auc|auroc|auprc|rocauc|bac|f1|precision|recall|scores?|rewards?|returns?|m?iou"
     "|map|bleu|r2|dice|ssim|psnr|kappa|mcc|fitness|throughput|fps"
@@ -37,44 +37,45 @@ _WORDS: dict[Meaning, re.Pattern[str]] = {
     "seconds": re.compile("times?|seconds?|secs?|hours?|minutes|duration|runtime|walltime|cost"),
     "resource": re.compile("latency|energy|power|memory|ram|kwh|co2|throughput|fps"),
 }
-"""The words of a name that tell a meaning; an earlier meaning goes before a later one."""
+"""Meaning → the words in a name that indicate it; an earlier meaning has priority."""
 _WHOLE: dict[str, Meaning] = {
+    "": "identity",  # pandas writes the numbers of its rows there
     **dict.fromkeys(("seed", "seeds", "random_seed", "repetition", "repeat", "rep", "replicate", "fold"), "repetition"),
     **dict.fromkeys(("epoch", "epochs", "step", "iteration"), "epoch"),
     **dict.fromkeys(("size", "model_size", "network_size"), "size"),
 }
-"""Names that tell a meaning as a whole."""
+"""Whole names that indicate a meaning."""
 
 
 def meaning_of(name: str) -> Meaning | None:
-    """What a column of numbers is, by its name; None if that says nothing."""
+    """The meaning of a column of numbers by its name; None if the name does not indicate one."""
     if name.lower() in _WHOLE:
         return _WHOLE[name.lower()]
-    for meaning, telling in _WORDS.items():
-        if _has(name, telling):
+    for meaning, words in _WORDS.items():
+        if _has(name, words):
             return meaning
     return "score" if rises(name) or falls(name) or split_of(name) else None
 
 
 def rises(name: str) -> bool:
-    """Whether a name speaks of something of which more is better: an accuracy, a reward, a throughput."""
+    """Whether a name indicates a quantity to maximise: an accuracy, a reward, a throughput."""
     return not falls(name) and _has(name, _HIGHER)
 
 
 def falls(name: str) -> bool:
-    """Whether a name speaks of something of which less is better: an error, a loss."""
+    """Whether a name indicates a quantity to minimise: an error, a loss."""
     return _has(name, _LOWER)
 
 
 def split_of(name: str) -> str | None:
-    """The data split that a name speaks of, as metrics name it; None if it names none."""
+    """The data split that a name contains, as metrics call it; None if it contains none."""
     if sounds_held_out(name):
         return "test"
-    return next((split for split, telling in _SPLITS.items() if _has(name, telling)), None)
+    return next((split for split, words in _SPLITS.items() if _has(name, words)), None)
 
 
 def scale_of(values: Array) -> int | None:
-    """1 or 100 where all values lie from 0 to there, as accuracies do; else None."""
+    """1 or 100 if all values lie between 0 and that number, as accuracies do; otherwise None."""
     known = values[np.isfinite(values)]
     if not len(known) or known.min() < 0 or known.max() > 100:
         return None
@@ -82,13 +83,13 @@ def scale_of(values: Array) -> int | None:
 
 
 def looks_like_accuracy(name: str, values: Array, first: Array | None, sizes: Iterable[Array]) -> str:
-    """Why a column looks like one of which more is better; empty if it does not.
+    """Why larger values of a column seem to be better; empty if they do not.
 
     Args:
-        name: of the column.
-        values: shape (rows,), at the last epoch.
+        name: name of the column.
+        values: values at the last epoch, shape (rows,).
         first: values at the first epoch, if there are several.
-        sizes: numbers of parameters and the like, each of shape (rows,).
+        sizes: sizes of networks, such as numbers of parameters, each of shape (rows,).
     """
     if falls(name):
         return ""
@@ -105,8 +106,8 @@ def looks_like_accuracy(name: str, values: Array, first: Array | None, sizes: It
     return ""
 
 
-def _has(name: str, telling: re.Pattern[str]) -> bool:
+def _has(name: str, words: re.Pattern[str]) -> bool:
     """Whether a word of a name matches. The words of `validTop1_acc` are `validtop1`, `valid`, `top1` and `acc`."""
     parts = [part for part in re.split(r"[\W_]+", name) if part]
     inner = [word for part in parts for word in re.split(r"(?<=[a-z0-9])(?=[A-Z])", part)]
-    return any(telling.fullmatch(word.lower()) for word in (*parts, *inner))
+    return any(words.fullmatch(word.lower()) for word in (*parts, *inner))

@@ -1,14 +1,13 @@
 """NAS-Bench-101 (Ying et al., ICML 2019), from its official file or a CSV of its runs.
 
-The file's records are JSON lists [hash, epochs, adjacency, operations, metrics], the last a Protocol Buffers message in
-base 64. Trainings of 4, 12, 36 and 108 epochs are trainings of their own, three of each per cell.
+The file's records are JSON lists [hash, epochs, adjacency, operations, metrics]; the last item is a message of Protocol
+Buffers in base 64. Each cell has three trainings of 4, 12, 36 and 108 epochs each, all separate.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 import math
 import re
@@ -24,15 +23,15 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.protobuf import Malformed, fields
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.nasbench101 import ListedCells, compact, point_of
-from nasbench.benchmarks.spaces.textfile import check_regular
+from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import column_names, numbers_of, read_columns
-from nasbench.benchmarks.tabular.imported import TableData
+from nasbench.benchmarks.tabular.imported import TableData, sha256_of
 from nasbench.benchmarks.tabular.tfrecord import records
 
 NAME = "nb101"
 _CELL = ("adjacency", "operations")
 _MEASURED = ("valid", "test", "seconds")
-_OVERHEAD = 16  # bytes of a record beside its payload
+_OVERHEAD = 16  # bytes of a record in addition to its payload
 _MOST_REPETITIONS = 255
 
 
@@ -41,8 +40,9 @@ class _Run(NamedTuple):
 
     epochs: int
     valid: float
-    """Validation accuracy at the end, in [0, 1]."""
+    """Final validation accuracy, in [0, 1]."""
     test: float
+    """Final test accuracy, in [0, 1]."""
     seconds: float
     parameters: int
 
@@ -53,23 +53,21 @@ def convert(path: Path, progress: Callable[[int], None]) -> TableData:
     Args:
         path: a `.tfrecord`; or a CSV (also compressed) or Parquet file with a row per cell and repetition: adjacency,
             operations, repetition, parameters, and for some epochs e valid@e, test@e (percent) and time@e (seconds).
-        progress: called with the number of bytes that were read.
+        progress: called with the number of bytes read since the last call.
 
-    Raises UsageError if the file cannot be read, is damaged, or is something else.
+    Raises UsageError if the file cannot be read, is damaged, or is of another kind.
     """
-    check_regular(path)
-    if not path.is_file():
-        raise UsageError(f"cannot read {path}: there is no such file")
+    check_file(path)
     read = _of_records if path.suffix == ".tfrecord" else _of_columns
     return _table(*read(path, progress), path)
 
 
 Cell = tuple[str, str]
-"""Adjacency matrix and operations, as they are written."""
+"""Adjacency matrix and operations, as written in the file."""
 
 
 def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
-    """The cells, and the runs with the numbers of their cells."""
+    """The cells, and the runs with the positions of their cells."""
     cells: dict[Cell, int] = {}
     columns = {name: array("d") for name in ("cell", *_Run._fields)}
     for payload in records(path):
@@ -78,7 +76,7 @@ def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
             run = _run(int(epochs), base64.b64decode(metrics, validate=True))
         except (ValueError, TypeError, Malformed, binascii.Error, RecursionError) as error:
             raise UsageError(
-                f"{path} is no file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
+                f"{path} is not a file of NAS-Bench-101: {type(error).__name__}: {str(error)[:120]}"
             ) from None
         columns["cell"].append(cells.setdefault((adjacency, operations), len(cells)))
         for name, value in zip(_Run._fields, run, strict=True):
@@ -88,7 +86,7 @@ def _of_records(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
 
 
 def _run(epochs: int, message: bytes) -> _Run:
-    """What one message says of a training. Raises Malformed if it says something else."""
+    """The training in one message. Raises Malformed if the message is of another kind."""
     evaluations, parameters = [], -1
     for number, value in fields(message):
         if number == 1 and isinstance(value, bytes):
@@ -98,23 +96,23 @@ def _run(epochs: int, message: bytes) -> _Run:
     if len(evaluations) != 3 or parameters < 0:
         raise Malformed(f"{len(evaluations)} evaluations of a training, where three are: before, half way, at the end")
     last = evaluations[-1]
-    found = [last.get(number) for number in (4, 5, 2)]
-    valid, test, seconds = [x if isinstance(x, float) else math.nan for x in found]
+    values = [last.get(number) for number in (4, 5, 2)]
+    valid, test, seconds = [x if isinstance(x, float) else math.nan for x in values]
     return _Run(epochs, valid, test, seconds, parameters)
 
 
 def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell], pd.DataFrame]:
-    """The cells, and the runs with the numbers of their cells."""
-    found = column_names(path)
+    """The cells, and the runs with the positions of their cells."""
+    header = column_names(path)
     levels = sorted(
-        {int(match[1]) for match in (re.fullmatch(r"valid@([1-9][0-9]*)", name) for name in found) if match}
+        {int(match[1]) for match in (re.fullmatch(r"valid@([1-9][0-9]*)", name) for name in header) if match}
     )
     if not levels:
-        raise UsageError(f"{path} has no column valid@108, or of another number of epochs")
+        raise UsageError(f"{path} has no column such as valid@108")
     texts = set(_CELL)
     measured = {f"{name}@{e}": "percent or seconds" for e in levels for name in ("valid", "test", "time")}
     wanted = dict.fromkeys(texts, "the cell") | {"parameters": "the size", "repetition": "the run"} | measured
-    frame = read_columns(path, wanted, texts, found)
+    frame = read_columns(path, wanted, texts, header)
     progress(path.stat().st_size)
     twice = frame.duplicated([*_CELL, "repetition"])
     if twice.any():
@@ -134,14 +132,14 @@ def _of_columns(path: Path, progress: Callable[[int], None]) -> tuple[list[Cell]
 def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     numbers = runs[[*_MEASURED, "parameters"]].to_numpy()
     if not len(runs) or not np.isfinite(numbers).all() or (runs[["valid", "test"]].to_numpy() > 1).any():
-        raise UsageError(f"{path} has no runs, or an accuracy or a time that is none")
+        raise UsageError(f"{path} has no runs, or an invalid accuracy or time")
     try:
         points = np.array([compact(point_of(adjacency, names.split(","))) for adjacency, names in cells], np.int8)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     points, rows = np.unique(points, axis=0, return_inverse=True)
     if len(points) < len(cells):
-        raise UsageError(f"{path} writes one cell in two ways: {len(cells):,} ways to write {len(points):,} cells")
+        raise UsageError(f"{path} has one cell written in two ways: {len(cells):,} ways to write {len(points):,} cells")
     row = rows.ravel()[runs["cell"].to_numpy(np.int64)]
     levels, level = np.unique(runs["epochs"].to_numpy(np.int64), return_inverse=True)
     number = runs.assign(row=row).groupby(["row", "epochs"]).cumcount().to_numpy()
@@ -153,8 +151,6 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
     values = np.full((*curves.shape[:2], len(_MEASURED) + 1), np.nan)
     last = level == len(levels) - 1
     values[row[last], number[last]] = np.stack([*measured, numbers[:, 3] / 1e6], axis=1)[last]
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     top = int(levels[-1])
     metrics = (
         Metric(f"valid-error@{top}", "%", description="100 - validation accuracy", split="valid", epoch=top),
@@ -168,7 +164,7 @@ def _table(cells: list[Cell], runs: pd.DataFrame, path: Path) -> TableData:
         ListedCells(points),
         metrics,
         "train_time",
-        f"NAS-Bench-101 (Ying et al., ICML 2019), imported from {path.name}, sha256:{digest}",
+        f"NAS-Bench-101 (Ying et al., ICML 2019), imported from {path.name}, sha256:{sha256_of(path)}",
         "Apache-2.0",
         values,
         curves if len(levels) > 1 else None,

@@ -1,8 +1,7 @@
-"""The official NAS-Bench-201 and NATS-Bench (topology) files, converted once into compact tables.
+"""The official files of NAS-Bench-201 and NATS-Bench (topology), converted once into compact tables.
 
-The embedded tables have the last epoch, and no test accuracy. The official files have every repetition, split and
-epoch; their own readers need tens of gigabytes and milliseconds a query, so they are read once, architecture after
-architecture (`nas-bench-201` and `nats-bench` know how), and never again.
+The embedded tables have the last epoch only, and no test accuracy. The official files have all repetitions, splits and
+epochs, but their readers (`nas-bench-201`, `nats-bench`) need tens of gigabytes, and milliseconds per query.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces.errors import UsageError, with_extra
-from nasbench.benchmarks.spaces.textfile import check_regular
+from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.imported import TableData
 from nasbench.benchmarks.tabular.plain_pickle import SCALARS, NotPlain, load_plain
 
 OFFICIAL = ("NAS-Bench-201-v1_0-e61699.pth", "NAS-Bench-201-v1_1-096897.pth", "NATS-tss-v1_0-3ffb9.pickle.pbz2")
-"""The released files. Each name ends in the last digits of the file's MD5 sum, by its authors' convention."""
+"""The released files. By convention of their authors, a name ends in the last digits of the file's MD5 sum."""
 
 _SEEDS = (777, 888, 999)
-# Measured on 300 architectures: bytes of memory that a byte of the file takes as Python objects, and the tables.
+# Measured on 300 architectures: bytes of memory as Python objects per byte of the file, and bytes of the tables.
 _EXPANSION = {".pth": 5.5, ".pbz2": 16.0}
 _TABLES = 200e6
 
 
 @dataclass(frozen=True)
 class _Data:
-    """What one of our benchmarks takes from the official records."""
+    """The data sets in the official records that make one benchmark."""
 
     trained_on: str
     held_out: tuple[str, ...]
     retrained_on: str = ""
-    """The data set whose networks are trained on training and validation data together, for its test error."""
+    """The data set on which networks are trained with training and validation data together, for the test error."""
 
 
 _DATA = {
@@ -54,12 +53,12 @@ _DATA = {
 
 
 def peak_memory(path: Path) -> float:
-    """Bytes that reading an official file takes, about: its records become Python objects."""
+    """Approximate memory in bytes for reading an official file, whose records become Python objects."""
     return path.stat().st_size * _EXPANSION.get(path.suffix, _EXPANSION[".pth"]) + _TABLES
 
 
 def is_official(path: Path) -> bool:
-    """Whether a file claims to be one of the released ones: its MD5 sum ends as its name does."""
+    """Whether a file seems to be a released one: its MD5 sum ends as its name does."""
     if path.name not in OFFICIAL:
         return False
     digits = path.name.partition(".")[0].rpartition("-")[2]
@@ -71,18 +70,17 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
     """The tables of the three data sets, from an official file.
 
     Args:
-        trust: open a file that is not an official one: a pickle can run any code, so it is refused otherwise.
-        progress: called with 1 for every architecture read.
+        path: the file.
+        trust: whether to open a file that is not an official one; its pickle can run any code.
+        progress: called with 1 for each architecture read.
 
-    Raises UsageError if the file cannot be read, is not known and not trusted, or is something else.
+    Raises UsageError if the file cannot be read, is neither official nor trusted, or is of another kind.
     """
-    check_regular(path)
-    if not path.is_file():
-        raise UsageError(f"cannot read {path}: there is no such file")
+    check_file(path)
     if not trust and not is_official(path):
         raise UsageError(
             f"{path} is none of the released files ({', '.join(OFFICIAL)}; each name ends in digits of its MD5 sum): "
-            "opening a pickle can run any code in it; --trust opens it nevertheless"
+            "opening a pickle can run any code in it; --trust opens it anyway"
         )
     raw, results_class = _read(path, trust)
     source = f"NAS-Bench-201 (Dong and Yang, ICLR 2020), imported from {path.name}"
@@ -90,30 +88,30 @@ def convert(path: Path, trust: bool, progress: Callable[[int], None]) -> list[Ta
     strings, infos = list(raw["meta_archs"]), raw["arch2infos"]
     try:
         for index in sorted(infos):
-            states = infos.pop(index)  # so that memory falls while we read
+            states = infos.pop(index)  # releases memory while reading
             record = results_class.create_from_state_dict(states.get("full") or states.get("200"))
             for collector in collectors.values():
                 collector.add(_row(strings[index]), record)
             progress(1)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise UsageError(
-            f"{path} has another structure than the official files: {type(error).__name__}: {error}"
+            f"{path} does not have the structure of the official files: {type(error).__name__}: {error}"
         ) from None
     tables = [collector.table(source) for collector in collectors.values()]
     return [table for table in tables if table is not None]
 
 
 def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
-    """The records of a file, and the class that understands one of them.
+    """The records of a file, and the class that interprets a record.
 
-    Without `trust` only plain data is unpickled: the few digits of a sum that a name carries do not prove a file.
+    Without `trust` only plain data is unpickled: the few digits of the MD5 sum in a name prove nothing.
     """
     try:
         raw, results_class = _read_nats(path, trust) if path.suffix == ".pbz2" else _read_201(path, trust)
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed: {with_extra('nb201')}") from None
     except NotPlain as error:
-        raise UsageError(f"{path} cannot be read: {error}; --trust opens it nevertheless") from None
+        raise UsageError(f"{path} cannot be read: {error}; --trust opens it anyway") from None
     except MemoryError:
         raise UsageError(
             f"{path} does not fit into memory: about {peak_memory(path) / 2**30:.0f} GiB are needed"
@@ -122,7 +120,7 @@ def _read(path: Path, trust: bool) -> tuple[dict[str, Any], Any]:
         text = str(error).splitlines()[0] if str(error) else ""
         raise UsageError(f"{path} cannot be read: {type(error).__name__}: {text[:200]}") from None
     if not isinstance(raw, dict) or not {"meta_archs", "arch2infos"} <= raw.keys():
-        raise UsageError(f"{path} has another structure than the official files: no meta_archs and arch2infos")
+        raise UsageError(f"{path} does not have the structure of the official files: no meta_archs and arch2infos")
     return raw, results_class
 
 
@@ -144,7 +142,7 @@ def _read_nats(path: Path, trust: bool) -> tuple[Any, Any]:
 
 
 def _row(architecture: str) -> int:
-    """The row of our grid: |op~0|+|op~0|op~1|+|op~0|op~1|op~2| names Op0 to Op5 in that order."""
+    """The row in the grid: |op~0|+|op~0|op~1|+|op~0|op~1|op~2| lists Op0 to Op5 in this order."""
     space = NAS_BENCH_201.space
     operations = re.findall(r"\|?([^|~+]+)~\d", architecture)
     return space.index(
@@ -153,20 +151,18 @@ def _row(architecture: str) -> int:
 
 
 class _Collector:
-    """The arrays of one data set, filled architecture after architecture."""
+    """The arrays of one data set, filled architecture by architecture."""
 
     def __init__(self, name: str, data: _Data) -> None:
         self._name, self._data = name, data
-        self._found = 0
         self._values: NDArray[np.float64] | None = None
         self._epochs: NDArray[np.float32] | None = None
         self._recorded: list[str] = []
 
     def add(self, row: int, record: Any) -> None:
-        """Takes the repetitions of one architecture."""
+        """Adds the repetitions of one architecture."""
         if self._data.trained_on not in record.dataset_seed:
             return
-        self._found += 1
         costs = record.get_compute_costs(self._data.trained_on)
         again = self._data.retrained_on
         retrained = 100 - record.get_metrics(again, "ori-test")["accuracy"] if again in record.dataset_seed else np.nan
@@ -184,7 +180,7 @@ class _Collector:
                 self._epochs[row, repetition, :, i] = splits[self._splits.index(split)]
 
     def table(self, source: str) -> TableData | None:
-        """What was collected; None if the file has nothing of this data set."""
+        """The table; None if the file has no records of this data set."""
         if self._values is None:
             return None
         epoch = self._last
@@ -213,7 +209,7 @@ class _Collector:
         )
 
     def _begin(self, trial: Any) -> None:
-        """Makes the arrays, from what the first trial records: splits, epochs, and which splits at every epoch."""
+        """Makes the arrays for the splits and epochs of the first trial."""
         self._last = int(trial.get_total_epoch())
         self._splits = ["x-valid", "train", *self._data.held_out]
         size, repetitions = NAS_BENCH_201.space.size, len(_SEEDS)
@@ -223,7 +219,7 @@ class _Collector:
         self._epochs = np.full((size, repetitions, self._last, len(self._recorded)), np.nan, np.float32)
 
     def _errors(self, trial: Any, split: str) -> list[float]:
-        """100 - accuracy after every epoch; NaN where it is not recorded."""
+        """100 - accuracy after each epoch; NaN if it is not recorded."""
         if split == "train":
             return [100 - trial.train_acc1es[epoch] for epoch in range(self._last)]
         return [100 - trial.eval_acc1es.get(f"{split}@{epoch}", np.nan) for epoch in range(self._last)]

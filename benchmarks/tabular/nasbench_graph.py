@@ -1,7 +1,7 @@
 """The nine tables inside the PyPI package `nas-bench-graph`: networks for graphs on nine data sets.
 
-The package stores one pickle per table, `{key: {metric: value}}`, each value a mean over three seeds. Each is checked
-against a recorded SHA-256 sum, read as plain data, and becomes one array, once.
+The package stores one pickle per table, `{key: {metric: value}}`, with means over three seeds. A pickle is checked
+against a recorded SHA-256 sum, read as plain data, and converted once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from nasbench.benchmarks.tabular.embedded import package_folder, read_checked
 from nasbench.benchmarks.tabular.plain_pickle import load_plain
 from nasbench.benchmarks.tabular.table import Array, TabularBenchmark
 
-_LAYOUT = 1  # of the converted array; a new number makes every cache convert again
+_LAYOUT = 1  # of the converted array; a new number makes all caches invalid
 _SECONDS = 1.0
 _PACKAGE = "nas-bench-graph==1.4.0"
 
-# The package's file: its SHA-256, the digest of the array that becomes of it, and the tables it ranks alike.
+# Name → SHA-256 of the package's file, digest of the converted array, family.
 _TABLES = {
     "cora": (
         "5e69b2f9bb08d8927d9ffd4921f8494a3cea349c9c3a461334cb9dc9e11701a8",
@@ -77,9 +77,9 @@ NAMES = tuple(f"nbgraph-{data}" for data in _TABLES)
 
 
 def open_graph_table(name: str) -> TabularBenchmark:
-    """Opens one table. Its values are read when first needed, and converted into the cache the first time.
+    """Opens one table. Its values are read when they are needed, and converted into the cache once.
 
-    Reading them raises UsageError if the package is not installed or its file is not the recorded one.
+    Reading them raises UsageError if the package is not installed, or its file is not the recorded one.
     """
     data = name.removeprefix("nbgraph-")
     checksum, digest, family = _TABLES[data]
@@ -122,7 +122,7 @@ def _convert(data: str) -> Array:
     records = load_plain(io.BytesIO(read_checked(path, _TABLES[data][0], _PACKAGE)))
     keys = _space(data == "proteins").keys.tolist()
     if set(keys) != set(records):
-        raise UsageError(f"{path} lists other networks than its space has: reinstall {_PACKAGE}")
+        raise UsageError(f"{path} does not list the networks of its space: reinstall {_PACKAGE}")
     columns = {name: np.array([records[key][name] for key in keys], float) for name in records[keys[0]]}
     errors = [100.0 * (1.0 - columns[name]) for name in ("valid_perf", "perf")]
     return np.stack([*errors, columns["latency"], columns["para"]], axis=1)[:, None]

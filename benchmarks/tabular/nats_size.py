@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import hashlib
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,21 +13,21 @@ import numpy as np
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.spaces.textfile import check_regular
+from nasbench.benchmarks.spaces.textfile import check_file
 from nasbench.benchmarks.tabular.frames import check_expansion
-from nasbench.benchmarks.tabular.imported import TableData
+from nasbench.benchmarks.tabular.imported import TableData, sha256_of
 from nasbench.benchmarks.tabular.plain_pickle import NotPlain, load_plain
 
 OFFICIAL = "NATS-sss-v1_0-50262.pickle.pbz2"
-"""The released file. Its name ends in the last digits of its MD5 sum, by its authors' convention."""
+"""The released file. By convention of its authors, the name ends in the last digits of the MD5 sum."""
 SPACE = GridSpace([Ordinal(f"c{stage}", tuple(range(8, 65, 8))) for stage in range(1, 6)])
 """Channels of each stage; the last changes fastest, as in the file."""
 
-_SCHEDULE = "90"  # epochs; the file's schedules of 1 and 12 epochs are trainings of their own
+_SCHEDULE = "90"  # epochs; the schedules of 1 and 12 epochs in the file are separate trainings
 
 
 class _Data(NamedTuple):
-    """What one of our benchmarks takes from the official records."""
+    """The data set and splits in the official records that make one benchmark."""
 
     trained_on: str
     valid: str
@@ -43,16 +42,15 @@ _DATA = {
 
 
 def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
-    """The tables of the three data sets, from the official file; nothing but plain data is read from it.
+    """The tables of the three data sets, from the official file, which is read as plain data.
 
     Args:
-        progress: called with 1 for every network read.
+        path: the file.
+        progress: called with 1 for each network read.
 
-    Raises UsageError if the file cannot be read, is damaged, or is something else.
+    Raises UsageError if the file cannot be read, is damaged, or is of another kind.
     """
-    check_regular(path)
-    if not path.is_file():
-        raise UsageError(f"cannot read {path}: there is no such file")
+    check_file(path)
     check_expansion(path, "bz2")
     try:
         with bz2.open(path) as file:
@@ -67,28 +65,26 @@ def convert(path: Path, progress: Callable[[int], None]) -> list[TableData]:
         IndexError,
         KeyError,
     ) as error:
-        raise UsageError(f"{path} is damaged, or no file of NATS-Bench: {str(error)[:160]}") from None
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{digest}"
-    found: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
+        raise UsageError(f"{path} is damaged, or not a file of NATS-Bench: {str(error)[:160]}") from None
+    source = f"NATS-Bench, size space (Dong et al., TPAMI 2021), imported from {path.name}, sha256:{sha256_of(path)}"
+    networks: dict[str, list[tuple[int, list[Mapping[str, Any]]]]] = {name: [] for name in _DATA}
     try:
         for index, record in sorted(raw["arch2infos"].items()):
             row = _row(raw["meta_archs"][index])
             results = record[_SCHEDULE]["all_results"]
             for name, data in _DATA.items():
                 runs = [results[key] for key in sorted(results) if key[0] == data.trained_on]
-                found[name] += [(row, runs)] if runs else []
+                networks[name] += [(row, runs)] if runs else []
             progress(1)
-        return [_table(name, _DATA[name], runs, source) for name, runs in found.items() if runs]
+        return [_table(name, _DATA[name], runs, source) for name, runs in networks.items() if runs]
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise UsageError(
-            f"{path} has another structure than {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"
+            f"{path} does not have the structure of {OFFICIAL}: {type(error).__name__}: {str(error)[:160]}"
         ) from None
 
 
 def _row(architecture: str) -> int:
-    """The row of our grid: `8:16:64:64:8` gives the channels of the stages."""
+    """The row in the grid: `8:16:64:64:8` lists the channels of the stages."""
     return SPACE.index(
         tuple(h.values.index(int(c)) for h, c in zip(SPACE.hyperparameters, architecture.split(":"), strict=True))
     )

@@ -1,4 +1,4 @@
-"""Pickles that hold plain data, read without running what else a pickle could hold."""
+"""Pickles of plain data, read without running any code in them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _PLAIN = {"collections.OrderedDict": OrderedDict, "builtins.set": set, "numpy.dt
 
 
 class NotPlain(pickle.UnpicklingError):
-    """Raised for a pickle that holds something else than plain data."""
+    """Raised for a pickle with anything but plain data."""
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Makes plain containers and numbers only."""
+    """An unpickler that makes only plain containers and numbers."""
 
     def find_class(self, module: str, name: str) -> Any:
         try:
             return _PLAIN[f"{module}.{name}"]
         except KeyError:
-            raise NotPlain(f"{module}.{name} is no plain data") from None
+            raise NotPlain(f"{module}.{name} is not plain data") from None
 
 
 def load_plain(file: IO[bytes]) -> Any:
-    """What a pickle holds, if that is containers, texts and numbers. Raises NotPlain for anything else."""
+    """The containers, texts and numbers in a pickle. Raises NotPlain for anything else."""
     return _PlainUnpickler(file).load()

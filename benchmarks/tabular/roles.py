@@ -1,4 +1,4 @@
-"""Which column of a file is what: hyper-parameter, metric, repetition, epoch, or nothing to import."""
+"""Guessed roles of a file's columns: hyper-parameter, metric, repetition, epoch, or none."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from nasbench.benchmarks.tabular.specification import PLACE
 from nasbench.benchmarks.tabular.table import Array
 
 FEW = 20
-"""A column of numbers with at most so many values is a choice, unless its name says otherwise."""
+"""Largest number of values for which a column of numbers is a choice, unless its name says otherwise."""
 CELL = r"\|(?P<Op0>\w+)~0\|\+\|(?P<Op1>\w+)~0\|(?P<Op2>\w+)~1\|\+\|(?P<Op3>\w+)~0\|(?P<Op4>\w+)~1\|(?P<Op5>\w+)~2\|"
 """Pattern of the official string of a NAS-Bench-201 cell."""
+_MEASURED = ("score", "seconds", "resource", "size")
+_WRITTEN = re.compile(r"\s*[-+]?\d[\d.,]*\s*%?\s*")
+"""Text that a person reads as a number: `57 %`, `0,5`, `1,000`."""
 _NUMBERED = re.compile(r"(?<=[_\-@. ])((?:ep|epochs?|steps?)?)([1-9]\d*)((?:ep|epochs?|steps?)?)(?=$|[_\-. ])")
 
 
@@ -29,11 +32,11 @@ class Column:
 
     name: str
     values: pd.Series[Any]
-    """At the last epoch."""
+    """The values at the last epoch."""
     meaning: Meaning | None
     epochs: tuple[int, ...] = ()
     first: pd.Series[Any] | None = None
-    """At the first epoch."""
+    """The values at the first epoch."""
 
     @cached_property
     def is_number(self) -> bool:
@@ -49,9 +52,9 @@ class Column:
 
     @property
     def epoch(self) -> int:
-        """The last epoch, as the name says it; 0 if it does not."""
-        found = numbered(self.name)
-        return self.epochs[-1] if self.epochs else found[1] if found else 0
+        """The last epoch, or the epoch in the name; 0 if there is neither."""
+        parsed = numbered(self.name)
+        return self.epochs[-1] if self.epochs else parsed[1] if parsed else 0
 
     @cached_property
     def numbers(self) -> Array:
@@ -60,7 +63,7 @@ class Column:
 
 @dataclass
 class Roles:
-    """What each column is taken for."""
+    """The role of each column."""
 
     choices: list[Column] = field(default_factory=list)
     """The hyper-parameters."""
@@ -68,18 +71,18 @@ class Roles:
     repetition: Column | None = None
     epoch: Column | None = None
     cell: Column | None = None
-    """The official strings of NAS-Bench-201's cells."""
+    """The column with official strings of NAS-Bench-201's cells."""
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """Names, and why."""
+    """Names of columns without a role, and the reasons."""
 
 
 def gathered(frame: pd.DataFrame) -> list[Column]:
-    """The columns in the order of the file; those of one quantity at several epochs are one."""
+    """The columns in the order of the file; the columns of one quantity at several epochs become one."""
     groups: dict[str, dict[int, str]] = {}
     for name in frame.columns:
-        found = numbered(name) if pd.api.types.is_numeric_dtype(frame[name]) else None
-        if found:
-            groups.setdefault(found[0], {})[found[1]] = name
+        parsed = numbered(name) if pd.api.types.is_numeric_dtype(frame[name]) else None
+        if parsed:
+            groups.setdefault(parsed[0], {})[parsed[1]] = name
     along = {pattern: dict(sorted(group.items())) for pattern, group in groups.items() if len(group) > 1}
     common = Counter(tuple(group) for group in along.values()).most_common(1)
     along = {pattern: group for pattern, group in along.items() if tuple(group) == common[0][0]}
@@ -92,7 +95,7 @@ def gathered(frame: pd.DataFrame) -> list[Column]:
 
 
 def numbered(name: str) -> tuple[str, int] | None:
-    """The pattern of a name that ends in a number of epochs, and the number: `acc_{epoch}` and 12 of `acc_12`."""
+    """The pattern and the epoch in the name of a measurement: `acc_{epoch}` and 12 for `acc_12`; None without epoch."""
     if meaning_of(name) not in ("score", "seconds", "resource"):
         return None
     places = list(_NUMBERED.finditer(name))
@@ -103,7 +106,7 @@ def numbered(name: str) -> tuple[str, int] | None:
 
 
 def roles_of(columns: Sequence[Column]) -> Roles:
-    """What each column is taken for, by its name, its values and whether measurements stand before it."""
+    """The role of each column, by its name, its values and its place among other columns."""
     roles = Roles()
     measured = False  # whether a column before this one is a measurement
     for column in columns:
@@ -128,14 +131,14 @@ def roles_of(columns: Sequence[Column]) -> Roles:
         else:
             roles.choices.append(column)
     numbers = [column for column in roles.choices if column.is_number and column.meaning != "choice"]
-    if not roles.metrics and numbers:  # by habit the result stands last
+    if not roles.metrics and numbers:  # the result is usually the last column
         roles.metrics.append(numbers[-1])
         roles.choices.remove(numbers[-1])
     return roles
 
 
 def _useless(column: Column) -> str:
-    """Why a column is left out whatever its place; empty if it is not."""
+    """Why a column is left out in any place; empty if it is not."""
     if not column.is_number and not all(isinstance(value, str | bool) for value in column.values.dropna()):
         return "holds neither numbers nor texts"
     if column.meaning == "identity":
@@ -144,25 +147,29 @@ def _useless(column: Column) -> str:
         return "a spread, which no method is told"
     if column.distinct == 0:
         return "empty"
+    if column.meaning in _MEASURED and not column.is_number:
+        texts = column.values.dropna().astype(str)
+        if texts.str.fullmatch(_WRITTEN).all():
+            return f"a measurement by its name, but its values are text, such as {texts.iloc[0]!r}: write plain numbers"
     return "the same in every row" if column.distinct == 1 and not column.missing else ""
 
 
 def _counts(column: Column) -> bool:
-    """Whether a column may count epochs: whole numbers from 1, each in several rows."""
+    """Whether a column may count epochs: integers from 1 on, in several rows each."""
     if not column.is_number or column.missing or column.distinct * 2 > len(column.values):
         return False
     return bool((column.numbers >= 1).all() and (column.numbers == np.floor(column.numbers)).all())
 
 
 def _is_measured(column: Column, after: bool) -> bool:
-    """Whether a column is a metric: by its name, or else many numbers behind another metric."""
+    """Whether a column is a metric: by its name, or because it has many numbers and follows another metric."""
     if not column.is_number or column.meaning == "choice":
         return False
-    return column.meaning in ("score", "seconds", "resource", "size") or (after and column.distinct > FEW)
+    return column.meaning in _MEASURED or (after and column.distinct > FEW)
 
 
 def objective_of(metrics: Sequence[Column]) -> Column:
-    """The score on a validation split, at the most epochs; else a score on any, or the last column of numbers."""
+    """The objective: a score on the validation split, at the last epoch; else any score, or the last metric."""
     scores = [c for c in metrics if c.meaning == "score"] or [c for c in metrics if c.meaning is None] or metrics[-1:]
     order = ("valid", None, "test", "train")
 

@@ -1,4 +1,4 @@
-"""The specification (TOML) of a table of the user's own: which keys it may have, and what they must be."""
+"""Specifications (TOML) of the user's tables: the possible keys and their types."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nasbench.benchmarks.spaces.errors import Problems, UsageError, unknown
 from nasbench.benchmarks.tabular.imported import NAME
 
 MISSING: dict[str, Status] = {"invalid": "failed", "infeasible": "infeasible"}
-"""What `missing` may say, and how the evaluation of a configuration without a value then ends."""
+"""Values of `missing` → status of an evaluation of a configuration without a value."""
 PLACE = "{epoch}"
-"""Stands for the epoch in the name of a column, where there is a column per epoch."""
+"""Placeholder for the epoch in the name of a column, if there is one column per epoch."""
 METRIC_NAME = r"[A-Za-z][\w.-]*(@\d+)?"
-"""Pattern of the names that a metric of a user's file may have."""
+"""Pattern of the names of metrics in a user's file."""
 
 _DIRECTION = "(?:min|max)imi[sz]e"
-"""The words for a direction, in both spellings."""
+"""Pattern of the directions, in British and American spelling."""
 _TOP = {
     "name": str,
     "family": str,
@@ -55,11 +55,14 @@ _METRIC = {
 
 
 def read_specification(spec: Path, problems: Problems) -> dict[str, Any]:
-    """The keys and values of a specification that are right in themselves.
+    """The valid keys and values of a specification.
+
+    A section that lacks a required key is left out. If that section is a metric, all metrics are left out, because the
+    first of them is the objective.
 
     Args:
-        problems: is told of the others: keys that are unknown, missing or of the wrong type. A section without a key
-            that it needs is left out; with a metric all are, for the first of them is the objective.
+        spec: the file.
+        problems: collects the errors: keys that are unknown, missing or of the wrong type.
 
     Raises UsageError if the file cannot be read or is not TOML.
     """
@@ -96,7 +99,7 @@ def _check_name(name: object, spec: Path) -> None:
             f"name = {name[:70]!r} in {spec} must be a letter, then up to 59 letters, digits, +, _ or -, all lower-case"
         )
     if isinstance(name, str) and BENCHMARKS.is_taken(name):
-        raise UsageError(f"name = {name!r} in {spec} is that of another benchmark: give the table a name of its own")
+        raise UsageError(f"name = {name!r} in {spec} is the name of another benchmark: choose another name")
 
 
 def _check_metrics(facts: dict[str, Any], spec: Path) -> None:
@@ -108,16 +111,16 @@ def _check_metrics(facts: dict[str, Any], spec: Path) -> None:
 
 
 def columns_of(facts: dict[str, Any]) -> dict[str, str]:
-    """The file's columns that are needed, and what for; those an `extract` pattern makes are not the file's.
+    """The columns of the file that are needed → their purposes; without those that `extract` patterns make.
 
-    Raises UsageError for a pattern that is none.
+    Raises UsageError for an invalid pattern.
     """
     wanted = {}
     made: set[str] = set()
     for column, pattern in facts.get("extract", {}).items():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what a pattern will mean in a later Python
+                warnings.simplefilter("ignore")  # about the meaning of a pattern in later versions of Python
                 made |= set(re.compile(pattern).groupindex)
         except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise UsageError(f"the pattern that extracts from {column} is not a regular expression: {error}") from None
@@ -134,7 +137,7 @@ def columns_of(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def texts_of(facts: dict[str, Any]) -> set[str]:
-    """The columns of hyper-parameters whose values the specification gives as texts."""
+    """The columns of hyper-parameters whose values are texts in the specification."""
     return {
         h.get("column", h["name"])
         for h in facts["hyperparameter"]
@@ -143,14 +146,14 @@ def texts_of(facts: dict[str, Any]) -> set[str]:
 
 
 def minimised(objective: dict[str, Any]) -> dict[str, Any]:
-    """The section of an objective; one that is to be maximised gives its complement, or else its negative."""
+    """The section of an objective; if it is to be maximised, its complement or its negative is minimised."""
     if objective.get("direction") not in ("maximise", "maximize"):
         return objective
     return {"complement_of": 0} | objective | {"direction": "minimise"}
 
 
 def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
-    """The metric that a section describes. Raises UsageError if its name, split and epoch do not fit together."""
+    """The metric of a section. Raises UsageError if its name, split and epoch do not fit together."""
     name, split, epoch = facts["name"], facts.get("split"), facts.get("epoch")
     if not re.fullmatch(METRIC_NAME, name):
         raise UsageError(
@@ -182,7 +185,7 @@ def metric_of(facts: dict[str, Any], spec: Path) -> Metric:
 def _right(
     written: dict[str, Any], keys: dict[str, Any], needed: Iterable[str], where: str, problems: Problems
 ) -> dict[str, Any]:
-    """The keys of a section that are right; what is wrong or missing is noted."""
+    """The valid keys of a section; wrong and missing keys are noted in `problems`."""
     wrong = {key: sentence for key, value in written.items() if (sentence := _wrong(key, value, keys, where))}
     lacking = [key for key in needed if key not in written]
     for sentence in (*wrong.values(), *(f"{where} lacks the key {k!r}; allowed: {', '.join(keys)}" for k in lacking)):
@@ -191,7 +194,7 @@ def _right(
 
 
 def _wrong(key: str, value: object, keys: dict[str, Any], where: str) -> str:
-    """What is wrong with a key, in a sentence; empty if nothing is."""
+    """The error of a key, in one sentence; empty if it is valid."""
     if key not in keys and re.fullmatch(_DIRECTION, key):
         return f'unknown key in {where}: {key!r}; of a [[metric]], direction = "{_directed(key)}" says that'
     if key not in keys:

@@ -1,4 +1,4 @@
-"""A benchmark that is a table: the configurations of a finite space, with repetitions."""
+"""Tabular benchmarks: the configurations of a finite space, with repetitions."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
-    """Looks configurations up: an evaluation draws one stored repetition, all metrics from that same repetition.
+    """A table. An evaluation draws one stored repetition, and returns all metrics of that repetition.
 
     Args:
-        load: returns the values, shape (configurations, repetitions, metrics), rows in the order of the space, metrics
-            in the order of `metrics`; where a configuration has fewer repetitions, the rest is NaN; one that has none
-            is not in the table. May be memory-mapped. Called once, when a value is first needed.
-        cost: the name of the metric that is the cost of an evaluation, in seconds; or one number of seconds for all.
-        absent: how an evaluation of a configuration without a value of the objective ends; it costs what is recorded
-            as the cost of its first repetition, or nothing.
-        absence: why it ends so, in a few words.
+        name: see `Benchmark.name`; likewise `family`, `space`, `metrics`, `source`, `licence`, `checksum` and
+            `search_space`.
+        load: returns the values, shape (configurations, repetitions, metrics), in the order of the space and of
+            `metrics`. If a configuration has fewer repetitions, the rest is NaN; if it has none, it is not in the
+            table. The array may be memory-mapped. Called once, when a value is first needed.
+        cost: the metric that is the cost of an evaluation in seconds, or one number of seconds for all evaluations.
+        absent: the status of an evaluation of a configuration without a value of the objective. Its cost is the
+            recorded cost of the first repetition, or 0.
+        absence: the reason of such an evaluation, in a few words.
     """
 
     kind = "table"
@@ -61,28 +63,29 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         self.source, self.licence, self.checksum, self.search_space = source, licence, checksum, search_space
         self._load, self._absent, self._absence = load, absent, absence
         self.cost_column = self.column(cost) if isinstance(cost, str) else None
-        """The position of the metric that is the cost of an evaluation; None where all cost the same."""
+        """The position of the metric that is the cost of an evaluation; None if all evaluations cost the same."""
         self._cost = 0.0 if isinstance(cost, str) else float(cost)
 
     @cached_property
     def values(self) -> Array:
-        """Everything the table holds, shape (configurations, repetitions, metrics)."""
+        """All values of the table, shape (configurations, repetitions, metrics)."""
         values = self._load()
         if values.ndim != 3 or values.shape[::2] != (self.space.size, len(self.metrics)):
             raise ValueError(f"{self.name}: {values.shape} values, {self.space.size} configurations expected")
         return values
 
     def add_metrics(self, metrics: Sequence[Metric], load: Callable[[], Array], checksum: str) -> None:
-        """Adds metrics that all repetitions of a configuration share, before any value has been read.
+        """Adds metrics with the same value for all repetitions of a configuration; called before values are read.
 
         Args:
+            metrics: the metrics.
             load: returns the values, shape (configurations, metrics).
-            checksum: of these values; it becomes part of the table's.
+            checksum: checksum of the values; it becomes part of the table's checksum.
 
-        Raises UsageError if the table has one of that name.
+        Raises UsageError if the table has a metric with the same name.
         """
         for metric in metrics:
-            if metric.name in [own.name for own in self.metrics]:
+            if metric.name in [m.name for m in self.metrics]:
                 raise UsageError(f"{self.name} has a metric called {metric.name} already")
         before = self._load
 
@@ -95,14 +98,14 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         self.__dict__.pop("places", None)
 
     def column(self, metric: str) -> int:
-        """The position of the metric called `metric`. Raises UsageError with the allowed names."""
+        """The position of a metric. Raises UsageError with the allowed names if there is none."""
         if metric not in self.places:
             raise unknown(f"metric of {self.name}", metric, list(self.places))
         return self.places[metric]
 
     @cached_property
     def repetition_counts(self) -> bytes:
-        """Number of repetitions of each configuration, one byte each (bytes give ints faster than arrays do)."""
+        """Number of repetitions of each configuration, one byte each (indexing bytes is faster than an array)."""
         counts: NDArray[np.uint8] = np.isfinite(self.values[:, :, 0]).sum(axis=1).astype(np.uint8)
         return counts.tobytes()
 
@@ -113,7 +116,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
 
     @cached_property
     def repetitions(self) -> int:
-        """The most repetitions of a configuration."""
+        """Largest number of repetitions of a configuration."""
         return int(self.values.shape[1])
 
     def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
@@ -154,12 +157,13 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         return Values(self.places, tuple(map(_mean, zip(*self._rows[left].tolist(), strict=True))))
 
     def unseen_metrics_block(self, block: Block, seen: NDArray[np.bool_]) -> Array:
-        """The means of many configurations over the repetitions not seen, shape (configurations, metrics).
+        """The means of many configurations over unseen repetitions, shape (configurations, metrics).
 
-        NaN where none is left; the same bits as those of `unseen_metrics`.
+        NaN where none is left; the same bits as from `unseen_metrics`.
 
         Args:
-            seen: whether each repetition is, shape (configurations, repetitions).
+            block: the configurations.
+            seen: whether each repetition has been seen, shape (configurations, repetitions).
         """
         values = self.values[block]
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
@@ -171,44 +175,43 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         return means
 
     def repetitions_drawn(self, block: Block, seeds: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The repetition that an evaluation of each configuration with its seed observes, shape (configurations,)."""
+        """The repetition that each evaluation observes, given its configuration and seed, shape (configurations,)."""
         return (seeds % np.frombuffer(self.repetition_counts, np.uint8)[block]).astype(np.int64)
 
     def evaluate_block(self, block: Block, seeds: NDArray[np.uint64]) -> Array | None:
-        """The metrics that `evaluate` gives for many configurations, columns in the order of `metrics`.
+        """The metrics that `evaluate` returns for many configurations, shape (configurations, metrics).
+
+        None if they must be evaluated one by one. Used only if the class declares `blockwise=True`.
 
         Args:
             block: the configurations, as `Space.sample_block` returns them.
             seeds: one seed per configuration, shape (configurations,).
-
-        Returns shape (configurations, metrics), or None where they must be evaluated one by one. Used only where the
-        class declares `blockwise=True`.
         """
         counts = np.frombuffer(self.repetition_counts, np.uint8)[block]
         if not counts.all():
-            return None  # some are not in the table: one by one they fail
+            return None  # some are not in the table: their evaluations fail one by one
         rows: Array = self._rows[block * self.repetitions + self.repetitions_drawn(block, seeds)]
         return rows
 
     def costs(self, metrics: Array) -> Array:
-        """The costs of evaluations in seconds, shape (evaluations,), from their metrics."""
+        """The costs of evaluations in seconds, shape (evaluations,), given their metrics."""
         return np.full(len(metrics), self._cost) if self.cost_column is None else metrics[:, self.cost_column]
 
     def means(self, column: int) -> Array:
-        """Mean over repetitions of one metric, shape (configurations,); NaN where none has a value.
+        """Mean over repetitions of one metric, shape (configurations,); NaN if no repetition has a value.
 
-        Clipped to the range of the repetitions: the mean of equal values is that value, not one ulp beside it,
-        which would put a whole tie group on the wrong side of its own quantile.
+        The mean is clipped to the range of the repetitions, so that the mean of equal values is exactly that value.
+        An error of one ulp could put a group of ties on the wrong side of a quantile.
         """
         values = self.values[:, :, column]
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of rows without a value
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # rows without a value
             mean: Array = np.clip(np.nanmean(values, axis=1), np.nanmin(values, axis=1), np.nanmax(values, axis=1))
         return mean
 
     def quantile(self, metric: str, q: float) -> float:
         """The value at 0-based rank ceil(q N) of the configurations' means, ascending (c-TPE, authors' thresholds).
 
-        Of a maximised metric, the value at that rank in descending order. q = 1 is the last value.
+        For a maximised metric, the order is descending. q = 1 gives the last value.
         """
         column = self.column(metric)
         means = self.means(column)
@@ -265,11 +268,11 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean of the values that are known, and of equal ones exactly that value; NaN where none is known."""
+    """The mean of all values but NaN, exact for equal values; NaN if there are none."""
     known = [value for value in values if not math.isnan(value)]
     if not known:
         return math.nan
     largest, below = max(known), 0.0
-    for value in known:  # `sum` compensates from Python 3.12 on, and has other last bits before
+    for value in known:  # not `sum`, whose last bits differ from Python 3.12 on (compensated summation)
         below += value - largest
     return largest + below / len(known)

@@ -1,9 +1,8 @@
-"""TaskSet (Metz et al., 2020): 1,000 settings of an Adam with eight parameters on a task, with curves of 51 points."""
+"""TaskSet (Metz et al., 2020): 1,000 settings of Adam with eight parameters per task, with curves of 51 points."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -17,13 +16,13 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.listed import ListedSpace
 from nasbench.benchmarks.spaces.textfile import check_regular
 from nasbench.benchmarks.tabular.frames import check_expansion
-from nasbench.benchmarks.tabular.imported import NAME, TableData
+from nasbench.benchmarks.tabular.imported import NAME, TableData, sha256_of
 from nasbench.benchmarks.tabular.table import Array
 
 SPLITS = ("valid", "test", "train")
 _STEPS = 200  # between two points of a curve
 _COMPLEMENT = "one_minus_"
-_RANGES = (  # all uniform in their logarithms; of a beta, what it lacks to 1 is
+_RANGES = (  # all log-uniform; 1 - beta instead of beta
     Float("learning_rate", 1e-8, 10.0, log=True),
     Float("one_minus_beta1", 1e-4, 1.0, log=True),
     Float("one_minus_beta2", 1e-6, 1.0, log=True),
@@ -38,7 +37,7 @@ _RANGES = (  # all uniform in their logarithms; of a beta, what it lacks to 1 is
 def read_task(path: Path) -> TableData:
     """The table of one task, from a file of records `{"hp": …, "train": {"loss": […]}, "valid": …, "test": …}`.
 
-    Raises UsageError if the file cannot be read, or is something else.
+    Raises UsageError if the file cannot be read, or is of another kind.
     """
     records = _records(path)
     try:
@@ -46,10 +45,10 @@ def read_task(path: Path) -> TableData:
         losses = np.array([[record[split]["loss"] for split in SPLITS] for record in records], float)
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
-            f"{path} is no task of TaskSet's Adam with eight parameters: {type(error).__name__}: {str(error)[:120]}"
+            f"{path} is not a task of TaskSet's Adam with eight parameters: {type(error).__name__}: {str(error)[:120]}"
         ) from None
     if losses.ndim != 3 or losses.shape[2] < 2 or not len(losses):
-        raise UsageError(f"{path} has no curves of one length for {', '.join(SPLITS)}")
+        raise UsageError(f"{path} has no curves of equal length for {', '.join(SPLITS)}")
     for h, column in zip(_RANGES, points.T, strict=True):
         if not ((column >= h.low * (1 - 1e-6)) & (column <= h.high * (1 + 1e-6))).all():
             raise UsageError(f"{h.name} in {path} leaves its range [{h.low:g}, {h.high:g}]")
@@ -59,22 +58,21 @@ def read_task(path: Path) -> TableData:
     curves = _curves(losses)
     levels = tuple(range(1, losses.shape[2]))
     if not np.isfinite(curves[:, 0, -1, 0]).any():
-        raise UsageError(f"{path} has no training that came to its end")
+        raise UsageError(f"{path} has no completed training")
     metrics = (
         *(Metric(f"{s}-loss@{levels[-1]}", "nats", True, _WORDS, s, levels[-1]) for s in SPLITS),
         Metric(
             "cost", "s", description="1 s per point: no time is recorded; of a diverged training, until it diverged"
         ),
     )
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return TableData(
         _name(path),
         "taskset",
         ListedSpace(_RANGES, points),
         metrics,
         "cost",
-        f"TaskSet (Metz et al., 2020, arXiv 2002.11887), one run per configuration; {path.name}, sha256:{digest}",
+        "TaskSet (Metz et al., 2020, arXiv 2002.11887), one run per configuration; "
+        f"{path.name}, sha256:{sha256_of(path)}",
         "Apache-2.0",
         curves[:, :, -1],
         curves,
@@ -100,9 +98,9 @@ def _records(path: Path) -> list[Any]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, EOFError, RecursionError) as error:
-        raise UsageError(f"{path} is damaged, or no JSON: {str(error)[:120]}") from None
+        raise UsageError(f"{path} is damaged, or not JSON: {str(error)[:120]}") from None
     if not isinstance(records, list) or not records:
-        raise UsageError(f"{path} is no list of records")
+        raise UsageError(f"{path} is not a list of records")
     return records
 
 
@@ -113,22 +111,26 @@ def _setting(parameters: dict[str, float], name: str) -> float:
 
 
 def _curves(losses: Array) -> Array:
-    """The losses and the cost at each point after the first, which is before training.
+    """The losses and the cost at all points but the first, which is before training.
 
-    Shape (configurations, 1, points, splits + 1). A training whose validation loss is no number from a point on has
-    diverged there, and is run no further.
+    Shape (configurations, 1, points, splits + 1). A training diverges, and ends, at the point from which on its
+    validation loss is not finite.
     """
     after = np.where(np.isfinite(losses), losses, np.nan)[:, :, 1:]
     points = np.arange(1, after.shape[2] + 1)
-    last = (points * np.isfinite(after[:, 0])).max(axis=1, keepdims=True)  # with a value of the objective
+    last = (points * np.isfinite(after[:, 0])).max(
+        axis=1, keepdims=True
+    )  # the last point with a value of the objective
     costs = np.minimum(points, last + 1).astype(float)
-    found: Array = np.concatenate([after, costs[:, None]], axis=1).transpose(0, 2, 1)[:, None]
-    return found
+    curves: Array = np.concatenate([after, costs[:, None]], axis=1).transpose(0, 2, 1)[:, None]
+    return curves
 
 
 def _name(path: Path) -> str:
     task = path.name.partition(".")[0].removeprefix("FixedTextRNNClassification_")
     name = f"taskset-{task.lower()}"
     if not re.fullmatch(NAME, name):
-        raise UsageError(f"{path}: a task is called by its file, and {name[:80]!r} can be no name of a benchmark")
+        raise UsageError(
+            f"{path}: a task is named after its file, and {name[:80]!r} is not a possible name of a benchmark"
+        )
     return name

@@ -1,7 +1,7 @@
 """TensorFlow's record files, read without TensorFlow.
 
-A record is its length (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the payload, and the masked
-CRC-32C of the payload.
+A record is the length of its payload (8 bytes, little-endian), the masked CRC-32C of these 8 bytes, the payload, and
+the masked CRC-32C of the payload.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nasbench.benchmarks.spaces.errors import UsageError
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
 _MASK = 0xA282EAD8
-_LONGEST = 1 << 26  # a payload of 64 MiB is no record of a table
+_LONGEST = 1 << 26  # bytes; records of tables are shorter
 
 
 def records(path: Path) -> Iterator[bytes]:
-    """The payloads of a record file, in its order. Raises UsageError where a record is damaged or cut off."""
+    """The payloads of a record file, in order. Raises UsageError if a record is damaged or cut off."""
     with path.open("rb") as file:
         place = 0
         while head := file.read(12):
@@ -30,13 +30,13 @@ def records(path: Path) -> Iterator[bytes]:
                 raise UsageError(f"{path} ends inside a record, at byte {place}: it is cut off")
             length, check = struct.unpack("<QI", head)
             if masked_crc(head[:8]) != check or length > _LONGEST:
-                raise UsageError(f"{path} has no record at byte {place}: it is damaged, or no TFRecord file")
+                raise UsageError(f"{path} has no record at byte {place}: it is damaged, or not a TFRecord file")
             body = file.read(length + 4)
             if len(body) < length + 4:
                 raise UsageError(f"{path} ends inside a record, at byte {place}: it is cut off")
             payload = body[:length]
             if masked_crc(payload) != struct.unpack("<I", body[length:])[0]:
-                raise UsageError(f"{path} is damaged: the record at byte {place} has another checksum")
+                raise UsageError(f"{path} is damaged: the record at byte {place} has a wrong checksum")
             yield payload
             place += 16 + length
 
@@ -54,21 +54,21 @@ def crc32c(content: bytes) -> int:
 
 @cache
 def _table() -> NDArray[np.uint32]:
-    found = np.arange(256, dtype=np.uint32)
+    table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        found = np.where(found & 1, (found >> 1) ^ np.uint32(_POLYNOMIAL), found >> 1).astype(np.uint32)
-    return found
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(_POLYNOMIAL), table >> 1).astype(np.uint32)
+    return table
 
 
 @cache
 def _compiled():  # type: ignore[no-untyped-def]
-    from numba import njit  # takes a while to import
+    from numba import njit  # slow to import
 
     @njit
     def crc(content, table):  # type: ignore[no-untyped-def]
-        found = np.uint32(0xFFFFFFFF)
+        checksum = np.uint32(0xFFFFFFFF)
         for byte in content:
-            found = table[(found ^ byte) & np.uint32(0xFF)] ^ (found >> np.uint32(8))
-        return found ^ np.uint32(0xFFFFFFFF)
+            checksum = table[(checksum ^ byte) & np.uint32(0xFF)] ^ (checksum >> np.uint32(8))
+        return checksum ^ np.uint32(0xFFFFFFFF)
 
     return crc

@@ -1,4 +1,4 @@
-"""Images that live on the device as bytes, and become batches there: cropped, mirrored, normalised by index."""
+"""Images kept on the device as bytes, from which batches are made there: cropped, mirrored and normalised."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from torch import Tensor
 
 from nasbench.benchmarks.images.datasets import Split
 
-_EVALUATED = 256  # images at a time
+_EVALUATED = 256  # images per batch in evaluation
 
 
 class Batch(NamedTuple):
-    """Images (batch, channels, height, width), normalised, with one or two mixed labels each."""
+    """Normalised images (batch, channels, height, width), each with one label or two mixed labels."""
 
     images: Tensor
     labels: Tensor
     others: Tensor | None = None
-    """Labels of what was mixed in."""
+    """Labels of the images that were mixed in."""
     share: float = 1.0
-    """Share of `labels` in the loss, in [0, 1]; the rest belongs to `others`."""
+    """Weight of `labels` in the loss, in [0, 1]; `others` has the rest."""
 
 
 class Resident:
@@ -33,8 +33,8 @@ class Resident:
     Args:
         splits: the images by split: train, val, test.
         flip: whether training images may be mirrored.
-        device: where the images are kept.
-        layout: how batches lie in memory (`Recipe.layout`).
+        device: the device that keeps the images.
+        layout: memory layout of batches (`Recipe.layout`).
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class Resident:
         self._scale = torch.tensor(1 / spread, dtype=torch.float32, device=device)
         self._shift = torch.tensor(-mean / spread, dtype=torch.float32, device=device)
         self._side = splits["train"].images.shape[1]
-        self._margin = self._side // 8  # 4 of 32 pixels, as the paper's crops
+        self._margin = self._side // 8  # 4 of 32 pixels, as in the paper
         margins = ((0, 0), (self._margin, self._margin), (self._margin, self._margin), (0, 0))
         self._padded = torch.from_numpy(np.pad(splits["train"].images, margins)).to(device)
         inside = slice(self._margin, self._margin + self._side)
-        self._images = {"train": self._padded[:, inside, inside]}  # kept once
+        self._images = {"train": self._padded[:, inside, inside]}  # a view: training images are kept once
         others = {name: split.images for name, split in splits.items() if name != "train"}
         self._images |= {name: torch.from_numpy(images).to(device) for name, images in others.items()}
         self.labels = {name: torch.from_numpy(split.labels).to(device) for name, split in splits.items()}
@@ -57,14 +57,16 @@ class Resident:
     def batches(
         self, size: int, mix: float | None, rng: Generator, rows: NDArray[np.int64] | None = None
     ) -> Iterator[Batch]:
-        """One epoch: every training image once, in an order of its own, cropped and perhaps mirrored.
+        """One epoch: all training images in random order, cropped and perhaps mirrored.
 
-        All that is random is drawn at its beginning and sent to the device in one go: no batch waits for it. A last
-        batch of a single image is left out: it has no statistics.
+        All random numbers are drawn and sent to the device before the first batch, so that no batch waits for them. A
+        last batch of a single image is left out, because batch normalisation needs two.
 
         Args:
-            mix: of Beta(mix, mix), from which the share of a MixUp or CutMix is drawn; None leaves images alone.
-            rows: which training images, in which order, instead.
+            size: images per batch.
+            mix: parameter of Beta(mix, mix), from which the share of a MixUp or CutMix is drawn; None for neither.
+            rng: draws the order, crops, flips and mixes.
+            rows: the training images to use, in this order; by default all of them in random order.
         """
         if rows is None:
             rows = rng.permutation(len(self.labels["train"]))
@@ -80,13 +82,13 @@ class Resident:
         mixes = None if mix is None else _Mixes.drawn(parts, mix, self._side, rng, self.device)
         for number, part in enumerate(parts):
             chosen = order[part]
-            # (batch, height, width, channels), gathered in one go
+            # (batch, height, width, channels), gathered at once
             images = self._padded[chosen[:, None, None], heights[part, :, None], columns[part, None, :]]
             batch = Batch(self._normalised(images), self.labels["train"][chosen])
             yield batch if mixes is None else mixes.into(batch, number, part)
 
     def plain(self, split: str) -> Iterator[Tensor]:
-        """The images of a split as they are, normalised, many at a time."""
+        """The images of a split, normalised but not augmented, in batches."""
         images = self._images[split]
         for begin in range(0, len(images), _EVALUATED):
             yield self._normalised(images[begin : begin + _EVALUATED])
@@ -100,7 +102,7 @@ class Resident:
 
 
 def _moments(images: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of each channel's bytes, from how often each value occurs: no copy in floats."""
+    """Mean and standard deviation of each channel, computed from counts of byte values: without a copy in floats."""
     values = np.arange(256)
     counts = np.array([np.bincount(images[..., c].ravel(), minlength=256) for c in range(images.shape[-1])])
     mean = counts @ values / counts.sum(1)
@@ -108,27 +110,27 @@ def _moments(images: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np
 
 
 class _Mixes(NamedTuple):
-    """What is mixed into each batch of an epoch: MixUp (Zhang et al., 2018) or CutMix (Yun et al., 2019)."""
+    """MixUp (Zhang et al., 2018) or CutMix (Yun et al., 2019) for each batch of an epoch."""
 
     shares: list[float]
-    """The share of a batch's own labels."""
+    """Weight of each batch's original labels."""
     are_cut: list[bool]
-    """Whether a batch is cut, or else mixed."""
+    """True for CutMix, False for MixUp."""
     orders: Tensor
-    """Each batch in another order, one after the other, shape (images,)."""
+    """A permutation of each batch, concatenated, shape (images,)."""
     boxes: Tensor
-    """The box that is cut out of each batch: top, bottom, left, right, shape (batches, 4)."""
+    """The box that CutMix replaces in each batch: top, bottom, left, right, shape (batches, 4)."""
 
     @classmethod
     def drawn(cls, parts: Sequence[slice], mix: float, side: int, rng: Generator, device: torch.device) -> _Mixes:
-        """Draws them for batches of square images, in their order."""
+        """Draws the mixes for batches of square images, in order."""
         shares, are_cut, orders, boxes = [], [], [], []
         for part in parts:
             by_cutting, share = rng.random() < 0.5, float(rng.beta(mix, mix))
             orders.append(rng.permutation(part.stop - part.start))
             box = (0, 0, 0, 0)
             if by_cutting:
-                # A box with (1 - share) of the area around a random centre; what lies outside the image is lost.
+                # A box with (1 - share) of the area around a random centre, clipped to the image.
                 y, x = int(rng.integers(side)), int(rng.integers(side))
                 half = int(side * (1 - share) ** 0.5) // 2
                 box = max(0, y - half), min(side, y + half), max(0, x - half), min(side, x + half)
@@ -136,11 +138,11 @@ class _Mixes(NamedTuple):
             shares.append(share)
             are_cut.append(by_cutting)
             boxes.append(box)
-        found = [torch.from_numpy(np.concatenate(orders)), torch.tensor(boxes)]
-        return cls(shares, are_cut, *(array.to(device) for array in found))
+        arrays = [torch.from_numpy(np.concatenate(orders)), torch.tensor(boxes)]
+        return cls(shares, are_cut, *(array.to(device) for array in arrays))
 
     def into(self, batch: Batch, number: int, part: slice) -> Batch:
-        """A batch mixed with itself in its other order."""
+        """A batch, mixed with its permutation."""
         images, labels, share = batch.images, batch.labels, self.shares[number]
         other = self.orders[part]
         if not self.are_cut[number]:

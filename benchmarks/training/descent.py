@@ -1,4 +1,4 @@
-"""Stochastic gradient descent: PyTorch's step, without its optimiser."""
+"""Stochastic gradient descent with PyTorch's function for a step, without its optimiser class."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from torch.optim.sgd import sgd
 
 
 class Descent:
-    """Moves parameters against their gradients, bit for bit as `torch.optim.SGD` would.
+    """Gradient descent with the same bits as `torch.optim.SGD`.
 
-    That class loads PyTorch's compiler when it is first made: a second and a half of each process that trains.
+    The first object of that class loads PyTorch's compiler, which costs each process that trains 1.5 s.
 
     Args:
-        rate: learning rate; `rate` may be set between steps.
-        momentum: share of the last step that the next one keeps, in [0, 1).
-        nesterov: whether the gradient counts as if the momentum had been added already.
-        weight_decay: what the parameters themselves add to their gradients, as a share.
+        parameters: the parameters to move.
+        rate: learning rate; the attribute may be set between steps.
+        momentum: share of the last step that the next step keeps, in [0, 1).
+        nesterov: whether the momentum is Nesterov's.
+        weight_decay: share of the parameters that is added to their gradients.
     """
 
     def __init__(
@@ -37,14 +38,14 @@ class Descent:
 
     @torch.no_grad()
     def step(self) -> None:
-        """One step; parameters without a gradient stay. No gradient outlives it."""
+        """Makes one step, and removes all gradients; parameters without a gradient stay."""
         gradients = {i: p.grad for i, p in enumerate(self._parameters) if p.grad is not None}
         buffers = [self._buffers[i] for i in gradients]
         sgd(
             [self._parameters[i] for i in gradients],
             list(gradients.values()),
             buffers,
-            foreach=True,  # the same bits with fewer calls
+            foreach=True,  # the same bits, fewer calls
             weight_decay=self._weight_decay,
             momentum=self._momentum,
             lr=self.rate,
@@ -57,11 +58,11 @@ class Descent:
             self._parameters[i].grad = None
 
     def state(self) -> dict[str, Any]:
-        """What `resume` needs."""
+        """The state for `resume`."""
         return {"buffers": self._buffers}
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Goes on from a state. Raises KeyError or ValueError, and changes nothing, where it is of another network."""
+        """Continues from a state. Raises KeyError or ValueError, and changes nothing, if it is of another network."""
         kept = state["buffers"]
         pairs = list(zip(kept, self._parameters, strict=False))
         if len(kept) != len(self._parameters) or not all(b is None or b.shape == p.shape for b, p in pairs):

@@ -1,4 +1,4 @@
-"""What went wrong in a training: the architecture, memory that something beside it holds, or the device itself."""
+"""Causes of a failed training: the architecture, memory that other trainings hold, or the device itself."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ _STICKY = (
     "operation not supported on global/shared address space",
     "invalid program counter",
 )
-"""Errors after which, as CUDA's manual says, every later call of the process fails: it must end."""
+"""Texts of errors after which, by CUDA's manual, all later calls in the process fail, so it must end."""
 
 
 class DeviceLost(BaseException):
-    """The device has failed, and with it all that this process will still ask of it; says nothing of an architecture.
+    """The device has failed, and all later calls of this process would fail: not the fault of an architecture.
 
-    Not an Exception: nobody records it as a failed evaluation. A worker process that meets it ends, and the evaluation
-    is repeated in a new one.
+    It is not an Exception, so it is never recorded as a failed evaluation. The worker process ends, and the evaluation
+    is repeated in a new process.
     """
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory was missing: the device's or the machine's."""
+    """Whether the memory of the device or the machine was exhausted."""
     return isinstance(error, MemoryError) or any(text in str(error).lower() for text in _MEMORY)
 
 
 def is_sticky(error: BaseException) -> bool:
-    """Whether the device will answer nothing any more in this process."""
+    """Whether the device is lost for this process."""
     return isinstance(error, RuntimeError) and any(text in str(error).lower() for text in _STICKY)
 
 
 def guarded(compute: Callable[[], T]) -> T:
-    """What `compute` returns; where memory was missing it is computed once more, with nothing beside it.
+    """Calls `compute`, and once more if memory was exhausted, then without other calls in parallel.
 
-    "Beside" are other calls in threads of this process: they finish first, and new ones wait. Raises DeviceLost for a
-    device that has failed, and what `compute` raises otherwise: of a second lack of memory the network is the cause.
+    Before the second attempt, calls in other threads of this process finish, and new ones wait. So if memory is
+    exhausted again, the network is the cause. Raises DeviceLost if the device has failed, and otherwise the error of
+    `compute`.
     """
     try:
         with _GATE.beside():
@@ -59,7 +60,7 @@ def guarded(compute: Callable[[], T]) -> T:
             raise DeviceLost(f"the device has failed: {error}") from error
         if not is_out_of_memory(error):
             raise
-    # Here the error, and with it the tensors that its frames hold, is gone.
+    # The error has been released here, and with it the tensors in its frames.
     with _GATE.alone():
         free()
         try:
@@ -71,7 +72,7 @@ def guarded(compute: Callable[[], T]) -> T:
 
 
 class _Gate:
-    """Lets many in at a time, or one alone."""
+    """A lock that admits either many calls together or a single one."""
 
     def __init__(self) -> None:
         self._changed, self._inside, self._closed = threading.Condition(), 0, False
@@ -103,7 +104,7 @@ class _Gate:
 
 
 def free() -> None:
-    """Gives back what nobody holds any more."""
+    """Releases unused memory to the device."""
     gc.collect()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""The parameters that a training begins with, and the numbers that layers draw on the way: a seed decides both."""
+"""Initial parameters, and the random numbers that layers draw in training: a seed decides both."""
 
 from __future__ import annotations
 
@@ -19,57 +19,58 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _DRAWING = (_DropoutNd, nn.MultiheadAttention, nn.RNNBase, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)
-"""PyTorch's layers that draw from PyTorch's own state while they compute."""
+"""Layers of PyTorch that draw from its global random state in computations."""
 
-_ONE_AT_A_TIME = threading.RLock()  # PyTorch's own state is shared by all threads
+_ONE_AT_A_TIME = threading.RLock()  # all threads share PyTorch's global random state
 
 
 def initialised(make: Callable[[], nn.Module], device: torch.device, seed: int) -> nn.Module:
-    """A network with its parameters drawn on the CPU, so that a GPU begins with the same ones.
+    """A network with parameters drawn on the CPU, so that a GPU starts with the same ones.
 
-    Plain layers draw theirs from a generator here. Where there are others the network is made as their own
-    constructors make it, buffers too, while PyTorch's state is set to the seed; it is put back afterwards.
+    The parameters of plain layers are drawn from a generator. If a network has other layers, their constructors draw
+    all parameters and buffers, while PyTorch's global random state is set to the seed; it is restored afterwards.
     """
     with torch.device("meta"):  # shapes without numbers
         network = make()
-    if all(_is_plain(module) or not _owned(module) for module in network.modules()):
+    if all(_is_plain(module) or not _tensors_of(module) for module in network.modules()):
         network = network.to_empty(device=device)
         draw_parameters(network, torch.Generator().manual_seed(seed))
         return network
-    with _own_state(seed, device):
+    with _seeded_state(seed, device):
         return make().to(device)
 
 
 def draw_parameters(network: nn.Module, generator: torch.Generator) -> None:
-    """Draws all parameters as PyTorch's layers do on their own, but from a generator: nothing global is touched.
+    """Draws all parameters with the distributions of PyTorch's layers, from a generator instead of the global state.
 
-    Drawn on the CPU, so that a GPU begins with the same ones. Raises TypeError for a layer whose way is not known.
+    They are drawn on the CPU, so that a GPU starts with the same ones. Raises TypeError for a layer that is not plain.
     """
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             fan_in = module.weight[0].numel()
             for parameter in module.parameters(recurse=False):
-                # kaiming_uniform_(a = sqrt 5) of a weight has the bound of its bias
+                # kaiming_uniform_(a = sqrt 5) of a weight has the same bound as its bias
                 drawn = torch.empty(parameter.shape).uniform_(-1, 1, generator=generator) / math.sqrt(fan_in)
                 parameter.data.copy_(drawn)
         elif isinstance(module, nn.BatchNorm2d):
             module.reset_parameters()
-        elif _owned(module):
+        elif _tensors_of(module):
             raise TypeError(f"no way to draw the parameters of {type(module).__name__} is known")
 
 
-def own_numbers(network: nn.Module, device: torch.device, seeds: Sequence[int]) -> AbstractContextManager[None]:
-    """Where a network computes: what its layers draw from PyTorch's own state there is decided by seeds.
+def seeded_numbers(network: nn.Module, device: torch.device, seeds: Sequence[int]) -> AbstractContextManager[None]:
+    """A context for computations in which seeds decide what layers draw from PyTorch's global random state.
 
-    Ours have generators of their own. Networks with others compute one at a time, whatever the number of workers.
+    The layers of this project have their own generators. Networks with other random layers compute one at a time,
+    whatever the number of workers.
     """
     if all(map(_is_steady, network.modules())):
         return nullcontext()
-    return _own_state(int(np.random.SeedSequence(seeds).generate_state(1)[0]), device)
+    return _seeded_state(int(np.random.SeedSequence(seeds).generate_state(1)[0]), device)
 
 
 @contextmanager
-def _own_state(seed: int, device: torch.device) -> Iterator[None]:
+def _seeded_state(seed: int, device: torch.device) -> Iterator[None]:
     devices = [torch.cuda.current_device() if device.index is None else device.index] if device.type == "cuda" else []
     with _ONE_AT_A_TIME, torch.random.fork_rng(devices):
         torch.manual_seed(seed)
@@ -77,17 +78,17 @@ def _own_state(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def _is_plain(module: nn.Module) -> bool:
-    """Whether it is a layer of PyTorch whose parameters are drawn here."""
+    """Whether it is a layer whose parameters `draw_parameters` draws."""
     return type(module) in (nn.Conv2d, nn.Linear, nn.BatchNorm2d)
 
 
-def _owned(module: nn.Module) -> list[torch.Tensor]:
-    """Parameters and buffers of a module itself."""
+def _tensors_of(module: nn.Module) -> list[torch.Tensor]:
+    """Parameters and buffers of a module, without those of its submodules."""
     return [*module.parameters(recurse=False), *module.buffers(recurse=False)]
 
 
 def _is_steady(module: nn.Module) -> bool:
-    """Whether a module surely draws nothing from PyTorch's own state."""
+    """Whether a module certainly draws nothing from PyTorch's global random state."""
     home = type(module).__module__
     if isinstance(module, Applied):
         home = module.function.__module__

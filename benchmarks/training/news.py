@@ -1,4 +1,4 @@
-"""Tells in the log, now and then, how far a training is that takes minutes."""
+"""Progress messages of long trainings in the log."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from time import monotonic
 _LOG = logging.getLogger("nasbench")
 
 SECONDS = 30.0
-"""At least between two messages of a training, and before its first."""
+"""Shortest time before the first message of a training, and between messages."""
 
 
 class News:
-    """The messages of one training."""
+    """The progress messages of one training."""
 
     def __init__(self) -> None:
         self._said = monotonic()
 
     def tell(self, message: str, *facts: object) -> None:
-        """Logs a message, with its facts filled in as `logging` does, if the last one is long enough ago."""
+        """Logs a message with its facts (see `logging`), unless the last message is too recent."""
         if monotonic() - self._said < SECONDS:
             return
         self._said = monotonic()

@@ -1,4 +1,4 @@
-"""Recipes: everything beside data and network that decides how a live benchmark scores a network."""
+"""Recipes: everything beyond data and network that decides on a network's scores on a live benchmark."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MOST_EPOCHS = 1000
 
 @dataclass(frozen=True)
 class Recipe:
-    """SGD with momentum, the learning rate decayed by a half cosine from epoch to epoch."""
+    """A training with SGD and momentum, whose learning rate decays by a half cosine from epoch to epoch."""
 
     name: str
-    """What the user writes: `NAME/RECIPE`."""
+    """The part of a benchmark's name: `NAME/RECIPE`."""
     summary: str
     """The recipe in one line, for people."""
     epochs: int
@@ -23,17 +23,17 @@ class Recipe:
     filters: int
     """Number of channels of a network's first stage."""
     batch: int | None
-    """Images per step; None for the data set's own number (table I of ZO-DARTS++)."""
+    """Images per step; None for the data set's number (table I of ZO-DARTS++)."""
     images: int | None = None
-    """Training images at most, of a larger set always the same; None for all."""
+    """Largest number of training images, a fixed sample of a larger set; None for all."""
     learning_rate: float = 0.1
-    """Learning rate at its highest."""
+    """Highest learning rate."""
     final_learning_rate: float = 0.001
-    """Learning rate that the decay ends with."""
+    """Learning rate at the end of the decay."""
     warmup: int = 0
     """Number of epochs in which the rate rises linearly to `learning_rate`; at most half of all epochs."""
     warmup_rate: float = 0.001
-    """Learning rate that the warm-up begins with."""
+    """Learning rate at the beginning of the warm-up."""
     momentum: float = 0.9
     """Momentum of the optimiser."""
     nesterov: bool = True
@@ -41,26 +41,26 @@ class Recipe:
     weight_decay: float = 3e-4
     """Weight decay of the optimiser."""
     clip: float | None = 5.0
-    """Largest norm of the gradient; None for no bound."""
+    """Largest norm of the gradient; None for no clipping."""
     label_smoothing: float = 0.0
     """Share of the label that is spread over all classes, in [0, 1)."""
     mix: float | None = None
-    """Parameter of Beta(mix, mix), which draws the share of MixUp or CutMix, at random; None for neither."""
+    """Parameter of Beta(mix, mix), from which the share of a MixUp or CutMix is drawn; None for neither."""
     discard: int | None = None
     """The epoch after which a hopeless network is given up (`Recipe.hopeless`)."""
     optimistic: bool = False
-    """Whether the smallest test error over all epochs is recorded too, as ZO-DARTS++'s table II reports it."""
+    """Whether the smallest test error of all epochs is recorded too, as in table II of ZO-DARTS++."""
     precision: str = "bfloat16"
-    """What a GPU trains in where it can: bfloat16, or float32. A CPU trains, and both evaluate, in float32."""
+    """Precision of training on a GPU: bfloat16 or float32. A CPU trains in float32; evaluation is always in float32."""
     layout: str = "channels-last"
-    """How images and convolutions lie in memory: channels-last, or contiguous (channel after channel)."""
+    """Memory layout of images and convolutions: channels-last, or contiguous (channel after channel)."""
 
     def with_options(self, names: Sequence[str]) -> Recipe:
         """This recipe with some of `OPTIONS`."""
         return replace(self, **{field: value for name in names for field, value in OPTIONS[name].items()})
 
     def rate(self, epoch: int, epochs: int) -> float:
-        """The learning rate in epoch number `epoch`, from 0, of `epochs`."""
+        """The learning rate in an epoch, counted from 0, of `epochs` epochs."""
         warmup = min(self.warmup, epochs // 2)
         if epoch < warmup:
             return self.warmup_rate + (self.learning_rate - self.warmup_rate) * epoch / warmup
@@ -71,9 +71,9 @@ class Recipe:
 
     @staticmethod
     def hopeless(first: float, now: float) -> str:
-        """Why a network with these validation accuracies, after its first epoch and now, is given up; empty if not.
+        """Why a network is given up, by its validation accuracies after the first epoch and now; empty if it is not.
 
-        The rule of ZO-DARTS++'s scripts, which apply it to the test set.
+        The rule is that of ZO-DARTS++'s scripts, which apply it to the test set.
         """
         if now < 0.3:
             return f"validation accuracy {now:.3f} is below 0.3"
@@ -115,4 +115,4 @@ RECIPES = {
 }
 
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"float32": {"precision": "float32"}, "contiguous": {"layout": "contiguous"}}
-"""What may follow a recipe in a benchmark's name, in this order, and what it sets."""
+"""Options that may follow a recipe in a benchmark's name, in this order → the fields that they set."""

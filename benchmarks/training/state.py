@@ -1,4 +1,4 @@
-"""What an unfinished training has done so far, in a file: the SHA-256 of what follows it (32 bytes), then PyTorch's."""
+"""Files with the state of an unfinished training: a SHA-256 (32 bytes), then the data that it covers, by PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 def keep(state: dict[str, Any], path: Path) -> None:
-    """Writes a state aside and into place; where that fails it is said: what goes on is worth more than its state."""
+    """Writes a state to a temporary file and renames it. A failure is only logged, since training can continue."""
     aside = path.with_suffix(".tmp")
     try:
         content = io.BytesIO()
@@ -29,21 +29,21 @@ def keep(state: dict[str, Any], path: Path) -> None:
 
 
 def kept_in(path: Path) -> dict[str, Any] | None:
-    """A state that `keep` wrote, on the CPU; None where there is none, or it is damaged, which is said."""
+    """A state that `keep` wrote, on the CPU; None if there is none, or it is damaged, which is logged."""
     if not path.exists():
         return None
     try:
         return _read(path)
-    except Exception as error:  # PyTorch has many
-        _LOG.warning("%s cannot be used (%s): its training begins anew", path, str(error).partition("\n")[0])
+    except Exception as error:  # PyTorch raises many types
+        _LOG.warning("%s cannot be used (%s): its training starts again", path, str(error).partition("\n")[0])
         return None
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():  # to read a pipe would be to wait for its writer
+    if not path.is_file():  # reading a pipe could block
         raise ValueError("it is not a regular file")
     content = memoryview(path.read_bytes())
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
-        raise ValueError("it is damaged, or of an older nasbench: its digest does not fit")
-    found: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), weights_only=True, map_location="cpu")
-    return found
+        raise ValueError("it is damaged, or of an older nasbench: its digest is wrong")
+    state: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), weights_only=True, map_location="cpu")
+    return state

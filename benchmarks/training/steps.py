@@ -1,4 +1,4 @@
-"""A step of a training: the loss of a batch, and the way down it."""
+"""One step of training: the loss of a batch, and a step of gradient descent."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def loss_of(network: nn.Module, batch: Batch, recipe: Recipe) -> Tensor:
 
 
 def descent_of(network: nn.Module, recipe: Recipe) -> Descent:
-    """The descent of all of a network's parameters, as the recipe has it."""
+    """The gradient descent of a recipe, on all parameters of a network."""
     return Descent(network.parameters(), recipe.learning_rate, recipe.momentum, recipe.nesterov, recipe.weight_decay)
 
 
 def loss_from(outputs: Tensor, batch: Batch, recipe: Recipe) -> Tensor:
-    """The loss of a batch, a scalar, from a network's scores (batch, classes)."""
+    """The loss of a batch, a scalar, given a network's scores (batch, classes)."""
     loss = cross_entropy(outputs, batch.labels, label_smoothing=recipe.label_smoothing)
     if batch.others is None:
         return loss
@@ -32,7 +32,7 @@ def loss_from(outputs: Tensor, batch: Batch, recipe: Recipe) -> Tensor:
 
 
 def descend(loss: Tensor, network: nn.Module, descent: Descent, recipe: Recipe) -> None:
-    """One step down a loss. No gradient outlives it: a captured graph would overwrite what is left of it."""
+    """Makes one step down a loss, and removes the gradients, which a captured graph would overwrite."""
     torch.autograd.backward(loss)
     if recipe.clip is not None:
         nn.utils.clip_grad_norm_(network.parameters(), recipe.clip, foreach=True)

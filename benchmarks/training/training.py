@@ -1,4 +1,4 @@
-"""One network, trained and measured: the epoch is chosen on the validation split, the test split is looked at once."""
+"""Training and measuring of one network; the epoch is chosen on the validation split."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from torch.nn.functional import cross_entropy
 
 from nasbench.benchmarks.spaces.language.network import Dropout
 from nasbench.benchmarks.training.augmentation import Resident
-from nasbench.benchmarks.training.initialisation import initialised, own_numbers
+from nasbench.benchmarks.training.initialisation import initialised, seeded_numbers
 from nasbench.benchmarks.training.news import News
 from nasbench.benchmarks.training.recipes import Recipe
 from nasbench.benchmarks.training.state import keep, kept_in
 from nasbench.benchmarks.training.steps import descend, descent_of, loss_of
 
 CHECKPOINT_SECONDS = 30.0
-"""At least between two checkpoints, which are made where epochs end: what is done since then a kill costs."""
+"""Shortest time between two checkpoints, which are written at the end of epochs."""
 
 
 class TrainingFailed(Exception):
@@ -34,21 +34,21 @@ class TrainingFailed(Exception):
 
 
 class Scores(NamedTuple):
-    """How well a network does on a split."""
+    """The scores of a network on a split."""
 
     error: float
-    """Percent."""
+    """Share of misclassified images, in percent."""
     auc: float
-    """Area under the receiver operating characteristic; with more than two classes the mean of one against the rest."""
+    """Area under the ROC curve; with more than two classes, the mean over classes of one class against the rest."""
 
 
 class Epoch(NamedTuple):
-    """What is known when an epoch ends."""
+    """The losses and the error at the end of an epoch."""
 
     training_loss: float
-    """Mean over the epoch's steps, of the batches as they were trained on."""
+    """Mean loss over the epoch's steps, on the augmented batches."""
     val_error: float
-    """Percent."""
+    """Validation error in percent."""
     val_loss: float
     """Mean cross-entropy on the validation split."""
 
@@ -57,7 +57,7 @@ class Trained(NamedTuple):
     """The result of training a network."""
 
     network: nn.Module
-    """The network with the parameters of the chosen epoch, in eval mode."""
+    """The network, with the parameters of the chosen epoch."""
     val: Scores
     """Scores on the validation split at the chosen epoch."""
     test: Scores
@@ -65,11 +65,11 @@ class Trained(NamedTuple):
     optimistic: float
     """The smallest test error of all epochs, in percent; NaN unless the recipe asks for it."""
     seconds: float
-    """Seconds of training alone, without validation."""
+    """Seconds of training, without validation."""
     memory: float
-    """MiB of parameters, gradients, momentum, and what the first step kept for its backward pass."""
+    """MiB of parameters, gradients, momentum, and the tensors that the first step kept for its backward pass."""
     earlier: float
-    """Seconds that earlier, interrupted attempts had spent; this one continued them."""
+    """Seconds that earlier, interrupted attempts of this training had taken."""
     given_up: str
     """Why the recipe ended the training early; empty if it did not."""
     curve: tuple[float, ...]
@@ -77,7 +77,7 @@ class Trained(NamedTuple):
 
 
 def device() -> torch.device:
-    """The device on which networks are trained: the GPU if there is one."""
+    """The device that trains networks: the GPU if there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -86,28 +86,28 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if device().type == "cuda" else ""
 
 
-def own_clock(on: torch.device) -> Callable[[], float]:
-    """A clock of a training that a busy machine does not spoil: on a CPU that of its thread."""
+def clock_for(on: torch.device) -> Callable[[], float]:
+    """A clock for training times that do not depend on other load: on a CPU, the CPU time of the thread."""
     return thread_time if on.type == "cpu" else perf_counter
 
 
 def warm_up() -> None:
-    """Loads what PyTorch loads on the first use of an optimiser of its own: a second that belongs to no search."""
+    """Loads the parts of PyTorch that its first optimiser needs: about 1 s that should not count for a search."""
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)
 
 
 def use_one_thread() -> None:
-    """Holds this thread's operations to one CPU core.
+    """Restricts operations of this thread to one CPU core.
 
-    With more, sums are added up in an order that depends on their number, so a network's score would depend on the
-    machine; and evaluations side by side (--jobs, --workers) use the cores better than one evaluation does.
+    With more cores, the order of sums depends on their number, so scores would depend on the machine. And parallel
+    evaluations (--jobs, --workers) use the cores better than a single evaluation on several cores.
     """
     if torch.get_num_threads() != 1:
         torch.set_num_threads(1)
 
 
 def use_float32() -> None:
-    """Holds a GPU's convolutions to float32 where nothing less is asked for: PyTorch takes TF32 unless it is told."""
+    """Makes a GPU compute float32 convolutions in float32, where PyTorch's default is TF32."""
     torch.backends.cudnn.allow_tf32 = False
 
 
@@ -120,24 +120,24 @@ def train(
     seed: int,
     state: Path | None = None,
     until: int | None = None,
-    each: Callable[[nn.Module, Epoch], None] | None = None,
+    at_epoch_end: Callable[[nn.Module, Epoch], None] | None = None,
     clock: Callable[[], float] = perf_counter,
 ) -> Trained:
-    """Trains a network as the recipe says: same seed, same bits on a CPU, in one go or in several.
+    """Trains a network by a recipe. On a CPU, the same seed gives the same bits, with or without interruptions.
 
     Args:
-        make: makes the network; its parameters are drawn here.
+        make: makes the network, whose parameters are drawn later.
         data: the images.
-        recipe: how to train.
-        epochs: number of epochs, over which the learning rate falls.
+        recipe: the recipe.
+        epochs: number of epochs in the full schedule of the learning rate.
         batch: images per step.
         seed: in [0, 2**63); decides the parameters, and the order and augmentation of the images.
-        state: file in which progress is kept; a training that was interrupted continues from it.
-        until: the epoch after which the training pauses: a later call with the same state goes on; None for the last.
-        each: called at the end of each epoch with the network, in eval mode.
-        clock: what `Trained.seconds` is measured by.
+        state: file in which progress is kept; an interrupted training continues from it.
+        until: the epoch after which training pauses; a later call with the same state continues. None for the last.
+        at_epoch_end: called at the end of each epoch with the network, in eval mode.
+        clock: the clock of `Trained.seconds`.
 
-    Raises TrainingFailed if a loss is no longer a number.
+    Raises TrainingFailed if a loss is not finite.
     """
     if data.device.type == "cuda":
         use_float32()
@@ -157,7 +157,7 @@ def train(
             if isinstance(module, Dropout):
                 module.generator = torch.Generator(data.device).manual_seed(int(rng.integers(2**63)))
         total, number = torch.zeros((), device=data.device), 0
-        with own_numbers(network, data.device, [seed, progress.epoch]):
+        with seeded_numbers(network, data.device, [seed, progress.epoch]):
             for number, images in enumerate(data.batches(batch, recipe.mix, rng)):
                 step = partial(loss_of, network, images, recipe)
                 if number == 0 and math.isnan(progress.memory):
@@ -166,19 +166,19 @@ def train(
                     loss = step()
                 descend(loss, network, progress.descent, recipe)
                 total += loss.detach()
-        if not math.isfinite(total.item()):  # waits for the GPU, too
+        if not math.isfinite(total.item()):  # this also waits for the GPU
             raise TrainingFailed(f"the loss is {total.item()} in epoch {progress.epoch + 1}")
         progress.seconds += clock() - begin
         scored = progress.finish_epoch(data)
-        if each is not None:
-            each(network, Epoch(total.item() / (number + 1), *scored))
+        if at_epoch_end is not None:
+            at_epoch_end(network, Epoch(total.item() / (number + 1), *scored))
     if until < epochs:
         progress.pause()
     return progress.chosen(data)
 
 
 class _Progress:
-    """A training between two epochs."""
+    """The state of a training between two epochs."""
 
     def __init__(self, network: nn.Module, recipe: Recipe, state: Path | None, until: int) -> None:
         self._network, self._recipe, self._path, self._until = network, recipe, state, until
@@ -196,21 +196,21 @@ class _Progress:
             self._resume(state)
 
     def finish_epoch(self, data: Resident) -> tuple[float, float]:
-        """Error and loss on the validation split, by which it decides whether to go on.
+        """Measures error and loss on the validation split, and updates the best epoch, giving up and checkpoints.
 
-        Raises TrainingFailed if the loss is no number.
+        Raises TrainingFailed if the loss is not finite.
         """
         outputs, labels = outputs_of(self._network, data.plain("val")), data.labels["val"].cpu()
         error, loss = error_of(outputs, labels), float(cross_entropy(outputs, labels))
         self.epoch += 1
-        if not math.isfinite(loss):  # of parameters that the last step has spoilt
+        if not math.isfinite(loss):  # the last step has spoilt the parameters
             raise TrainingFailed(f"the validation loss is {loss} after epoch {self.epoch}")
         if self.epoch == 1:
             self._first = 1 - error / 100
         if self.epoch == self._recipe.discard:
             why = self._recipe.hopeless(self._first, 1 - error / 100)
             self.given_up = f"given up after {self.epoch} epochs: {why}" if why else ""
-        if (error, loss) < self._best:  # of epochs with equal errors the one with the smallest loss
+        if (error, loss) < self._best:  # among epochs with equal errors, the one with the smallest loss
             self._best = error, loss
             self._best_state = {name: value.clone() for name, value in self._network.state_dict().items()}
         self._curve.append(self._best[0])
@@ -224,13 +224,13 @@ class _Progress:
         return error, loss
 
     def pause(self) -> None:
-        """Keeps the training for whoever goes on with it: that part will have its own cost."""
+        """Keeps the training for a later continuation, whose cost counts from here."""
         self._paused_at = self._until
         if self._path is not None:
             self._save(self._path)
 
     def chosen(self, data: Resident) -> Trained:
-        """The network of the epoch that is best on the validation split, and its scores."""
+        """The network of the epoch with the best validation scores, and its scores."""
         self._network.load_state_dict(self._best_state)
         val, test = (scores(outputs_of(self._network, data.plain(s)), data.labels[s].cpu()) for s in ("val", "test"))
         times = self.seconds, self.memory, self._earlier
@@ -249,27 +249,27 @@ class _Progress:
         return facts | {"network": self._network.state_dict(), "descent": self.descent.state()}
 
     def _resume(self, path: Path) -> None:
-        """Takes up what a file holds; one that is not whole, does not fit, or is further than asked for is as none."""
+        """Continues from a file, unless it is damaged, does not fit, or has passed the last epoch of this call."""
         begun = self._state()
         kept = kept_in(path)
         if kept is None or kept.keys() != begun.keys() or kept["epoch"] > self._until:
             return
-        own = deepcopy(begun["network"])
+        initial = deepcopy(begun["network"])
         try:
             self._network.load_state_dict(kept["network"])
             self.descent.resume(kept["descent"])
-        except Exception:  # PyTorch has many, for what does not fit
-            self._network.load_state_dict(own)
+        except Exception:  # PyTorch raises many types if the state does not fit
+            self._network.load_state_dict(initial)
             return
         self.epoch, self.seconds, self.memory = kept["epoch"], kept["seconds"], kept["memory"]
         self._first, self._optimistic, self.given_up = kept["first"], kept["optimistic"], kept["given_up"]
         self._best, self._best_state, self._curve = kept["best"], kept["best_state"], kept["curve"]
-        # What was spent until an earlier pause is paid; until this one it is not: its record was lost.
+        # The cost up to an earlier pause is recorded; the cost up to this very pause is not, for its record was lost.
         self._earlier = 0.0 if 0 < kept["paused_at"] < self._until else kept["earlier"]
 
 
 def channels_last(network: nn.Module) -> nn.Module:
-    """The network, its convolutions' weights laid out as its images are: steps are shorter, on a CPU too."""
+    """The network, with its convolutions in channels-last layout: steps are faster, also on a CPU."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
@@ -284,12 +284,12 @@ def outputs_of(network: nn.Module, images: Iterable[Tensor]) -> Tensor:
 
 
 def error_of(outputs: Tensor, labels: Tensor) -> float:
-    """The share of images whose highest score is not their label's, in percent."""
+    """Share of misclassified images, in percent."""
     return 100 * float((outputs.argmax(1) != labels).double().mean())
 
 
 def scores(outputs: Tensor, labels: Tensor) -> Scores:
-    """Error and area under the curve, as MedMNIST evaluates: a class without images leaves the area unknown (NaN)."""
+    """Error and area under the ROC curve, as MedMNIST computes them; the area is NaN if a class has no images."""
     shares = outputs.double().softmax(1).numpy()
     truth, classes = labels.numpy(), outputs.shape[1]
     areas = [_area(shares[:, c], truth == c) for c in ((1,) if classes == 2 else range(classes))]
@@ -297,13 +297,13 @@ def scores(outputs: Tensor, labels: Tensor) -> Scores:
 
 
 def wait(on: torch.device) -> None:
-    """For a device to have computed what it was asked: before a clock is read."""
+    """Waits until a device has finished its computations, before a clock is read."""
     if on.type == "cuda":
         torch.cuda.synchronize()
 
 
 def latency(network: nn.Module, data: Resident) -> float:
-    """Milliseconds an image, in batches of up to 64: the median of five passes after a first one."""
+    """Latency in milliseconds per image, in batches of up to 64: the median of five passes after a first one."""
     images = next(data.plain("test"))[:64]
     network.eval()
     times = []
@@ -317,17 +317,17 @@ def latency(network: nn.Module, data: Resident) -> float:
 
 
 def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor, float]:
-    """The loss of a step, and the MiB that the step and its update need.
+    """The loss of a step, and the memory in MiB that the step and its update need.
 
     Args:
-        compute: the loss, from the network.
+        compute: computes the loss.
     """
-    own = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    weights = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
+        if storage.data_ptr() not in weights:
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
@@ -338,9 +338,9 @@ def measured(network: nn.Module, compute: Callable[[], Tensor]) -> tuple[Tensor,
 
 
 def _area(score: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order, ties half."""
-    ours, others = score[positive], np.sort(score[~positive])
-    if not len(ours) or not len(others) or np.isnan(score).any():
+    """Mann and Whitney's statistic: the share of (positive, negative) pairs in the right order; ties count half."""
+    positives, negatives = score[positive], np.sort(score[~positive])
+    if not len(positives) or not len(negatives) or np.isnan(score).any():
         return math.nan
-    below, upto = (np.searchsorted(others, ours, side).sum() for side in ("left", "right"))
-    return float((below + upto) / (2 * len(ours) * len(others)))
+    below, upto = (np.searchsorted(negatives, positives, side).sum() for side in ("left", "right"))
+    return float((below + upto) / (2 * len(positives) * len(negatives)))

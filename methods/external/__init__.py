@@ -1,4 +1,4 @@
-"""Other people's methods behind our contract. Their libraries are imported when a run begins, not before."""
+"""Methods of other libraries behind our contract. The libraries are imported only when a run begins."""
 
 from nasbench.methods.external.ax_sampler import AxNEI
 from nasbench.methods.external.optuna_hub import OptunaHub

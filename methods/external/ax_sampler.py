@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class AxNEI(Method):
     """Ax's service interface: Sobol points, then a GP with (constrained) noisy expected improvement.
 
-    Constraints are Ax's outcome constraints, a failed evaluation is a failed trial, pending ones are trials that Ax
-    waits for. Ax sees conditional hyper-parameters as if they were always there: where one is not, its value does
-    nothing. Seconds a suggestion: plan for it.
+    Constraints are Ax's outcome constraints, failed evaluations are failed trials, and pending ones are running trials.
+    Ax treats conditional hyper-parameters as always present: the value of an absent one has no effect. A suggestion
+    takes seconds.
 
     Options:
         initial: Sobol points at first, at least 1.
@@ -61,11 +61,11 @@ class AxNEI(Method):
         space = self._problem.space
         try:
             if isinstance(space, GridSpace) and len(self._proposed) == space.size:
-                raise SearchSpaceExhausted("Ax itself would look on for minutes")
+                raise SearchSpaceExhausted("Ax would search for minutes")
             ((trial, parameters),) = client.get_next_trials(max_trials=1).items()
             configuration = self._flat.at(self._present([_number(parameters[name]) for name in names]))
         except (DataRequiredError, SearchSpaceExhausted):
-            # It waits for initial trials that are pending, or has proposed all there is: a random one meanwhile.
+            # Ax waits for pending initial trials, or has proposed the whole space: propose a random configuration.
             configuration = space.sample(self._rng)
             pairs = zip(self._flat.hyperparameters, self._flat.coordinates(configuration), strict=True)
             coordinates = {h.name: _any_value(h) if x is None else _number(x) for h, x in pairs}
@@ -84,7 +84,7 @@ class AxNEI(Method):
         self._begun().complete_trial(trial, raw_data={"objective": observation.objective, **data})
 
     def _present(self, proposed: list[float | int]) -> list[Coordinate]:
-        """What Ax proposes, without the hyper-parameters that such a configuration does not have."""
+        """Ax's proposal with None for absent hyper-parameters."""
         kept: list[Coordinate] = []
         for x, condition in zip(proposed, self._flat.conditions, strict=True):
             kept.append(x if condition is None or condition.holds(kept) else None)
@@ -93,7 +93,7 @@ class AxNEI(Method):
     @classmethod
     def make_ready(cls) -> None:
         before = logging.root.manager.disable
-        logging.disable(logging.INFO)  # it says that it has been imported
+        logging.disable(logging.INFO)  # Ax logs that it has been imported
         try:
             import ax.api.client  # noqa: F401
         finally:
@@ -104,9 +104,9 @@ class AxNEI(Method):
             self.make_ready()
             from ax.api.client import Client
 
-            warnings.filterwarnings("ignore", module="linear_operator")  # of jitter on a diagonal, again and again
+            warnings.filterwarnings("ignore", module="linear_operator")  # it warns of jitter at every fit
             for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "ax"]:
-                logging.getLogger(name).setLevel(logging.ERROR)  # each has a level of its own
+                logging.getLogger(name).setLevel(logging.ERROR)  # loggers of Ax do not inherit their level
             client = Client(random_seed=self._seed)
             client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
             relations = enumerate(self._problem.constraints)
@@ -129,7 +129,7 @@ def _number(value: object) -> float | int:
 
 
 def _any_value(h: Hyperparameter) -> float | int:
-    """A value for a hyper-parameter that a configuration does not have."""
+    """A value for an absent hyper-parameter."""
     return h.low if isinstance(h, Float | Integer) else 0
 
 

@@ -1,4 +1,4 @@
-"""Samplers of OptunaHub from the user's own clone of its registry: nothing is downloaded, and what runs is pinned."""
+"""Samplers of OptunaHub from the user's clone of its registry: nothing is downloaded, and a digest pins the code."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ _EXCESSES = "nasbench-excesses"
 class OptunaHub(OptunaMethod):
     """A sampler of OptunaHub, from a clone of its registry: `optunahub:path=CLONE,package=samplers/ctpe,digest=…`.
 
-    The code there is other people's: read it first. The digest of what was meant is part of the run's identity. A
-    constructor gets `seed`, and, where it takes them, `constraints_func` and `search_space`; without a seed it is
-    refused, because a run could not be repeated.
+    The code is third-party: read it first. Its digest is part of the run's identity. The constructor gets `seed`, and
+    `constraints_func` and `search_space` if it takes them. A sampler that takes no seed is refused, because its runs
+    could not be repeated.
 
     Options:
-        path: your clone of optunahub-registry; to be given.
-        package: the package in it, for example samplers/ctpe; to be given.
-        digest: of the code that was meant; to be given, and the error without it names that of the code that is there.
-        sampler: name of the class, where the package has several.
-        initial: random configurations at first, where the sampler has `n_startup_trials`; 0 for its own default.
-        population: members of a generation, where the sampler has `population_size` or `popsize`; 0 for its own
-            default.
-        multivariate: false for one density per hyper-parameter, where the sampler has `multivariate`.
+        path: your clone of optunahub-registry; required.
+        package: the package in it, for example samplers/ctpe; required.
+        digest: digest of the code; required. The error without it states the digest of the code in the clone.
+        sampler: name of the class, if the package has several.
+        initial: random configurations at first, if the sampler has `n_startup_trials`; 0 for its default.
+        population: members of a generation, if the sampler has `population_size` or `popsize`; 0 for its default.
+        multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`.
     """
 
     source = "No paper: each package of OptunaHub names its own."
@@ -61,11 +60,11 @@ class OptunaHub(OptunaMethod):
         require("optunahub", "optuna", "optuna")
         super().__init__(problem, rng)
         folder = _folder(path, package)
-        found = package_digest(folder)
-        if digest != found:
-            wanted = f"has the digest {found}, not {digest}" if digest else f"has the digest {found}"
-            raise UsageError(f"{folder} {wanted}: read what it does, then write digest={found} to run this code")
-        self._class = _sampler_class(_loaded(folder, found, package), package, sampler)
+        actual = package_digest(folder)
+        if digest != actual:
+            wanted = f"has the digest {actual}, not {digest}" if digest else f"has the digest {actual}"
+            raise UsageError(f"{folder} {wanted}: read what it does, then write digest={actual} to run this code")
+        self._class = _sampler_class(_loaded(folder, actual, package), package, sampler)
         self._takes = inspect.signature(self._class).parameters
         if "seed" not in self._takes:
             raise UsageError(f"{self._class.__name__} of {package} takes no seed: its runs could not be repeated")
@@ -110,7 +109,7 @@ def _folder(path: str, package: str) -> Path:
 
 
 def package_digest(folder: Path) -> str:
-    """The first 12 hexadecimal digits of a SHA-256 over names and contents of a package's files of Python."""
+    """The first 12 hexadecimal digits of a SHA-256 over names and contents of a package's Python files."""
     total = hashlib.sha256()
     for file in sorted(folder.rglob("*.py"), key=lambda f: f.relative_to(folder).as_posix()):
         content = file.read_bytes()
@@ -129,7 +128,7 @@ def _loaded(folder: Path, digest: str, package: str) -> ModuleType:
     )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before it runs: its parts import each other
+    sys.modules[name] = module  # before it is executed, because its modules import each other
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -139,7 +138,7 @@ def _loaded(folder: Path, digest: str, package: str) -> ModuleType:
 
 
 def _sampler_class(module: ModuleType, package: str, wanted: str) -> type[Any]:
-    """The sampler that a package offers. Raises UsageError unless there is one, or one of several is chosen."""
+    """The sampler class of a package. Raises UsageError unless there is exactly one, or `wanted` names one."""
     import optuna
 
     offered = {

@@ -1,6 +1,6 @@
 """Optuna's samplers (Akiba et al., 2019), through its ask-and-tell interface: `optuna:sampler=nsga3,population=20`.
 
-Three of them have names and defaults of their own: `optuna-tpe`, `cnsga2` and `optuna-gp`.
+Three of them have their names and defaults: `optuna-tpe`, `cnsga2` and `optuna-gp`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 class OptunaMethod(Method):
-    """A sampler of Optuna on our problem.
+    """A sampler of Optuna as a method.
 
-    Ordinal hyper-parameters are integers (the index of the level), constraints are set trial by trial (satisfied where
-    <= 0), a failed evaluation is a failed trial, and pending ones are running trials, which Optuna knows of. One that
-    was refused before training is the worst there can be, with what is known of its constraints.
+    Ordinal hyper-parameters are integers (the index of the level), and constraints are set for each trial (satisfied if
+    <= 0). A failed evaluation is a failed trial; pending evaluations are running trials. A configuration that was
+    refused before training has an infinite objective and its known constraint values.
     """
 
     repeatable = Repeatable.SAME_MACHINE
@@ -62,10 +62,10 @@ class OptunaMethod(Method):
 
     @abstractmethod
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
-        """The sampler, with a seed of its own."""
+        """The sampler with a seed."""
 
     def constrain(self, trial: optuna.Trial, excesses: dict[str, float]) -> None:
-        """Tells the sampler how far a trial exceeds each bound, by the bound's name; satisfied where <= 0."""
+        """Tells the sampler by how much a trial exceeds each bound, by the bound's name; satisfied if <= 0."""
         for name, excess in excesses.items():
             trial.set_constraint(name, excess)
 
@@ -88,7 +88,7 @@ class OptunaMethod(Method):
         if evaluation.status == "failed" or (evaluation.status == "infeasible" and all(map(math.isnan, told.values()))):
             self._begun().tell(trial, state=optuna.trial.TrialState.FAIL)
             return
-        if evaluation.status == "infeasible":  # what is not known of a refused one is as if it held
+        if evaluation.status == "infeasible":  # unknown constraints of a refused configuration count as satisfied
             told = {bound: bound.limit if math.isnan(value) else value for bound, value in told.items()}
         self.constrain(trial, {str(bound): -bound.slack(bound.counted(value)) for bound, value in told.items()})
         self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
@@ -99,23 +99,23 @@ class OptunaMethod(Method):
 
             optuna.logging.set_verbosity(optuna.logging.ERROR)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that it is experimental, or that an argument will go
+                warnings.simplefilter("ignore")  # of experimental samplers and deprecated arguments
                 self._study = optuna.create_study(sampler=self.sampler(self._seed))
         return self._study
 
 
 @dataclass(frozen=True)
 class _Sampler:
-    """What is needed to build one of Optuna's samplers."""
+    """A sampler of Optuna and its requirements."""
 
     name: str
-    """Its class in `optuna.samplers`."""
+    """Name of its class in `optuna.samplers`."""
     always: Mapping[str, object] = field(default_factory=dict)
-    """Arguments that it always gets."""
+    """Arguments that its constructor always gets."""
     modules: tuple[str, ...] = ()
-    """What must be installed beside Optuna."""
+    """Modules that must be installed in addition to Optuna."""
     extra: str = "optuna"
-    """The extras that install it all."""
+    """Our extras that install everything."""
     constrained: bool = False
     """Whether it uses constraints."""
 
@@ -129,12 +129,12 @@ SAMPLERS = {
     "nsga3": _Sampler("NSGAIIISampler", constrained=True),
     "random": _Sampler("RandomSampler"),
 }
-"""Samplers by name. Grid and brute force are missing: they end a study, which has no meaning here. Unscrambled, QMC
-would propose the same under every seed."""
+"""Samplers by name. Grid and brute force are left out because they end a study. Unscrambled QMC would propose the same
+configurations for every seed."""
 
 
 class _BuiltIn(OptunaMethod):
-    """A sampler that comes with Optuna, with arguments for its constructor."""
+    """A sampler of the package Optuna, with arguments for its constructor."""
 
     def __init__(self, problem: Problem, rng: Generator, kind: _Sampler, arguments: Mapping[str, object]) -> None:
         super().__init__(problem, rng)
@@ -150,17 +150,16 @@ class _BuiltIn(OptunaMethod):
 
 @METHODS.register("optuna")
 class Optuna(_BuiltIn):
-    """A sampler of Optuna's own: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
+    """A sampler of Optuna: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
 
-    The other options are passed on to a sampler that has them, and refused with one that does not. cmaes, qmc and
-    random know of no constraints; cmaes searches spaces of numbers only.
+    The other options are passed to the sampler if it has them, else refused. cmaes, qmc and random ignore constraints;
+    cmaes searches spaces of numbers only.
 
     Options:
         sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
-        initial: random configurations at first, where the sampler has `n_startup_trials`; 0 for its own default.
-        population: members of a generation, where the sampler has `population_size` or `popsize`; 0 for its own
-            default.
-        multivariate: false for one density per hyper-parameter, where the sampler has `multivariate`.
+        initial: random configurations at first, if the sampler has `n_startup_trials`; 0 for its default.
+        population: members of a generation, if the sampler has `population_size` or `popsize`; 0 for its default.
+        multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`.
     """
 
     seconds = 5e-3
@@ -196,7 +195,7 @@ class Optuna(_BuiltIn):
 
 @METHODS.register("optuna-tpe")
 class OptunaTPE(_BuiltIn):
-    """Optuna's TPE with its defaults and its own handling of constraints (which is not c-TPE).
+    """Optuna's TPE with its defaults and its handling of constraints (which is not c-TPE).
 
     Options:
         initial: random configurations at first, at least 1.
@@ -253,8 +252,8 @@ class OptunaGP(_BuiltIn):
 def _constructor(kind: _Sampler) -> Callable[..., optuna.samplers.BaseSampler]:
     import optuna
 
-    found: Callable[..., optuna.samplers.BaseSampler] = getattr(optuna.samplers, kind.name)
-    return found
+    constructor: Callable[..., optuna.samplers.BaseSampler] = getattr(optuna.samplers, kind.name)
+    return constructor
 
 
 def _at_least(least: int, option: str, value: int) -> int:
@@ -267,12 +266,12 @@ def _at_least(least: int, option: str, value: int) -> int:
 def asked_arguments(
     who: str, build: Callable[..., Any], initial: int, population: int, multivariate: bool
 ) -> dict[str, object]:
-    """The options that differ from their defaults, by the names that the constructor `build` has for them.
+    """The options that differ from their defaults, by their parameter names in the constructor `build`.
 
-    Raises UsageError if it does not have one, or a number is out of range.
+    Raises UsageError if the constructor lacks a parameter, or a number is out of range.
     """
     has = inspect.signature(build).parameters
-    found: dict[str, object] = {}
+    arguments: dict[str, object] = {}
     for option, value, default, least, names in (
         ("initial", initial, 0, 1, ("n_startup_trials",)),
         ("population", population, 0, 2, ("population_size", "popsize")),
@@ -280,15 +279,15 @@ def asked_arguments(
     ):
         if value == default:
             continue
-        theirs = [name for name in names if name in has]
-        if not theirs:
+        parameters = [name for name in names if name in has]
+        if not parameters:
             raise UsageError(f"{who} has no option {option}: its constructor takes no {' or '.join(names)}")
-        found[theirs[0]] = _at_least(least, option, value)
-    return found
+        arguments[parameters[0]] = _at_least(least, option, value)
+    return arguments
 
 
 def suggested(trial: optuna.Trial, h: Hyperparameter) -> Coordinate:
-    """What Optuna proposes for a hyper-parameter: of an ordinal one it sees the index of the level, an integer."""
+    """Optuna's proposal for a hyper-parameter; ordinals are integers (the index of the level) to Optuna."""
     if isinstance(h, Float):
         return trial.suggest_float(h.name, h.low, h.high, log=h.log)
     if isinstance(h, Integer):

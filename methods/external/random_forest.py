@@ -1,6 +1,6 @@
 """Constrained expected improvement on random forests.
 
-It stands where the c-TPE paper has Hypermapper 2, whose search this resembles: Hypermapper 2.2.13 does not run beside
+It replaces Hypermapper 2, a baseline of the c-TPE paper with a similar search: Hypermapper 2.2.13 does not run with
 current libraries (it calls scikit-learn with arguments that were removed in 1.4, and imports pkg_resources).
 """
 
@@ -23,13 +23,13 @@ from nasbench.methods.external.requirements import require
 class RandomForestCEI(Method):
     """Random forests for the objective and every constraint; maximises EI times the probability of feasibility.
 
-    After the random configurations, the best of the candidates is proposed: random ones, and neighbours of the best so
-    far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
+    After the initial configurations, it proposes the best of many candidates: random ones, and neighbours of the best
+    configurations so far. The spread over trees is the uncertainty. Failed and pending evaluations are ignored.
 
     Options:
         initial: random configurations at first, at least 1.
-        candidates: configurations of which the best is proposed.
-        trees: trees of each forest.
+        candidates: candidates per proposal.
+        trees: trees per forest.
     """
 
     repeatable = Repeatable.SAME_MACHINE
@@ -52,7 +52,7 @@ class RandomForestCEI(Method):
         self._initial, self._candidates, self._trees = initial, candidates, trees
         self._asked = 0
         self._told: list[Observation] = []
-        """What has values of some constraints at least: also what was refused before training."""
+        """Observations with at least some constraint values, including those refused before training."""
         self._observed: list[Observation] = []
 
     @classmethod
@@ -76,7 +76,7 @@ class RandomForestCEI(Method):
             mean, spread = self._predict(self._features([o.configuration for o in told]), values, at)
             scores += np.log(np.maximum(_cdf(bound.slack(mean) / spread), 1e-300))
         feasible = [o.objective for o in self._observed if o.feasible]
-        if feasible:  # until then, only feasibility counts
+        if feasible:  # before the first feasible observation, only feasibility counts
             mean, spread = self._predict(known, np.array([o.objective for o in self._observed]), at)
             z = (min(feasible) - mean) / spread
             improvement = spread * (z * _cdf(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
@@ -109,7 +109,7 @@ class RandomForestCEI(Method):
     def _predict(
         self, known: NDArray[np.float64], values: NDArray[np.float64], at: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation over trees, at the candidates."""
+        """Mean and standard deviation over trees at the candidates."""
         from sklearn.ensemble import RandomForestRegressor
 
         seed = int(self._rng.integers(2**31))
@@ -122,5 +122,5 @@ class RandomForestCEI(Method):
 def _cdf(z: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.special import ndtr
 
-    found: NDArray[np.float64] = ndtr(z)
-    return found
+    probability: NDArray[np.float64] = ndtr(z)
+    return probability

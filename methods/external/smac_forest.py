@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from smac.runhistory import TrialInfo
 
 _LEAVES = 4096
-"""Leaves of a tree at most. SMAC's own 2^20 make scikit-learn reserve memory for two million nodes per tree, which is
-most of an ask. A tree has no more leaves than observations, so with fewer of them the trees are the same."""
+"""Largest number of leaves of a tree. SMAC's default of 2^20 makes scikit-learn reserve memory for two million nodes
+per tree, which takes most of an ask. A tree never has more leaves than observations, so smaller runs are unchanged."""
 _TRIALS = 1_000_000
-"""More than any run asks for: SMAC cuts its initial design to a quarter of this, and counts nothing else by it."""
+"""More than any run evaluates. SMAC uses it only to limit the initial design to a quarter of it."""
 
 
 @METHODS.register("smac")
 class Smac(Method):
     """SMAC3's facade for hyper-parameters: Sobol points, then a forest of 10 trees; a fifth of the asks is random.
 
-    SMAC minimises one cost and has no constraints, so it gets a penalty: what violates a constraint costs the worst
-    feasible objective so far plus its violation (before anything is feasible, its violation), and is told anew when
-    that worst changes. A failed evaluation costs the worst of all. Proposals whose values are not yet known are not
-    made twice; when SMAC has none left, random ones follow.
+    SMAC minimises one cost and has no constraints, so constraints become a penalty: an infeasible configuration costs
+    the worst feasible objective so far plus its violation (while nothing is feasible, its violation), and is told again
+    when that worst changes. A failed evaluation costs the worst of all. A pending configuration is not proposed again.
+    When SMAC has no proposal left, random ones follow.
 
     Options:
         initial: Sobol points at first, at least 1.
-        retrain: proposals per fit of the forest (SMAC's default, 8), at least 1.
+        retrain: proposals per fit of the forest, at least 1 (SMAC's default is 8).
     """
 
     repeatable = Repeatable.SAME_MACHINE
@@ -64,7 +64,7 @@ class Smac(Method):
         self._facade: HyperparameterOptimizationFacade | None = None
         self._pending: dict[Configuration, deque[TrialInfo | None]] = {}
         self._told: list[tuple[TrialInfo, Observation, float]] = []
-        """What SMAC proposed and was told, with the cost that it knows."""
+        """Observations of SMAC's proposals, with the costs that SMAC was told."""
 
     @classmethod
     def make_ready(cls) -> None:
@@ -93,7 +93,7 @@ class Smac(Method):
 
         info = self._pending[observation.configuration].popleft()
         if info is None:
-            return  # not of its choosing
+            return  # SMAC did not propose it
         self._told.append((info, observation, math.nan))
         costs = penalised([o for _, o, _ in self._told], self._problem)
         for i, ((trial, told, before), cost) in enumerate(zip(self._told, costs, strict=True)):
@@ -109,7 +109,7 @@ class Smac(Method):
             from smac.model.random_forest.random_forest import RandomForest
 
             space = _space(self._flat, self._seed)
-            with tempfile.TemporaryDirectory() as folder:  # it writes down what it was asked for, and reads it no more
+            with tempfile.TemporaryDirectory() as folder:  # SMAC writes its scenario there and never reads it
                 scenario = Scenario(
                     space, deterministic=True, n_trials=_TRIALS, seed=self._seed, output_directory=Path(folder)
                 )
@@ -131,7 +131,7 @@ class Smac(Method):
 
 
 def penalised(told: list[Observation], problem: Problem) -> list[float]:
-    """The cost of each observation: its objective where it is feasible, and a penalty where it is not."""
+    """The cost of each observation: its objective if it is feasible, else a penalty."""
     ranks = [observation.rank(problem.constraints) for observation in told]
     worst = max([o.objective for o in told if o.feasible], default=0.0)
     costs = [o.objective if o.feasible else worst + violation for o, (violation, _) in zip(told, ranks, strict=True)]
@@ -140,16 +140,16 @@ def penalised(told: list[Observation], problem: Problem) -> list[float]:
 
 
 def _space(flat: Flat, seed: int) -> Any:
-    """The hyper-parameters as a ConfigSpace, named x0, x1, … in their order; levels of ordinal ones are integers."""
+    """The hyper-parameters as a ConfigSpace, named x0, x1, … in order; levels of ordinals are integers."""
     from ConfigSpace import ConfigurationSpace, InCondition
 
     space = ConfigurationSpace(seed=seed)
-    theirs = [_parameter(f"x{i}", h) for i, h in enumerate(flat.hyperparameters)]
-    space.add(theirs)
-    for child, condition in zip(theirs, flat.conditions, strict=True):
+    parameters = [_parameter(f"x{i}", h) for i, h in enumerate(flat.hyperparameters)]
+    space.add(parameters)
+    for child, condition in zip(parameters, flat.conditions, strict=True):
         if condition is not None:
             permitted = [i for i, present in enumerate(condition.permitted) if present]
-            space.add(InCondition(child, theirs[condition.parent], permitted))
+            space.add(InCondition(child, parameters[condition.parent], permitted))
     return space
 
 
@@ -173,5 +173,5 @@ def _parameter(name: str, h: Hyperparameter) -> Any:
 
 
 def _number(value: Any) -> Coordinate:
-    """A value of ConfigSpace as a coordinate: it returns numbers of NumPy's."""
+    """A value of ConfigSpace, which may be a NumPy number, as a coordinate."""
     return None if value is None else value.item() if hasattr(value, "item") else value

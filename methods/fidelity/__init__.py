@@ -1,4 +1,4 @@
-"""Methods that choose how long to train: brackets of rungs, from which only the better trainings go on."""
+"""Methods that choose how long to train, such as Hyperband, whose rungs let only the better trainings continue."""
 
 from nasbench.methods.fidelity import asha, bohb, dehb, freeze_thaw, hyperband  # registers them
 

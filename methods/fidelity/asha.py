@@ -18,26 +18,26 @@ from nasbench.methods.fidelity.rungs import rungs
 _VARIANTS = ("promotion", "stopping")
 
 _Key: TypeAlias = tuple[float, float, int]
-"""A rank, and the number of the arrival."""
+"""A rank, and the number of its arrival."""
 
 
 class _Rung:
-    """All results of a level; equal ones are ordered by their arrival."""
+    """All results at a level; equal ones are ordered by arrival."""
 
     def __init__(self) -> None:
         self._sorted: list[_Key] = []
         self._waiting: list[tuple[_Key, int, Configuration]] = []
-        """A heap of what has not gone on."""
+        """A heap of the trainings that have not been promoted."""
 
     def add(self, rank: Rank, trial: int, configuration: Configuration, may_go_on: bool) -> None:
-        """Enters a result."""
+        """Adds a result."""
         key = (*rank, len(self._sorted))
         bisect.insort(self._sorted, key)
         if may_go_on:
             heapq.heappush(self._waiting, (key, trial, configuration))
 
     def promoted(self, eta: int) -> tuple[int, Configuration] | None:
-        """Takes the best that has not gone on, if it is among the best floor(n/η) of all n results (algorithm 2)."""
+        """Takes the best unpromoted training if it is among the best floor(n/η) of all n results (algorithm 2)."""
         if not self._waiting:
             return None
         key, trial, configuration = self._waiting[0]
@@ -47,24 +47,24 @@ class _Rung:
         return trial, configuration
 
     def is_among_best(self, rank: Rank, eta: int) -> bool:
-        """Whether at most a share of 1/η of the results so far are better than one of this rank, which is in."""
+        """Whether at most a share of 1/η of the results so far, this one included, are better than this rank."""
         better = bisect.bisect_left(self._sorted, (*rank, -1))
         return better * eta <= len(self._sorted)
 
 
 @METHODS.register("asha")
 class ASHA(Method):
-    """Asynchronous successive halving: no rung waits; a training goes on when it is among the best of those so far.
+    """Asynchronous successive halving: a training continues if it is among the best so far; no rung waits.
 
-    `variant=promotion` is the paper's algorithm 2: a free worker takes, from the highest rung down, the best training
-    of the best floor(n/η) of a rung that has not gone on; if there is none, a new random configuration.
-    `variant=stopping`: each training is judged once, when it reaches a rung, and goes on at once unless more than 1/η
-    of those before were better. A failed training stays in its rung as the worst.
+    `variant=promotion` is the paper's algorithm 2: a free worker continues, from the highest rung down, the best
+    training among the best floor(n/η) of a rung that has not been promoted; if there is none, it takes a new random
+    configuration. `variant=stopping`: each training is judged once, when it reaches a rung, and continues at once
+    unless more than 1/η of the results so far are better. A failed training stays in its rung as the worst.
 
     Options:
-        eta: the best 1/eta of the trainings of a rung go on; at least 2.
-        lowest: the lowest level at which trainings are compared; 0 for the first there is.
-        variant: promotion, or stopping.
+        eta: the best 1/eta of the trainings of a rung continue; at least 2.
+        lowest: the lowest level at which trainings are compared; 0 for the first level.
+        variant: promotion or stopping.
     """
 
     source = (
@@ -87,7 +87,7 @@ class ASHA(Method):
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
         self._downwards = [(rung, self._above[level]) for level, rung in reversed(self._rungs.items())]
         self._judged: deque[Proposal] = deque()
-        """What is to go on at once, of the variant that stops."""
+        """Trainings that continue at once (variant stopping)."""
 
     def ask(self) -> Proposal:
         if self._judged:
@@ -102,7 +102,7 @@ class ASHA(Method):
     def tell(self, observation: Observation) -> None:
         rung = self._rungs.get(observation.level)
         if rung is None:
-            return  # trained to the end
+            return  # the highest level has no rung
         rank, is_ok = observation.rank(self._problem.constraints), observation.evaluation.status == "ok"
         rung.add(rank, observation.trial, observation.configuration, is_ok and not self._stopping)
         if self._stopping and is_ok and rung.is_among_best(rank, self._eta):

@@ -1,4 +1,4 @@
-"""BOHB (Falkner et al., ICML 2018): Hyperband's brackets, filled by a model; and with constraints, by c-TPE."""
+"""BOHB (Falkner et al., ICML 2018): Hyperband with configurations from a model; under constraints, from c-TPE."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _MOST_DRAWS = 1_000
 
 
 class Model(Protocol):
-    """What proposes configurations from observations at one level."""
+    """A model that proposes configurations from observations at one level."""
 
     def tell(self, observation: Observation) -> None:
-        """Takes in an observation."""
+        """Adds an observation."""
 
     def suggestion(self) -> Configuration:
-        """What to evaluate next."""
+        """The configuration to evaluate next."""
 
 
 @METHODS.register("bohb")
 class BOHB(Hyperband):
-    """Hyperband with new configurations from kernel densities, on the highest level that has enough observations.
+    """Hyperband with new configurations from kernel densities of the highest level with enough observations.
 
-    That is 2 (d + 1) for d hyper-parameters. The densities are over all hyper-parameters at once, with the settings of
-    the authors' package HpBandSter. They do not look at constraints, but promotions do.
+    Enough is 2 (d + 1) for d hyper-parameters. The densities are over all hyper-parameters jointly, with the settings
+    of the authors' package HpBandSter. They ignore constraints; promotions do not.
 
     Options:
         explore: share of new configurations that are random, in [0, 1].
@@ -63,17 +63,17 @@ class BOHB(Hyperband):
 
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
-        # What was refused before training is known at the lowest level.
+        # A configuration that was refused before training counts at the lowest level.
         level = self._levels[0] if observation.evaluation.status == "infeasible" else observation.level
         self._models[level].tell(observation)
         self._told[level] += 1
 
     def draw(self) -> Configuration:
-        """One from the model, but a share of `explore` at random, and all until a level has enough observations."""
+        """A configuration from the model; a random one with probability `explore`, or without enough observations."""
         return self._source()()
 
     def _source(self) -> Callable[[], Configuration]:
-        """What the next configuration is drawn from."""
+        """The function that draws the next configuration."""
         level = next((level for level in reversed(self._levels) if self._told[level] >= self._needed), None)
         if level is None or self._rng.random() < self._explore:
             return lambda: self._problem.space.sample(self._rng)
@@ -86,15 +86,14 @@ class BOHB(Hyperband):
 
 @METHODS.register("c-bohb")
 class CBOHB(BOHB):
-    """BOHB under constraints: its model is `c-tpe`, and nothing is trained that is known to violate a constraint.
+    """BOHB under constraints: its model is `c-tpe`, and configurations known to violate a constraint are redrawn.
 
-    A configuration whose cheap metrics (its size) violate a constraint is drawn again before any level is paid, from
-    the model or at random as it was, and after 500 such draws at random; after 1,000 the last one is proposed, and the
-    harness refuses to train it. Promotions go by violation first.
-    Without a constraint it is `bohb`.
+    A configuration whose cheap metrics (its size) violate a constraint is redrawn before any training, from the same
+    source (model or random), and after 500 draws at random. After 1,000 draws the last one is proposed, and the harness
+    refuses to train it. Promotions compare violations first. Without a constraint it is `bohb`.
     """
 
-    source = "No paper: this project joins BOHB and c-TPE, whose papers stand with `bohb` and `c-tpe`."
+    source = "No paper: this project combines BOHB and c-TPE; see `bohb` and `c-tpe` for their papers."
     version = 4
     tuned_on = CTPE.tuned_on
     seconds = 3e-4
@@ -108,7 +107,7 @@ class CBOHB(BOHB):
         CTPE.make_ready()
 
     def draw(self) -> Configuration:
-        source = self._source()  # drawn from it until one is allowed, so `explore` stays the share of random ones
+        source = self._source()  # the same for all draws, so that `explore` stays the share of random configurations
         for attempt in range(_MOST_DRAWS):
             configuration = source() if attempt < _MOST_DRAWS // 2 else self._problem.space.sample(self._rng)
             if self._problem.allows(configuration):

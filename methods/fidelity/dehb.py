@@ -24,30 +24,30 @@ Vector: TypeAlias = NDArray[np.float64]
 """A point of the unit cube, one coordinate per hyper-parameter."""
 
 _FACTOR = 0.5
-"""F, by which a difference of two vectors is multiplied (the paper's)."""
+"""F, the factor of the difference of two vectors (the paper's value)."""
 _CROSSOVER = 0.5
-"""CR, the probability that a coordinate comes from the mutant (the paper's)."""
+"""CR, the probability that a coordinate comes from the mutant (the paper's value)."""
 _COMBINED = 3
 """Number of vectors that a mutation combines."""
 
 
 @dataclass
 class Member:
-    """One member of a population, and what is known of it at the population's level."""
+    """A member of a population, with its result at the population's level."""
 
     vector: Vector
     configuration: Configuration = None
-    """What the vector was decoded to; None before it is evaluated."""
+    """The decoded vector; None before it is evaluated."""
     rank: Rank = (math.inf, math.inf)
     is_ok: bool = False
-    """Whether it has been evaluated, and neither failed nor was refused."""
+    """Whether its evaluation is ok: neither failed nor refused."""
     trial: int | None = None
-    """The training that may go on from here; None where there is none."""
+    """The training that may be continued; None if there is none."""
 
 
 @dataclass
 class Population:
-    """The members at one level. It lives as long as the run, whatever brackets come and go."""
+    """The members at one level, kept during the whole run, across brackets."""
 
     members: list[Member]
     _turn: int = 0
@@ -55,25 +55,25 @@ class Population:
     """Members of the next lower population that are to be trained up to this level."""
 
     def next_slot(self) -> int:
-        """The slot of the next parent: all in turn."""
+        """The slot of the next parent, in turn."""
         slot = self._turn
         self._turn = (slot + 1) % len(self.members)
         return slot
 
     def ranked(self) -> list[Member]:
-        """All members, the best first; those that were never evaluated last."""
+        """All members, the best first, unevaluated ones last."""
         return [self.members[i] for i in best([member.rank for member in self.members], len(self.members))]
 
 
 class _Child(NamedTuple):
-    """A member that is being evaluated, and the slot of its parent, which it may replace."""
+    """A member under evaluation, and the slot of its parent, which it may replace."""
 
     member: Member
     slot: int
 
 
 class Generations(Bracket):
-    """A bracket whose rungs have fixed sizes, and all of whose trainings evolution chooses."""
+    """A bracket with fixed sizes of rungs, all of whose trainings are chosen by evolution."""
 
     def __init__(self, levels: list[Level], sizes: list[int], breed: Callable[[Level, Level, int], Proposal]) -> None:
         super().__init__(levels, sizes)
@@ -93,13 +93,13 @@ class Generations(Bracket):
 
 @METHODS.register("dehb")
 class DEHB(Hyperband):
-    """Hyperband's brackets with a population at each level, which differential evolution improves.
+    """Hyperband's brackets with a population at each level, improved by differential evolution.
 
-    In the first round of brackets the best of a population go up to the next level, as in Hyperband, and their training
-    goes on. From then on every training is a new one: a mutant of the best of the next lower population (rand/1, F =
-    0.5), crossed with the next parent of its own level (CR = 0.5), which it replaces if it is no worse. Brackets have
-    the sizes of the authors' code. Members are compared as in Hyperband: by violation, then by objective. Categories,
-    levels and conditions live in the unit cube: docs/multi-fidelity.md says how.
+    In the first round of brackets the best of a population continue at the next level, as in Hyperband. Afterwards
+    every training is new: a mutant of the best of the next lower population (rand/1, F = 0.5), crossed with the next
+    parent of its level (CR = 0.5), which it replaces if it is no worse. Brackets have the sizes of the authors' code.
+    Members are compared as in Hyperband: by violation, then by objective. docs/multi-fidelity.md describes how
+    categories, levels and conditions are encoded in the unit cube.
     """
 
     source = (
@@ -113,7 +113,7 @@ class DEHB(Hyperband):
         super().__init__(problem, rng, eta=eta, lowest=lowest)
         self._flat = problem.flat
         self._children: dict[int, _Child] = {}
-        """By trial, of what is pending."""
+        """The pending children, by trial."""
         self._bred: _Child
         count = len(self._levels)
         schedule = [sizes_of_authors(count, s, eta) for s in range(count)]
@@ -146,7 +146,7 @@ class DEHB(Hyperband):
         return Generations(self._levels[-s - 1 :], rungs, breed)
 
     def _breed(self, in_first_round: bool, level: Level, below: Level, n: int) -> Proposal:
-        """What is evaluated next at a level.
+        """The next proposal at a level.
 
         Args:
             below: the rung below in the bracket; the same level at the bracket's first rung.
@@ -157,7 +157,7 @@ class DEHB(Hyperband):
         going_up = self._next_up(level, below, n) if in_first_round and below.work < level.work else None
         if going_up is not None:
             self._bred = _Child(Member(going_up.vector, going_up.configuration), slot)
-            trial, going_up.trial = going_up.trial, None  # it can be continued once
+            trial, going_up.trial = going_up.trial, None  # a training can be continued only once
             return Proposal(going_up.configuration, level, trial)
         vector = self._evolved(population.members[slot].vector, below, n)
         member = Member(vector, decoded(vector, self._flat))
@@ -165,9 +165,9 @@ class DEHB(Hyperband):
         return Proposal(member.configuration, level)
 
     def _next_up(self, level: Level, below: Level, n: int) -> Member | None:
-        """The member of the next lower population that goes up now; None where none has been evaluated.
+        """The member of the next lower population to continue now; None if none has been evaluated.
 
-        The best n that are not at this level already are listed once, and taken one by one.
+        The best n that are not at this level yet are queued once, and taken one by one.
         """
         population = self._populations[level]
         if not population.going_up:
@@ -178,32 +178,32 @@ class DEHB(Hyperband):
         return population.going_up.popleft() if population.going_up else None
 
     def _evolved(self, parent: Vector, below: Level, n: int) -> Vector:
-        """A child of a parent and of a mutant of the best n of the population below."""
+        """A child of a parent and a mutant of the best n of the population below."""
         pool = [member.vector for member in self._populations[below].ranked()[:n]]
         if len(pool) < _COMBINED:
-            everybody = [member.vector for level in self._levels for member in self._populations[level].members]
-            pool += [mutant(parent, everybody, self._rng) for _ in range(_COMBINED + 1 - len(pool))]
+            everyone = [member.vector for level in self._levels for member in self._populations[level].members]
+            pool += [mutant(parent, everyone, self._rng) for _ in range(_COMBINED + 1 - len(pool))]
         return crossed(parent, mutant(parent, pool, self._rng), self._rng)
 
 
 def mutant(parent: Vector, pool: Sequence[Vector], rng: Generator) -> Vector:
-    """x1 + F (x2 - x3) of three random vectors of a pool, none of them the parent; random ones fill up a small pool.
+    """x1 + F (x2 - x3) for three random vectors of a pool without the parent (rand/1 of Storn and Price, 1997).
 
-    It may lie outside the unit cube. That is rand/1 of Storn and Price (1997).
+    Random vectors fill up a small pool. The result may lie outside the unit cube.
     """
     is_parent = [np.array_equal(vector, parent) for vector in pool]
     without = is_parent.index(True) if True in is_parent else None
     others = [vector for i, vector in enumerate(pool) if i != without]
     others += [rng.random(len(parent)) for _ in range(_COMBINED - len(others))]
-    one, two, three = (others[i] for i in rng.choice(len(others), _COMBINED, replace=False))
-    found: Vector = one + _FACTOR * (two - three)
-    return found
+    first, second, third = (others[i] for i in rng.choice(len(others), _COMBINED, replace=False))
+    combined: Vector = first + _FACTOR * (second - third)
+    return combined
 
 
 def crossed(parent: Vector, mutant: Vector, rng: Generator) -> Vector:
-    """The parent with each coordinate taken from the mutant with probability CR, and at least one.
+    """The parent with each coordinate taken from the mutant with probability CR, at least one of them.
 
-    What then lies outside [0, 1] is drawn anew.
+    Coordinates outside [0, 1] are redrawn.
     """
     taken = rng.random(len(parent)) < _CROSSOVER
     if not taken.any():
@@ -215,9 +215,9 @@ def crossed(parent: Vector, mutant: Vector, rng: Generator) -> Vector:
 
 
 def decoded(vector: Vector, flat: Flat) -> Configuration:
-    """The configuration at a point of the unit cube: each coordinate is a share of the prior's mass.
+    """The configuration at a point of the unit cube; each coordinate is a share of the prior's mass.
 
-    Coordinates of hyper-parameters that their parents do not call for are left out; the vector keeps them.
+    Coordinates of absent conditional hyper-parameters are left out; the vector keeps them.
     """
     coordinates: list[Coordinate] = []
     for h, condition, share in zip(flat.hyperparameters, flat.conditions, vector.tolist(), strict=True):

@@ -1,7 +1,7 @@
-"""BOHB's model: kernel densities over all hyper-parameters at once (Falkner et al., ICML 2018, section 4.1).
+"""BOHB's model: kernel densities over all hyper-parameters jointly (Falkner et al., ICML 2018, section 4.1).
 
-Settings are those of the authors' package HpBandSter. Where that lets the bandwidth of a category exceed (K - 1)/K, at
-which its kernel is flat, so that unseen categories become likelier than seen ones, ours ends there.
+Settings are those of the authors' package HpBandSter, with one exception: the bandwidth of a category is at most
+(K - 1)/K, at which its kernel is flat. Beyond it, unseen categories would be more likely than seen ones.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Array = NDArray[np.float64]
 
 _CANDIDATES = 64
 _GOOD = 15
-"""Share of the observations that are good ones, in percent."""
+"""Share of good observations, in percent."""
 _NARROWEST = 1e-3
 _WIDENING = 3.0
-"""By how much the kernels are wider where candidates are drawn than in the densities."""
+"""Factor by which the kernels are wider when candidates are drawn than in the densities."""
 _SMALLEST = 1e-32
-"""Densities below are this."""
+"""Least value of a density."""
 
 
 class Densities:
-    """Proposes where the density of the good observations is largest beside that of the others."""
+    """Proposes candidates with a large ratio of the density of good observations to that of the others."""
 
     def __init__(self, problem: Problem, rng: Generator) -> None:
         self._space, self._rng = Mixed(problem.flat), rng
@@ -39,7 +39,7 @@ class Densities:
         self._losses: list[float] = []
 
     def tell(self, observation: Observation) -> None:
-        """A failed or refused evaluation is among the worst."""
+        """Adds an observation; a failed or refused evaluation has an infinite loss."""
         self._rows.append(self._space.row(observation.configuration))
         self._present.append([x is not None for x in self._space.flat.coordinates(observation.configuration)])
         self._losses.append(observation.objective if observation.evaluation.status == "ok" else math.inf)
@@ -55,7 +55,7 @@ class Densities:
         return self._space.configuration(self._space.snapped(candidates[[int(ratios.argmin())]])[0])
 
     def _density(self, members: NDArray[np.intp]) -> Density:
-        """Of some observations. What one does not have is taken from another of them, or drawn where none has it."""
+        """The density of some observations; absent values are imputed from the others, or drawn if all lack them."""
         rows = np.array([self._rows[i] for i in members])
         present = np.array([self._present[i] for i in members])
         for d in np.flatnonzero(~present.all(0)).tolist():
@@ -70,12 +70,12 @@ class Densities:
 class Density:
     """The mean of product kernels around observations.
 
-    Normal ones for numbers, those of Aitchison and Aitken (1976) for categories; bandwidths by the normal-reference
-    rule.
+    Kernels are normal for numbers and those of Aitchison and Aitken (1976) for categories; bandwidths follow the
+    normal-reference rule.
 
     Args:
         rows: shape (n, d).
-        categories: of each column, shape (d,); 0 where it holds numbers in [0, 1].
+        categories: number of categories of each column, shape (d,); 0 for numbers in [0, 1].
     """
 
     def __init__(self, rows: Rows, categories: NDArray[np.int64]) -> None:
@@ -85,19 +85,19 @@ class Density:
         self.bandwidths = np.minimum(np.maximum(1.06 * rows.std(0) * n ** (-1 / (4 + d)), _NARROWEST), widest)
 
     def at(self, points: Rows) -> Array:
-        """Densities at points of shape (m, d), shape (m,)."""
-        found = np.ones((len(points), len(self._rows)))
+        """The density at points of shape (m, d), shape (m,)."""
+        densities = np.ones((len(points), len(self._rows)))
         for d, (bandwidth, size) in enumerate(zip(self.bandwidths, self._categories, strict=True)):
-            apart = points[:, None, d] - self._rows[None, :, d]
+            difference = points[:, None, d] - self._rows[None, :, d]
             if size:
-                found *= np.where(apart == 0, 1 - bandwidth, bandwidth / max(size - 1, 1))
+                densities *= np.where(difference == 0, 1 - bandwidth, bandwidth / max(size - 1, 1))
             else:
-                found *= np.exp(-0.5 * (apart / bandwidth) ** 2) / (bandwidth * math.sqrt(2 * math.pi))
-        mean: Array = found.mean(1)
+                densities *= np.exp(-0.5 * (difference / bandwidth) ** 2) / (bandwidth * math.sqrt(2 * math.pi))
+        mean: Array = densities.mean(1)
         return mean
 
     def drawn(self, count: int, rng: Generator) -> Rows:
-        """Points, each from the kernel around a random observation: widened, and within [0, 1]."""
+        """Points, each drawn from the widened kernel around a random observation, truncated to [0, 1]."""
         middle = self._rows[rng.integers(len(self._rows), size=count)]
         u = rng.random(middle.shape)
         wide = _WIDENING * self.bandwidths

@@ -1,4 +1,4 @@
-"""Freeze-thaw search: trainings are paused and taken up again as their curves promise (Swersky et al., 2014)."""
+"""Freeze-thaw search: trainings are paused, and continued if their curves are promising (Swersky et al., 2014)."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from nasbench.methods.fidelity.rungs import rungs
 Array = NDArray[np.float64]
 
 _LEAST_ENDED = 3
-"""Number of trainings that must have ended before predictions are worth anything."""
+"""Number of trainings that must have ended before prediction errors are estimated."""
 _LEAST_POINTS = 4
 """Number of points from which a power law is fitted; it has three parameters."""
 _TO_SIGMA = 1.4826
 """Standard deviation of a normal distribution, as a multiple of the median absolute deviation."""
 _NEWEST = 200
-"""Number of trainings, the last that were begun, that say what a new one may be worth."""
+"""Number of the most recently begun trainings from which the worth of a new one is estimated."""
 _EARLIEST = 8
-"""Share of the highest level below which, by default, no training pauses: two points are no curve."""
+"""The default first pause is the last level within 1/8 of the highest; shorter curves say too little."""
 _EXPONENTS, _ZOOMS = 24, 3
 
 
 @METHODS.register("freeze-thaw")
 class FreezeThaw(Method):
-    """Random configurations, trained on where the chance to beat the incumbent is largest for what is still to be paid.
+    """Continues the random configuration with the best chance to beat the incumbent per remaining training cost.
 
-    A training pauses whenever it has become `eta` times as long. Its end is predicted from its curve (`extrapolated`);
-    how wrong that is, the trainings that have ended tell. A free worker takes the paused training with the best chance
-    per level up to the end, or begins a new one, whose worth is that of the last 200 (`worth_of_new`). So where the
-    beginning of a curve tells nothing, trainings go on, and where it does, few do. Of two violations of constraints at
-    the end the smaller one is better, whatever the objective; what one is earlier counts as far as trainings with as
-    large a one have not come down to the incumbent's. Where levels are trainings of their own, all are trained to the
-    end.
+    A training pauses whenever its length has grown by the factor `eta`. Its final value is predicted from its curve
+    (`extrapolated`), with an error estimated from the trainings that have ended. A free worker continues the paused
+    training with the best chance per remaining level, or begins a new one, whose worth is estimated from the last 200
+    (`worth_of_new`). So if the beginning of a curve is uninformative most trainings continue, else few do. At the end a
+    smaller violation of constraints is better, whatever the objective. A violation before the end counts against a
+    training if no earlier training with so large a violation has come down to the incumbent's. If each level is a
+    separate training, all configurations are trained to the end.
 
     Options:
-        eta: a training pauses whenever it has become this many times as long; at least 2.
-        lowest: the level of the first pause; 0 for the last one within an eighth of the whole.
+        eta: a training pauses whenever its length has grown by this factor; at least 2.
+        lowest: the level of the first pause; 0 for the last level within an eighth of the highest.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -58,7 +58,7 @@ class FreezeThaw(Method):
     version = 2
     tuned_on = ("lcbench", "taskset")
     needs_fidelity = True
-    seconds = 5e-4  # on LCBench, 40 whole evaluations: 0.25 ms alone, 0.9 ms between evaluations that take all caches
+    seconds = 5e-4  # on LCBench, 40 full trainings: 0.25 ms alone, 0.9 ms between evaluations that evict all caches
 
     def __init__(self, problem: Problem, rng: Generator, *, eta: int = 2, lowest: int = 0) -> None:
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it
@@ -70,24 +70,24 @@ class FreezeThaw(Method):
         self._levels = levels if problem.fidelity.continuable else levels[-1:]
         self._above = dict(zip(self._levels[:-1], self._levels[1:], strict=True))
         self._paused: dict[Level, list[tuple[Rank, int, Configuration]]] = {level: [] for level in self._above}
-        """By level, in this order: violation and predicted end, trial and configuration."""
+        """Paused trainings by level, sorted: violation with predicted final value, trial, configuration."""
         self._seen: dict[int, dict[Level, Rank]] = {}
-        """By trial that has not ended: at each level, its violation there and what was predicted of its end."""
+        """For each trial that has not ended, by level: its violation there and its predicted final value."""
         self._violations: dict[Level, list[Rank]] = {level: [] for level in self._above}
-        """By level: violation there and at the end, of all trainings that have ended."""
+        """For all ended trainings, by level: violation there and at the end."""
         self._errors: dict[Level, list[float]] = {level: [] for level in self._above}
-        """By level: end less prediction, of all trainings that have ended."""
+        """For all ended trainings, by level: final value less prediction."""
         self._spreads: dict[Level, Spread] = {}
-        """By level: what these errors say, where there are enough of them."""
+        """The distribution of these errors, by level, if there are enough of them."""
         self._newest: deque[Rank] = deque(maxlen=_NEWEST)
-        """Violation and predicted end at the first level, of the trainings begun last."""
+        """Violation and predicted final value at the first level, for the trainings begun last."""
         self._best: Rank = (math.inf, math.inf)
 
     def ask(self) -> Proposal:
-        found = self._most_promising()
-        if found is None:
+        promising = self._most_promising()
+        if promising is None:
             return Proposal(self._problem.space.sample(self._rng), self._levels[0])
-        level, place = found
+        level, place = promising
         _, trial, configuration = self._paused[level].pop(place)
         return Proposal(configuration, self._above[level], trial)
 
@@ -120,14 +120,14 @@ class FreezeThaw(Method):
         import scipy.special  # noqa: F401
 
     def _most_promising(self) -> tuple[Level, int] | None:
-        """The level and the place in it of the paused training that goes on; None for a new one."""
+        """The level and the place in it of the paused training to continue; None to begin a new one."""
         highest, first = self._levels[-1].work, self._levels[0].work
         worth: dict[Level, tuple[float, int]] = {}
         for level, paused in self._paused.items():
             if paused:
-                # With equal violations the first has the best chance.
-                looked_at = paused[:1] if paused[0][0][0] == paused[-1][0][0] else paused
-                chances = self._chances([rank for rank, _, _ in looked_at], level)
+                # If all violations are equal the first has the best chance.
+                compared = paused[:1] if paused[0][0][0] == paused[-1][0][0] else paused
+                chances = self._chances([rank for rank, _, _ in compared], level)
                 place = int(chances.argmax())
                 worth[level] = float(chances[place]) / (highest - level.work), place
         if not worth:
@@ -138,10 +138,10 @@ class FreezeThaw(Method):
         return (best, place) if value >= new and value > 0 else None
 
     def _chances(self, ranks: Sequence[Rank], level: Level) -> Array:
-        """The probabilities that trainings end better than the incumbent, shape (trainings,).
+        """The probability of each training to end better than the incumbent, shape (trainings,).
 
         Args:
-            ranks: violation and predicted end of each, at the level.
+            ranks: violation and predicted final value of each training at the level.
         """
         violations, ends = np.array(ranks, float).T
         least, best = self._best
@@ -154,10 +154,10 @@ class FreezeThaw(Method):
         return np.where(violations < least, 1.0, np.where(lost, 0.0, by_end))
 
     def _lost_from(self, level: Level) -> float:
-        """The violation at a level from which on no training is expected to fall to the incumbent's by its end.
+        """The least violation at a level that is expected to stay above the incumbent's until the end.
 
-        It is the least from which one has not fallen so far, if none has from there or from above. Infinite until three
-        have ended that stood above the incumbent's.
+        It is the least violation that did stay above it, among those larger than every violation that came down to it.
+        Infinite until three trainings with a violation above the incumbent's have ended.
         """
         least, _ = self._best
         above = [(before, end) for before, end in self._violations.get(level, ()) if before > least]
@@ -168,15 +168,15 @@ class FreezeThaw(Method):
 
 
 def worth_of_new(chances: Array, first: int, highest: int) -> float:
-    """Chance of success per level paid, if trainings are begun and the best of them go on to the end.
+    """The expected number of successes per level of training, if new trainings begin and the best of them continue.
 
-    n trainings up to the first level and the k best of them to the end cost n r + k (R - r); the sum of the k chances
-    is divided by that, for the best k.
+    Training n configurations up to the first level and the k best of them to the end costs n r + k (R - r). The result
+    is the sum of the k largest chances divided by this cost, for the best k.
 
     Args:
-        chances: of trainings that were begun, at the first level, shape (n,).
-        first: r.
-        highest: R.
+        chances: chances of trainings at the first level, shape (n,).
+        first: r, the first level.
+        highest: R, the highest level.
     """
     gains = np.cumsum(np.sort(chances)[::-1])
     costs = len(chances) * first + np.arange(1, len(chances) + 1) * (highest - first)
@@ -184,19 +184,19 @@ def worth_of_new(chances: Array, first: int, highest: int) -> float:
 
 
 class Spread(NamedTuple):
-    """What errors of earlier predictions say of a new one: Student's t distribution."""
+    """The distribution of a prediction error, estimated from earlier errors: Student's t distribution."""
 
     centre: float
     scale: float
-    """0 where all errors are alike."""
+    """0 if all errors are equal."""
     freedom: int
 
     @classmethod
     def of(cls, errors: Sequence[float]) -> Spread:
-        """That of n errors, two or more, as if they were normal: n - 1 degrees of freedom.
+        """The distribution from n errors, two or more, assumed to be normal: n - 1 degrees of freedom.
 
-        The median and the median absolute deviation stand in place of mean and standard deviation: losses that explode
-        are no measure of the others.
+        The median and the median absolute deviation replace mean and standard deviation, because exploding losses would
+        dominate these.
         """
         centre, n = float(np.median(errors)), len(errors)
         scale = _TO_SIGMA * float(np.median(np.abs(np.array(errors) - centre))) * math.sqrt(1 + 1 / n)
@@ -207,28 +207,28 @@ def chance_below(limit: float, predicted: Array, errors: Spread) -> Array:
     """The probability that values are below a limit.
 
     Args:
-        predicted: of each value, shape (values,).
-        errors: of values less their predictions.
+        predicted: the prediction of each value, shape (values,).
+        errors: distribution of values less their predictions.
     """
     from scipy.special import stdtr  # takes a while to load
 
     distance = limit - predicted - errors.centre
     if errors.scale == 0:
         return (distance > 0).astype(float)
-    found: Array = stdtr(errors.freedom, distance / errors.scale)
-    return found
+    probabilities: Array = stdtr(errors.freedom, distance / errors.scale)
+    return probabilities
 
 
 def extrapolated(levels: Sequence[int], curve: Sequence[float], highest: int) -> float:
-    """The end of a training: the mean of the last value and of a power law that fits the later half of its curve.
+    """The predicted final value: the mean of the last value and of a power law fitted to the later half of the curve.
 
-    The last value alone, where that half has fewer than four points. (The beginning follows no power law, and a power
-    law without the last value is worse than the last value: docs/multi-fidelity.md.)
+    If that half has fewer than four points, it is the last value. (The beginning does not follow a power law, and a
+    power law alone predicts worse than the last value: docs/multi-fidelity.md.)
 
     Args:
-        levels: where the curve is known, ascending.
-        curve: the value at each of these levels; NaN where it is not known, but for the last one.
-        highest: the level of the end.
+        levels: the levels of the curve, ascending.
+        curve: the value at each of these levels; NaN if unknown, except the last one.
+        highest: the highest level.
     """
     x, y = np.array(levels, float), np.array(curve, float)
     late = np.isfinite(y)
@@ -240,10 +240,10 @@ def extrapolated(levels: Sequence[int], curve: Sequence[float], highest: int) ->
 
 
 def power_law(x: Array, y: Array) -> tuple[float, float, float]:
-    """(c, a, α) of c + a x^-α with a >= 0 and α in [0.1, 3] that fit best by least squares.
+    """The least-squares fit (c, a, α) of c + a x^-α with a >= 0 and α in [0.1, 3].
 
-    For a given α the other two are a linear regression (variable projection), so α alone is searched: on a grid, which
-    is then refined around its best point.
+    For a given α the others follow by linear regression (variable projection), so only α is searched: on a grid, which
+    is refined around its best point.
 
     Args:
         x: above 0, shape (points,).

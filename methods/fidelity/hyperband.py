@@ -15,7 +15,7 @@ from nasbench.methods.fidelity.rungs import best, rungs, sizes
 
 
 class Bracket:
-    """Successive halving: of the trainings of a rung the best go on to the next, when all of it are told."""
+    """Successive halving: when all trainings of a rung are told, the best continue in the next rung."""
 
     def __init__(self, levels: list[Level], sizes: list[int]) -> None:
         self._levels, self._sizes = levels, sizes
@@ -26,7 +26,7 @@ class Bracket:
         self._results: list[tuple[Rank, int, Configuration, bool]] = []
 
     def next(self, draw: Callable[[], Configuration]) -> Proposal | None:
-        """What to evaluate next; None while the rung waits for what is pending, or when the bracket has ended."""
+        """The next proposal; None while the rung waits for pending trainings, or when the bracket has ended."""
         if self._to_begin:
             self._to_begin -= 1
             return Proposal(draw(), self._levels[0])
@@ -36,7 +36,7 @@ class Bracket:
         return None
 
     def tell(self, rank: Rank, trial: int, configuration: Configuration, goes_on: bool) -> None:
-        """Adds a result of the present rung; the last one decides who goes on."""
+        """Adds a result of the present rung; after the last one, the best trainings are promoted."""
         self._results.append((rank, trial, configuration, goes_on))
         self._open -= 1
         if self._open == 0 and self._rung + 1 < len(self._levels):
@@ -44,22 +44,22 @@ class Bracket:
 
     def _promote(self) -> None:
         self._rung += 1
-        results = sorted((r for r in self._results if r[3]), key=lambda result: result[1])  # by their trials' age
+        results = sorted((r for r in self._results if r[3]), key=lambda result: result[1])  # oldest trial first
         chosen = best([result[0] for result in results], self._sizes[self._rung])
         self._to_go_on.extend((results[i][1], results[i][2]) for i in chosen)
         self._open, self._results = len(chosen), []
 
 
 class Bracketed(Method):
-    """What methods share that run brackets one after another; with several workers the next one opens meanwhile.
+    """The base class of methods that run brackets one after another, or several with several workers.
 
-    Nobody waits: a worker takes from the oldest bracket that has something to do, and only promotions wait for the rest
-    of their rung. A failed training, and one that was refused, never goes on. Where trainings cannot be continued, each
-    level is a training of its own.
+    No worker waits: it serves the oldest bracket that has something to do, and opens a new one if there is none. Only
+    promotions wait for the rest of their rung. A failed or refused training never continues. If trainings cannot be
+    continued, each level is a separate training.
 
     Options:
-        eta: the best 1/eta of the trainings of a rung go on; at least 2.
-        lowest: the lowest level at which trainings are compared; 0 for the first there is.
+        eta: the best 1/eta of the trainings of a rung continue; at least 2.
+        lowest: the lowest level at which trainings are compared; 0 for the first level.
     """
 
     needs_fidelity = True
@@ -71,7 +71,7 @@ class Bracketed(Method):
         self._continuable = problem.fidelity.continuable
         self._brackets: list[Bracket] = []
         self._owners: dict[int, Bracket] = {}
-        """By trial, of what is pending."""
+        """The bracket of each pending training, by trial."""
         self._asked = self._opened = 0
 
     def ask(self) -> Proposal:
@@ -88,12 +88,12 @@ class Bracketed(Method):
         bracket.tell(rank, observation.trial, observation.configuration, observation.evaluation.status == "ok")
 
     def draw(self) -> Configuration:
-        """A new configuration: uniform here."""
+        """A new configuration, drawn uniformly."""
         return self._problem.space.sample(self._rng)
 
     @abstractmethod
     def bracket_after(self, opened: int) -> int:
-        """How many rungs above the first the next bracket has, when so many brackets have been opened."""
+        """The number of rungs above the first in the next bracket, given the number of brackets opened so far."""
 
     def bracket(self, s: int) -> Bracket:
         """A new bracket with s rungs above its first."""
@@ -105,7 +105,7 @@ class Bracketed(Method):
             if proposal is not None:
                 return proposal, bracket
         owners = {id(bracket) for bracket in self._owners.values()}
-        self._brackets = [bracket for bracket in self._brackets if id(bracket) in owners]  # the others have ended
+        self._brackets = [bracket for bracket in self._brackets if id(bracket) in owners]  # drops ended brackets
         bracket = self.bracket(self.bracket_after(self._opened))
         self._opened += 1
         self._brackets.append(bracket)
@@ -116,7 +116,7 @@ class Bracketed(Method):
 
 @METHODS.register("successive-halving")
 class SuccessiveHalving(Bracketed):
-    """Successive halving on random configurations: the bracket of Hyperband that begins lowest, again and again."""
+    """Successive halving on random configurations: repeats the bracket of Hyperband that begins at the lowest level."""
 
     source = (
         "K. Jamieson and A. Talwalkar. Non-stochastic Best Arm Identification and Hyperparameter Optimization. AISTATS "
@@ -130,10 +130,10 @@ class SuccessiveHalving(Bracketed):
 
 @METHODS.register("hyperband")
 class Hyperband(Bracketed):
-    """Brackets of successive halving in turn, from the one that begins lowest to the one that trains all to the end.
+    """Brackets of successive halving in turn, from the lowest first level to the highest, where all train to the end.
 
-    Their sizes are the paper's: n = ceil((s_max + 1) η^s / (s + 1)) trainings in bracket s. With several workers the
-    next bracket opens while the last waits for its rung. A failed training never goes on.
+    Sizes are the paper's: n = ceil((s_max + 1) η^s / (s + 1)) trainings in bracket s. With several workers the next
+    bracket opens while the last one waits for its rung. A failed training never continues.
     """
 
     source = (

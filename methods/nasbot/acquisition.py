@@ -1,4 +1,4 @@
-"""What a proposal is judged by."""
+"""The acquisition function: expected improvement."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Array = NDArray[np.float64]
 
 
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
-    """Of candidates below the best value (values are minimised); zero where nothing is uncertain and no better."""
+    """Expected improvement below the best value (values are minimised); zero if certain and no better."""
     from scipy.special import ndtr
 
     gain = best - mean
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation > 0, gain / deviation, np.where(gain > 0, np.inf, -np.inf))
     density = np.exp(-0.5 * np.minimum(z**2, 1e4)) / math.sqrt(2 * math.pi)
-    found: Array = np.where(deviation > 0, gain * ndtr(z) + deviation * density, np.maximum(gain, 0.0))
-    return found
+    improvement: Array = np.where(deviation > 0, gain * ndtr(z) + deviation * density, np.maximum(gain, 0.0))
+    return improvement

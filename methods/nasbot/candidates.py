@@ -1,4 +1,4 @@
-"""Where the acquisition is searched: the whole space where it can be listed, else by evolution from what is known."""
+"""Candidates of the acquisition: the whole space if it can be listed, else found by evolution."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from nasbench.methods.nasbot.otmann import NUS, Encoded, Packed, packed, to_all
 
 Array = NDArray[np.float64]
 Acquisition: TypeAlias = Callable[[Array], Array]
-"""Of candidates, from their distances to what has been asked, shape (measures, candidates, asked) (see gp.py)."""
+"""Values of candidates, from their distances to the configurations asked for, shape (measures, candidates, asked)."""
 Allowed: TypeAlias = Callable[[Configuration], bool]
-"""Whether everything holds that is known without an evaluation."""
+"""Whether a configuration satisfies every constraint that is known without an evaluation."""
 
 MOST_LISTED = 50_000
-_MOST_DRAWS = 200  # for a mutant that is allowed and new
+_MOST_DRAWS = 200  # draws for a mutant that is allowed and new
 STEPS = np.array([0.5, 0.25, 0.125, 0.075, 0.05])
 """Probability that a mutant differs by 1, 2, … modifications."""
 
 
 class Point(NamedTuple):
-    """A configuration as the kernel sees it."""
+    """A configuration as input of the kernel."""
 
     network: Encoded
     scalars: tuple[float, ...]
-    """What stands beside the network (the view `as_scalars`), each in [0, 1]."""
+    """The scalars beside the network (the view `as_scalars`), each in [0, 1]."""
     identity: Hashable
-    """Equal for what is the same candidate: the configuration where something may stand beside the network, else the
-    network, whatever the order of its layers."""
+    """Equal for equal candidates: the configuration if the space has scalars, else the network in any order of its
+    layers."""
 
     @classmethod
     def of(cls, space: Space, configuration: Configuration) -> Point:
-        """A configuration of a space that has networks."""
+        """The point of a configuration, in a space that has the view `AsGraph`."""
         assert isinstance(space, AsGraph)  # see `Method.needs`
         network = encoded(space.as_graph(configuration))
         if not isinstance(space, AsScalars):
@@ -52,47 +52,47 @@ class Point(NamedTuple):
 
 
 class Candidates(ABC):
-    """Networks to propose, and how far they are from those that were asked for.
+    """Networks to propose, and their distances to those that were asked for.
 
-    What is not allowed is proposed only where nothing else is left.
+    A configuration that is not allowed is proposed only if nothing else is left.
     """
 
     scalars = 0
-    """How many stand beside each network."""
+    """Number of scalars beside each network."""
 
     def __init__(self) -> None:
         self.made: Counter[str] = Counter()
-        """How often each modifier made a mutant, where the space tells."""
+        """Number of mutants made by each modifier, if the space reports modifiers."""
 
     @abstractmethod
     def add(self, configuration: Configuration) -> None:
-        """Takes in what has been asked for: from now on distances to it are known, and it is not proposed again."""
+        """Adds a configuration that has been asked for: distances to it are computed, and it is not proposed again."""
 
     @abstractmethod
     def between(self) -> Array:
-        """Distances of all that were asked for, shape (measures, asked, asked)."""
+        """Distances between all configurations asked for, shape (measures, asked, asked)."""
 
     @abstractmethod
     def random(self, rng: Generator) -> Configuration:
-        """Any candidate that has not been asked for."""
+        """A random candidate that has not been asked for."""
 
     @abstractmethod
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
-        """The candidate whose acquisition is the largest, of equal ones any."""
+        """The candidate with the largest acquisition; in a tie, a random one."""
 
 
 class Listed(Candidates):
-    """Every network of a finite space: those with the same graph are one candidate."""
+    """Every network of a finite space; configurations with the same graph are one candidate."""
 
     def __init__(self, space: FiniteSpace, allowed: Allowed = lambda _: True) -> None:
         super().__init__()
         self._networks, self._packed, members, self._number = _listed(space)
-        kept = [[member for member in own if allowed(member)] for own in members]
-        self._penalties = np.where([not own for own in kept], -np.inf, 0.0)
-        self._members = [own or every for own, every in zip(kept, members, strict=True)]
+        kept = [[member for member in group if allowed(member)] for group in members]
+        self._penalties = np.where([not group for group in kept], -np.inf, 0.0)
+        self._members = [allowed_group or group for allowed_group, group in zip(kept, members, strict=True)]
         self._asked: list[int] = []
         self._distances = np.empty((0, 2 * len(NUS), len(members)))
-        """Of each that was asked for to all networks; there is room for more of these."""
+        """Distances of each asked network to all networks; the array has spare rows."""
 
     def add(self, configuration: Configuration) -> None:
         number, count = self._number[configuration], len(self._asked)
@@ -117,19 +117,22 @@ class Listed(Candidates):
         return self._distances[: len(self._asked)].transpose(1, 2, 0)
 
     def _chosen(self, values: Array, rng: Generator) -> Configuration:
-        """Of those with the largest value that have not been asked for, any; of the same graph, any."""
+        """A random configuration among the networks with the largest value that have not been asked for."""
         values = values + self._penalties
         values[self._asked] = -np.inf
         members = self._members[_largest(values, rng)]
         return members[int(rng.integers(len(members)))]
 
     def _row(self, number: int) -> Array:
-        """Distances of all networks to one, shape (measures, networks)."""
+        """Distances of all networks to the network `number`, shape (measures, networks)."""
         return to_all(self._networks[number], self._packed).reshape(2 * len(NUS), -1)
 
 
 class Evolved(Candidates):
-    """What evolution comes to from all that was asked for, in a number of steps that grows with it (section 4)."""
+    """Mutants of the configurations asked for, found by evolution of the acquisition (section 4).
+
+    The number of evolution's steps grows with the number of configurations asked for.
+    """
 
     def __init__(self, space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> None:
         super().__init__()
@@ -137,32 +140,32 @@ class Evolved(Candidates):
         self._asked: list[Configuration] = []
         self._points: list[Point] = []
         self._packed: Packed | None = None
-        """The networks of all that was asked for."""
+        """The networks of all configurations asked for."""
         self._rows: list[Array] = []
-        """Of each that was asked for its distances to those before it."""
+        """Distances of each configuration asked for to the earlier ones."""
         self.scalars = len(Point.of(space, space.sample(np.random.default_rng(0))).scalars)
 
     def add(self, configuration: Configuration) -> None:
-        own = Point.of(self._space, configuration)
-        self._rows.append(self._to_asked([own])[:, 0])
+        point = Point.of(self._space, configuration)
+        self._rows.append(self._to_asked([point])[:, 0])
         self._asked.append(configuration)
-        self._points.append(own)
+        self._points.append(point)
         self._packed = None
 
     def between(self) -> Array:
         count = len(self._rows)
-        found = np.zeros((2 * len(NUS) + self.scalars, count, count))
+        distances = np.zeros((2 * len(NUS) + self.scalars, count, count))
         for i, row in enumerate(self._rows):
-            found[:, i, :i] = found[:, :i, i] = row
-        return found
+            distances[:, i, :i] = distances[:, :i, i] = row
+        return distances
 
     def random(self, rng: Generator) -> Configuration:
-        seen, found = {point.identity for point in self._points}, None
+        seen, drawn = {point.identity for point in self._points}, None
         for _ in range(_MOST_DRAWS):
-            found = mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
-            if self._allowed(found) and Point.of(self._space, found).identity not in seen:
+            drawn = mutant(self._space, self._asked[int(rng.integers(len(self._asked)))], rng, self.made)
+            if self._allowed(drawn) and Point.of(self._space, drawn).identity not in seen:
                 break
-        return found
+        return drawn
 
     def best(self, acquisition: Acquisition, rng: Generator) -> Configuration:
         budget = int(np.clip(25 * np.sqrt(len(self._asked)), 50, 500))
@@ -175,47 +178,47 @@ class Evolved(Candidates):
         while (left := budget + first - len(known)) > 0:
             mutants = [mutant(self._space, known[i], rng, self.made) for i in parents(values, min(brood, left), rng)]
             points = [Point.of(self._space, m) for m in mutants]
-            found = self._valued(self._to_asked(points), mutants, acquisition)
+            new_values = self._valued(self._to_asked(points), mutants, acquisition)
             known += mutants
-            values = np.append(values, found)
-            for point, configuration, value in zip(points, mutants, found.tolist(), strict=True):
+            values = np.append(values, new_values)
+            for point, configuration, value in zip(points, mutants, new_values.tolist(), strict=True):
                 fresh.setdefault(point.identity, (configuration, value))
         new = [pair for identity, pair in fresh.items() if identity not in seen] or list(fresh.values())
         new = [pair for pair in new if self._allowed(pair[0])] or new
         return new[_largest(np.array([value for _, value in new]), rng)][0]
 
     def _valued(self, distances: Array, configurations: Sequence[Configuration], acquisition: Acquisition) -> Array:
-        """The acquisition, zero for what is not allowed."""
-        found: Array = acquisition(distances) * np.array([float(self._allowed(c)) for c in configurations])
-        return found
+        """The acquisition of configurations; zero if one is not allowed."""
+        values: Array = acquisition(distances) * np.array([float(self._allowed(c)) for c in configurations])
+        return values
 
     def _to_asked(self, points: Sequence[Point]) -> Array:
-        """Shape (measures, points, asked)."""
+        """Distances of points to the configurations asked for, shape (measures, points, asked)."""
         measures = 2 * len(NUS)
-        found = np.zeros((measures + self.scalars, len(points), len(self._points)))
+        distances = np.zeros((measures + self.scalars, len(points), len(self._points)))
         if not self._points:
-            return found
+            return distances
         if self._packed is None:
             self._packed = packed([point.network for point in self._points])
-        rows: dict[LayerGraph, Array] = {}  # with scalars beside them the same networks meet again and again
+        rows: dict[LayerGraph, Array] = {}  # configurations that differ in scalars only share a network
         for i, point in enumerate(points):
             row = rows.get(point.network.graph)
             if row is None:
                 row = rows[point.network.graph] = to_all(point.network, self._packed).reshape(measures, -1)
-            found[:measures, i] = row
+            distances[:measures, i] = row
         for k in range(self.scalars):
-            own, asked = (np.array([p.scalars[k] for p in group]) for group in (points, self._points))
-            found[measures + k] = (own[:, None] - asked) ** 2
-        return found
+            values, asked = (np.array([p.scalars[k] for p in group]) for group in (points, self._points))
+            distances[measures + k] = (values[:, None] - asked) ** 2
+        return distances
 
 
 def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int | None = None) -> Candidates:
-    """The whole space where it can be listed, which measured faster than evolution; else evolution.
+    """The whole space if it can be listed, which was measured to be faster than evolution; else evolution.
 
-    A space whose networks have scalars beside them is not listed: most of its configurations differ in these alone.
+    A space with scalars beside its networks is not listed: most of its configurations differ in the scalars alone.
 
     Args:
-        begins: evolution begins from the first so many that were asked for; by default from all.
+        begins: number of configurations, the first asked for, from which evolution begins; by default all.
     """
     if isinstance(space, FiniteSpace) and space.size <= MOST_LISTED and not isinstance(space, AsScalars):
         return Listed(space, allowed)
@@ -224,7 +227,7 @@ def candidates_of(space: Space, allowed: Allowed = lambda _: True, begins: int |
 
 @lru_cache(maxsize=1 << 14)
 def encoded(graph: LayerGraph) -> Encoded:
-    """A network as OTMANN compares it with others of its kind, the same for all orders of its layers."""
+    """A network encoded for OTMANN, the same for every order of its layers."""
     return _encoded(canonical(graph))
 
 
@@ -234,7 +237,7 @@ def _encoded(graph: LayerGraph) -> Encoded:
 
 
 def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Drawn with replacement, with a probability that grows as exp((value - mean) / 2 deviations)."""
+    """Indices drawn with replacement, with probabilities proportional to exp((value - mean) / 2 deviations)."""
     scaled = values / (np.abs(values).max() or 1.0)  # improvements may be as small as 1e-188
     deviation = scaled.std()
     weights = np.exp((scaled - scaled.mean()) / (2 * deviation)) if deviation > 0 else np.ones(len(values))
@@ -242,7 +245,7 @@ def parents(values: Array, count: int, rng: Generator) -> NDArray[np.int64]:
 
 
 def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[str]) -> Configuration:
-    """A configuration one to five modifications away; which ones is counted where the space tells."""
+    """A configuration one to five modifications away; modifiers are counted in `made` if the space reports them."""
     for _ in range(1 + int(rng.choice(len(STEPS), p=STEPS))):
         if isinstance(space, NetworkSpace):
             parent, name = space.modified(parent, rng)
@@ -256,7 +259,7 @@ def mutant(space: Space, parent: Configuration, rng: Generator, made: Counter[st
 def _listed(
     space: FiniteSpace,
 ) -> tuple[list[Encoded], Packed, list[list[Configuration]], dict[Configuration, int]]:
-    """Every network of a space once, the configurations that have it, and the number of each configuration."""
+    """Every distinct network of a space, the configurations of each, and the network's number by configuration."""
     assert isinstance(space, AsGraph)  # see `Method.needs`
     classes: dict[LayerGraph, list[Configuration]] = {}
     for index in range(space.size):
@@ -264,7 +267,7 @@ def _listed(
         graph = canonical(space.as_graph(configuration))
         classes.setdefault(graph, []).append(configuration)
     members = list(classes.values())
-    number = {configuration: i for i, own in enumerate(members) for configuration in own}
+    number = {configuration: i for i, group in enumerate(members) for configuration in group}
     networks = [Encoded(graph, family_of(graph.kind)) for graph in classes]
     return networks, packed(networks), members, number
 

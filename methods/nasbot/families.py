@@ -1,7 +1,7 @@
-"""What OTMANN must know of a kind of network: which layers resemble each other, which groups count, what layers weigh.
+"""OTMANN's parameters for each kind of network: mismatches of labels, groups of layers, and masses.
 
-Values are those of the authors' code (kirthevasank/nasbot @3c745dc); those that the paper's text gives differ in the
-mass of `fc` layers and in the pools' mismatch (NASBOT, table 1 and figure 1).
+Values are those of the authors' code (kirthevasank/nasbot @3c745dc). The paper's values differ in the mass of `fc`
+layers and in the mismatch of pools (NASBOT, table 1 and figure 1).
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ DECISIONS = ("softmax", "linear")
 
 _CONVOLUTIONS, _POOLS, _DENSE = math.sqrt(2) / 10, 0.5, 0.1  # see `cnn`
 _SIZES = range(1, 32)  # of kernels in programs
-_SHARE, _FLOOR = 0.1, 100.0  # of the processing mass, for ip, op and the decision layers; and the least it may be
+_SHARE, _FLOOR = 0.1, 100.0  # mass of ip, op and the decision layers: share of the processing mass, and its minimum
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Of networks that can be compared."""
+    """A kind of networks that can be compared with each other."""
 
     name: str
     labels: tuple[str, ...]
-    """Every label there is, or of an open family every one that has a place in `mismatch`."""
+    """The labels of `mismatch`, in its order; an open family may have others."""
     groups: tuple[frozenset[str], ...]
-    """Layers that paths are counted over; the first group is all."""
+    """Groups of labels whose layers are counted along paths; the first group is all layers."""
     mismatch: NDArray[np.float64] = field(repr=False)
-    """Cost of matching two labels, shape (labels, labels); infinite where they never match."""
+    """Cost of matching two labels, shape (labels, labels); infinite if they never match."""
     coefficients: Mapping[str, float] = field(default_factory=dict)
-    """Of a label's mass, where it is not 1."""
+    """Factor of a label's mass, if it is not 1."""
     floor: float = _FLOOR
+    """Least mass of ip and of op."""
     is_open: bool = False
-    """Whether there may be other labels: each is matched with itself only, at no cost, and in no group but all."""
+    """Whether other labels may occur. Such a label matches itself only, at no cost, and is in the first group only."""
 
     def masses(self, graph: LayerGraph) -> NDArray[np.float64]:
-        """Mass of each layer (section 2): what comes in times what it has; a share of the whole for the others."""
+        """Mass of each layer (section 2): incoming units times units; ip, op and decisions get a share of the sum."""
         masses, incoming = np.zeros(len(graph.labels)), graph.incoming
         decisions = [u for u, label in enumerate(graph.labels) if label in DECISIONS]
         others = {0, len(graph.labels) - 1, *decisions}
@@ -55,9 +56,9 @@ class Family:
         return masses
 
     def numbers(self, graph: LayerGraph) -> NDArray[np.int64]:
-        """The label of each layer as a row of `mismatch`; beyond its rows where only an open family knows of it.
+        """The label of each layer as a row of `mismatch`; a higher number for other labels of an open family.
 
-        Raises ValueError for one that this family has not.
+        Raises ValueError for a label that this family does not have.
         """
         strange = [label for label in graph.labels if label not in self._known]
         if strange and not self.is_open:
@@ -67,12 +68,12 @@ class Family:
         return np.array([self._known[label] for label in graph.labels])
 
     def kinds(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each label a number that it shares with those it may be matched with, directly or through others."""
+        """A number for each label, shared by the labels that it may be matched with, directly or through others."""
         count = len(self.labels)
         return np.where(numbers < count, self._kinds[np.minimum(numbers, count - 1)], numbers)
 
     def order(self, graph: LayerGraph) -> NDArray[np.int64]:
-        """The layers, those of a kind together; the same in every process, whichever strange labels it met before."""
+        """The layers grouped by kind; the same in every process, whichever unknown labels it has seen before."""
         numbers = self.numbers(graph)
         keys = [
             (kind, "") if number < len(self.labels) else (len(self.labels), label)
@@ -81,7 +82,7 @@ class Family:
         return np.array(sorted(range(len(keys)), key=keys.__getitem__))
 
     def memberships(self, graph: LayerGraph) -> NDArray[np.float64]:
-        """1 where a layer belongs to a group, shape (groups, layers); the first group is all."""
+        """1 where a layer belongs to a group, shape (groups, layers); the first group is all layers."""
         others = [[float(label in group) for label in graph.labels] for group in self.groups[1:]]
         return np.array([[1.0] * len(graph.labels), *others])
 
@@ -94,18 +95,18 @@ class Family:
         joined = np.isfinite(self.mismatch)
         for _ in self.labels:
             joined = joined @ joined
-        found: NDArray[np.int64] = joined.argmax(1)
-        return found
+        kinds: NDArray[np.int64] = joined.argmax(1)
+        return kinds
 
 
 def cnn(conv_scale: float = _CONVOLUTIONS, pools: float = _POOLS, fc: float = _DENSE, floor: float = _FLOOR) -> Family:
     """Convolutional networks.
 
     Args:
-        conv_scale: times the root of the difference of two kernel sizes is their mismatch.
-        pools: mismatch of a maximum and an average.
-        fc: what a unit of a fully connected layer weighs beside a convolution's.
-        floor: the least mass of ip and of op.
+        conv_scale: mismatch of two kernel sizes, divided by the root of their difference.
+        pools: mismatch of maximum and average pooling.
+        fc: mass of a unit of a fully connected layer, relative to a convolution's.
+        floor: least mass of ip and of op.
     """
     labels = LABELS["cnn"]
     costs = {POOLS: pools, **_convolutions(CONVOLUTIONS, conv_scale)}
@@ -114,9 +115,9 @@ def cnn(conv_scale: float = _CONVOLUTIONS, pools: float = _POOLS, fc: float = _D
 
 
 def program() -> Family:
-    """Networks that the search-space language describes: as convolutional ones, with kernels of any size.
+    """Networks of the search-space language: as convolutional networks, with kernels of any size.
 
-    A layer that OTMANN has no number for (attention, a module of one's own) is matched with its like only.
+    A layer without a place in `mismatch` (attention, a user's module) is matched with layers of the same label only.
     """
     convolutions = tuple(f"{kind}{size}" for size in _SIZES for kind in ("conv", "res"))
     labels = ("ip", "op", "fc", *POOLS, "softmax", *convolutions)
@@ -139,7 +140,7 @@ def mlp(decision: str = "linear") -> Family:
 
 
 def cell() -> Family:
-    """NAS-Bench-201's cells: a layer an operation, `skip` among them, for without it cells would look alike."""
+    """NAS-Bench-201's cells: one layer per operation, `skip` included, without which distinct cells would be equal."""
     convolutions, skip = ("conv1", "conv3"), ("skip",)
     labels = ("ip", "op", *convolutions, "avg-pool", *skip)
     costs = {("conv1", "conv3"): math.sqrt(2) / 10 * math.sqrt(2)}
@@ -147,15 +148,15 @@ def cell() -> Family:
 
 
 def _convolutions(labels: Iterable[str], scale: float) -> dict[tuple[str, str], float]:
-    """Mismatches of convolutions and residual layers, by the root of the difference of their kernel sizes."""
+    """Mismatches of convolutions and residual layers: the scaled root of the difference of their kernel sizes."""
     costs = {}
-    for one in labels:
-        for other in labels:
-            (kind, size), (other_kind, other_size) = _parts(one), _parts(other)
-            cost = scale * math.sqrt(abs(size - other_size))
-            if kind != other_kind:
+    for first in labels:
+        for second in labels:
+            (kind, size), (second_kind, second_size) = _parts(first), _parts(second)
+            cost = scale * math.sqrt(abs(size - second_size))
+            if kind != second_kind:
                 cost = cost if cost > 1 else 0.9 * cost + 0.1
-            costs[one, other] = cost
+            costs[first, second] = cost
     return costs
 
 
@@ -174,17 +175,17 @@ def _family(
     floor: float = _FLOOR,
 ) -> Family:
     mismatch = np.full((len(labels), len(labels)), np.inf)
-    for (one, other), cost in costs.items():
-        i, j = labels.index(one), labels.index(other)
+    for (first, second), cost in costs.items():
+        i, j = labels.index(first), labels.index(second)
         mismatch[i, j] = mismatch[j, i] = cost
     np.fill_diagonal(mismatch, 0.0)
     return Family(name, labels, tuple(map(frozenset, groups)), mismatch, coefficients or {}, floor)
 
 
 FAMILIES = {family.name: family for family in (cnn(), program(), mlp("linear"), mlp("softmax"), cell())}
-"""By the kind of a graph."""
+"""The families by the kind of a graph."""
 
 
 def family_of(kind: str) -> Family:
-    """The family of a kind of graphs; the open one of programs for a kind that is not known."""
+    """The family of a kind of graphs; that of programs, which is open, for an unknown kind."""
     return FAMILIES.get(kind, FAMILIES["program"])

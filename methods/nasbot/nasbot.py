@@ -1,4 +1,4 @@
-"""NASBOT (Kandasamy et al., NeurIPS 2018): Bayesian optimisation over networks, and what the paper holds it against."""
+"""NASBOT (Kandasamy et al., NeurIPS 2018): Bayesian optimisation over networks, and the paper's two baselines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INITIAL, _FEWEST = 10, 2
 
 
 class _OnGraphs(Method):
-    """Begins with random networks.
+    """A method that begins with random networks.
 
     Options:
         initial: random networks at first, at least 1.
@@ -56,12 +56,12 @@ class _OnGraphs(Method):
         return "" if fits else "compares networks: its space must have them as graphs of layers"
 
     def ask(self) -> Configuration:
-        found = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
-        self._asked.append(found)
-        return found
+        chosen = self._problem.space.sample(self._rng) if len(self._asked) < self._initial else self._next()
+        self._asked.append(chosen)
+        return chosen
 
     def _known(self) -> Candidates:
-        """The candidates, with all that has been asked for taken in."""
+        """The candidates, after all configurations asked for have been added to them."""
         from nasbench.methods.nasbot.candidates import candidates_of  # numba takes a while
 
         if self._candidates is None:
@@ -74,27 +74,28 @@ class _OnGraphs(Method):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """How often each modifier made a network, where the space has some."""
+        """The number of networks made by each modifier, if the space has modifiers."""
         made = self._made + (Counter() if self._candidates is None else self._candidates.made)
         return [Logged(1, "modifications", count, choice=name) for name, count in sorted(made.items())]
 
     @abstractmethod
     def _next(self) -> Configuration:
-        """The configuration after the first random ones."""
+        """The next configuration, after the random ones at first."""
 
 
 @METHODS.register("nasbot")
 class Nasbot(_OnGraphs):
-    """A Gaussian process with a kernel of OTMANN distances; proposes where improvement is expected.
+    """Expected improvement by a Gaussian process with a kernel of OTMANN distances.
 
-    Asynchronous workers: the deviation also conditions on what is pending. Constraints multiply the improvement by the
-    probability that they hold: by a process of their own, or exactly where a metric is known without an evaluation.
+    The standard deviation is also conditioned on pending evaluations (asynchronous workers). The improvement is
+    multiplied by the probability that constraints hold, each by its Gaussian process, or exactly if its metric is known
+    without an evaluation.
 
     Options:
-        refit: observations after which hyper-parameters are sampled anew.
-        draws: hyper-parameters drawn for that, weighted by their likelihood.
-        power: of the normalised distance in the kernel (1: the paper's, 2: its code's).
-        pool: where evolution of the acquisition begins: initial+evaluated, or initial for the first networks only.
+        refit: observations after which hyper-parameters are sampled again.
+        draws: hyper-parameters drawn for this, weighted by their likelihood.
+        power: power of the normalised distance in the kernel (the paper: 1, its code: 2).
+        pool: networks from which evolution of the acquisition begins: initial+evaluated, or initial.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -121,10 +122,10 @@ class Nasbot(_OnGraphs):
                 raise UsageError(f"{name} must be positive, not {value:g}")
         self._options = refit, draws, power
         self._observed: dict[int, Observation] = {}
-        """By the number of the ask."""
+        """Observations by the number of their ask."""
         self._failed: set[int] = set()
         self._surrogates: dict[str, Surrogate] = {}
-        """By the name of the metric."""
+        """Surrogates by the name of their metric."""
 
     @classmethod
     def make_ready(cls) -> None:
@@ -141,9 +142,9 @@ class Nasbot(_OnGraphs):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """Negative eigenvalues that were set to zero, modifications made, and where networks lie beside each other.
+        """Negative eigenvalues that were set to zero, modifications made, and a map of the observed networks.
 
-        The last is classical scaling (Torgerson, 1952) of the normalised distances of all observed networks to a plane.
+        The map is classical scaling (Torgerson, 1952) of the normalised distances between observed networks to a plane.
         """
         rows = [Logged(1, "clipped_eigenvalues", s.clipped, choice=name) for name, s in self._surrogates.items()]
         return [*rows, *super().log, *self._plane()]
@@ -155,7 +156,7 @@ class Nasbot(_OnGraphs):
         from nasbench.methods.nasbot.surrogate import plane
 
         observed = sorted(self._observed)
-        normalised = self._known().between()[len(NUS) + 1]  # at the second ν, where few saturate
+        normalised = self._known().between()[len(NUS) + 1]  # at the second ν, where few distances saturate
         places = plane(normalised[np.ix_(observed, observed)])
         for step, (i, (x, y)) in enumerate(zip(observed, places, strict=True), 1):
             yield Logged(1, "plane_x", float(x), step=step)
@@ -174,7 +175,7 @@ class Nasbot(_OnGraphs):
         for metric in (name for name in self._problem.told if name in modelled):
             every = {i: self._observed[i].evaluation.metrics[metric] for i in observed}
             known = [i for i in observed if math.isfinite(every[i])]
-            if not known:  # of an evaluation that is ok a constraint's metric may be missing
+            if not known:  # a constraint's metric may be missing from an ok evaluation
                 continue
             order = orders[metric] = known + [i for i in observed + pending if i not in known]
             values = np.array([every[i] for i in known])
@@ -184,15 +185,15 @@ class Nasbot(_OnGraphs):
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
         def acquisition(distances: Array) -> Array:
-            found = np.ones(distances.shape[1])
+            value = np.ones(distances.shape[1])
             if feasible:
                 predicted = self._surrogates[objective].predict(distances, orders[objective])
-                found = expected_improvement(*predicted, min(feasible))
+                value = expected_improvement(*predicted, min(feasible))
             for bound in bounds:
                 name = bound.metric.name
                 if name in orders:
-                    found = found * self._surrogates[name].holds(distances, bound, orders[name])
-            return found
+                    value = value * self._surrogates[name].holds(distances, bound, orders[name])
+            return value
 
         return candidates.best(acquisition, self._rng)
 
@@ -204,7 +205,7 @@ class Nasbot(_OnGraphs):
 
 @METHODS.register("nasbot-rand")
 class NasbotRandom(_OnGraphs):
-    """Any network in place of the best one by the acquisition (the paper's RAND): of a finite space all are alike."""
+    """A random network in place of the best one by the acquisition (the paper's RAND)."""
 
     version = 3
 
@@ -212,7 +213,7 @@ class NasbotRandom(_OnGraphs):
         super().__init__(problem, rng, initial)
 
     def tell(self, observation: Observation) -> None:
-        """Learns nothing."""
+        """Ignored."""
 
     def _next(self) -> Configuration:
         return self._known().random(self._rng)
@@ -220,13 +221,13 @@ class NasbotRandom(_OnGraphs):
 
 @METHODS.register("nasbot-ea")
 class NasbotEvolution(_OnGraphs):
-    """NASBOT's evolution on the objective itself (section 4): mutants of what did well, in broods.
+    """NASBOT's evolution on the objective itself (section 4): broods of mutants of good networks.
 
-    Parents are drawn with a probability that grows with how much better than the average they are; feasibility, then
-    violation, then the objective decide what is better.
+    The probability of a parent grows with its advantage over the average. Networks are compared by feasibility, then
+    violation, then objective.
 
     Options:
-        brood: mutants made at a time, at least 1.
+        brood: mutants per generation, at least 1.
     """
 
     version = 2
@@ -240,7 +241,7 @@ class NasbotEvolution(_OnGraphs):
         self._queue: list[Configuration] = []
 
     def tell(self, observation: Observation) -> None:
-        if observation.rank(self._problem.constraints)[0] < math.inf:  # refused ones too, whose violation is known
+        if observation.rank(self._problem.constraints)[0] < math.inf:  # also refused ones with a known violation
             self._seen.append(observation)
 
     def _next(self) -> Configuration:
@@ -256,7 +257,7 @@ class NasbotEvolution(_OnGraphs):
         return self._queue.pop(0)
 
     def _fitness(self) -> Array:
-        """The larger the better; what is infeasible lies below everything feasible by its violation."""
+        """Fitness of each observation, larger is better; infeasible ones rank below all feasible ones by violation."""
         ranks = [observation.rank(self._problem.constraints) for observation in self._seen]
         objectives = [objective for _, objective in ranks if objective < math.inf] or [0.0]
         worst = max(objectives)

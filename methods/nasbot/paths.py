@@ -12,10 +12,10 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 def path_lengths(
     graph: LayerGraph, memberships: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """From the input and to the output, each of shape (layers, 3 × groups): shortest, longest and of a random walk.
+    """Lengths from the input and to the output, each of shape (layers, 3 × groups): shortest, longest, random walk.
 
-    A length counts the layers of a group on a path, the layer itself included, the end of the path not. The random walk
-    goes on to any child, or back to any parent, with equal probability.
+    A length counts the layers of a group on a path, including the layer itself but not the end of the path. The random
+    walk goes on to each child, or back to each parent, with equal probability.
     """
     edges = np.array(sorted(graph.edges), np.int64).reshape(-1, 2)
     return _lengths(edges, memberships, False), _lengths(edges, memberships, True)
@@ -24,28 +24,28 @@ def path_lengths(
 @njit(cache=True)
 def _lengths(edges: NDArray[np.int64], memberships: NDArray[np.float64], forward: bool) -> NDArray[np.float64]:
     groups, layers = memberships.shape
-    found = np.zeros((layers, 3 * groups))
+    lengths = np.zeros((layers, 3 * groups))
     counts = np.zeros(layers, np.int64)
     for g in range(groups):
-        found[:, 3 * g] = np.inf
+        lengths[:, 3 * g] = np.inf
     last = layers - 1 if forward else 0
     for g in range(groups):
-        found[last, 3 * g] = 0.0
-    # Edges ascend by their source. Towards the output a layer needs what its children have: sources descending.
-    # From the input it needs what its parents have: the layers in order, with the edges that enter them.
+        lengths[last, 3 * g] = 0.0
+    # Edges ascend by their source. Lengths to the output need those of the children, so layers are visited backwards;
+    # lengths from the input need those of the parents, so layers are visited in order.
     for step in range(1, layers):
         u = layers - 1 - step if forward else step
         for e in range(len(edges)):
-            own, other = (edges[e, 0], edges[e, 1]) if forward else (edges[e, 1], edges[e, 0])
-            if own != u:
+            layer, next_layer = (edges[e, 0], edges[e, 1]) if forward else (edges[e, 1], edges[e, 0])
+            if layer != u:
                 continue
             counts[u] += 1
             for g in range(groups):
                 weight = memberships[g, u]
-                found[u, 3 * g] = min(found[u, 3 * g], found[other, 3 * g] + weight)
-                found[u, 3 * g + 1] = max(found[u, 3 * g + 1], found[other, 3 * g + 1] + weight)
-                found[u, 3 * g + 2] += found[other, 3 * g + 2] + weight
+                lengths[u, 3 * g] = min(lengths[u, 3 * g], lengths[next_layer, 3 * g] + weight)
+                lengths[u, 3 * g + 1] = max(lengths[u, 3 * g + 1], lengths[next_layer, 3 * g + 1] + weight)
+                lengths[u, 3 * g + 2] += lengths[next_layer, 3 * g + 2] + weight
         for g in range(groups):
             if counts[u]:
-                found[u, 3 * g + 2] /= counts[u]
-    return found
+                lengths[u, 3 * g + 2] /= counts[u]
+    return lengths

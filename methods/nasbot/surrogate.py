@@ -1,4 +1,4 @@
-"""A metric as a Gaussian process over networks, whose hyper-parameters are sampled anew now and then."""
+"""A metric modelled by a Gaussian process over networks, whose hyper-parameters are resampled from time to time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Array = NDArray[np.float64]
 
 
 class Surrogate:
-    """Of one metric.
+    """The model of one metric.
 
     Args:
-        refit: observations after which hyper-parameters are sampled anew; as many are drawn, and take turns.
-        draws: how many are weighted for that.
-        power: of the normalised distance in the kernel.
-        scalars: how many of the measures are of what stands beside the networks.
+        refit: observations after which hyper-parameters are resampled; also the number of samples, used in turn.
+        draws: number of candidates that are weighted for this.
+        power: power of the normalised distance in the kernel.
+        scalars: number of measures that belong to the scalars beside the networks.
     """
 
     def __init__(self, rng: Generator, refit: int, draws: int, power: float, scalars: int = 0) -> None:
@@ -33,36 +33,36 @@ class Surrogate:
         """Negative eigenvalues that were set to zero, over all steps."""
 
     def fit(self, between: Array, values: Array, pending: Array) -> None:
-        """Conditions on observations, and its deviation on what is pending, too.
+        """Conditions on observations; the deviation is also conditioned on pending evaluations.
 
         Args:
-            between: distances of all that is observed and then all that is pending, shape (measures, all, all).
-            values: of the observed ones.
-            pending: what may be assumed of the others: the deviation does not depend on it.
+            between: distances between the observed networks, then the pending ones, shape (measures, all, all).
+            values: values of the observed networks.
+            pending: assumed values of the pending networks; the deviation does not depend on them.
         """
         count = len(values)
         seen = Observations(np.ascontiguousarray(between[:, :count, :count]), values)
         if not self._hyperparameters or count - self._fitted >= self._refit:
             self._hyperparameters = sampled(seen, self._rng, self._refit, self._draws, self._scalars, self._power)
             self._fitted = count
-        own = self._hyperparameters[self._turn % len(self._hyperparameters)]
+        h = self._hyperparameters[self._turn % len(self._hyperparameters)]
         self._turn += 1
-        self._own, self._count = own, count
-        self._process = NetworkProcess(seen, own, self._power)
+        self._h, self._count = h, count
+        self._process = NetworkProcess(seen, h, self._power)
         self._hallucinating = self._process
         if len(pending):
             everything = Observations(between, np.concatenate([values, pending]))
-            self._hallucinating = NetworkProcess(everything, own, self._power)
+            self._hallucinating = NetworkProcess(everything, h, self._power)
         self.clipped += self._process.clipped
 
     def predict(self, distances: Array, order: Sequence[int] | None = None) -> tuple[Array, Array]:
-        """Mean and deviation of candidates.
+        """Mean and standard deviation of candidates.
 
         Args:
-            distances: to what it is conditioned on, shape (measures, candidates, all).
-            order: where this stands in the last axis, first what is observed; by default as it is.
+            distances: distances to the networks conditioned on, shape (measures, candidates, all).
+            order: places of these networks in the last axis, in the order of `fit`; by default as they are.
         """
-        cross = kernel(distances, self._own, self._power)
+        cross = kernel(distances, self._h, self._power)
         if order is not None:
             cross = cross[:, order]
         if self._hallucinating is self._process:
@@ -71,16 +71,16 @@ class Surrogate:
         return mean, self._hallucinating.posterior(cross)[1]
 
     def holds(self, distances: Array, bound: Bound, order: Sequence[int] | None = None) -> Array:
-        """The probability of each candidate that it satisfies a constraint on what is predicted."""
+        """The probability that each candidate satisfies a constraint on this metric."""
         mean, deviation = self.predict(distances, order)
-        found: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
-        return found
+        probability: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
+        return probability
 
 
 def plane(distances: Array) -> Array:
-    """Points in a plane whose distances are near to these, shape (points, 2): classical scaling."""
+    """Points in a plane whose distances approximate the given ones, shape (points, 2): classical scaling."""
     count = len(distances)
     centring = np.eye(count) - 1 / count
     values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
-    found: Array = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
-    return found
+    points: Array = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 0.0))
+    return points

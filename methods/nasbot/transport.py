@@ -1,9 +1,9 @@
-"""What matching the layers of two networks saves: transport problems, solved exactly by a compiled network simplex.
+"""Transport problems, solved exactly by a compiled network simplex: the best matching of two networks' layers.
 
-A supplier may keep what it has and a customer go without: both at no gain. A root takes what is kept and gives what is
-lacking, so that every basis is a tree of n + m arcs. Another ν changes gains alone: a basis for one ν is feasible for
-the next, and a few steps from its optimum (Ahuja, Magnanti and Orlin, Network Flows, 1993, chapter 11; the strongly
-feasible trees of section 11.6 keep it from going in circles).
+Suppliers may keep mass and customers may lack mass, both at no gain. A root takes the kept mass and gives the lacking
+mass, so that every basis is a tree of n + m arcs. Another ν changes the gains only: a basis for one ν is feasible for
+the next, and few steps from its optimum (Ahuja, Magnanti and Orlin, Network Flows, 1993, chapter 11; the strongly
+feasible trees of section 11.6 prevent cycling).
 
 Nodes are the suppliers, 0 to n - 1, then the customers, n to n + m - 1, then the root. Arcs lead from suppliers to
 customers, from suppliers to the root and from the root to customers. A basis is two arrays: `links`, shape (5, nodes),
@@ -32,7 +32,7 @@ def basis_of(most: int) -> tuple[Numbers, Array]:
 
 @njit(cache=True)
 def begin(gains: Array, supply: Array, demand: Array, links: Numbers, state: Array) -> None:
-    """A first basis: each supplier in turn gives to whom it gains most with; who is served hangs on who served it.
+    """A first basis by a greedy rule: each supplier in turn serves the customers with the highest gains.
 
     Masses must be positive.
     """
@@ -51,7 +51,7 @@ def begin(gains: Array, supply: Array, demand: Array, links: Numbers, state: Arr
             mass, wanted = state[_FLOW, i], state[_FLOW, j]
             if mass < wanted:
                 links[_PARENT, i], state[_FLOW, j] = j, wanted - mass
-            else:  # a customer's flow stays positive: that makes the tree strongly feasible
+            else:  # a customer's flow stays positive, which makes the tree strongly feasible
                 links[_PARENT, j], state[_FLOW, i] = i, mass - wanted
                 if mass == wanted:
                     break
@@ -70,7 +70,7 @@ def begin(gains: Array, supply: Array, demand: Array, links: Numbers, state: Arr
 
 @njit(cache=True)
 def reprice(gains: Array, n: int, m: int, links: Numbers, state: Array) -> None:
-    """Potentials of the same tree under other gains."""
+    """Computes the potentials and depths of a tree for given gains."""
     root = n + m
     x = links[_CHILD, root]
     while x >= 0:
@@ -91,8 +91,8 @@ def improve(gains: Array, n: int, m: int, links: Numbers, state: Array) -> float
         gains: per unit of mass, at least of shape (n, m).
     """
     root = n + m
-    row, left = 0, n + 1  # after the suppliers the root, which may serve any customer
-    while left > 0:  # until a round over all finds nothing
+    row, left = 0, n + 1  # row n is the root, which may serve any customer
+    while left > 0:  # until a round over all rows improves nothing
         source, best, target = row, _LEAST, -1
         if row < n:
             price = state[_PRICE, row]
@@ -124,29 +124,29 @@ def improve(gains: Array, n: int, m: int, links: Numbers, state: Array) -> float
 @njit(cache=True)
 def matched(n: int, m: int, links: Numbers, state: Array) -> Array:
     """The flow of a basis between suppliers and customers, shape (n, m)."""
-    found = np.zeros((n, m))
+    flow = np.zeros((n, m))
     for x in range(n + m):
         p = links[_PARENT, x]
         if p != n + m:
             i, j = (x, p) if x < n else (p, x)
-            found[i, j - n] = state[_FLOW, x]
-    return found
+            flow[i, j - n] = state[_FLOW, x]
+    return flow
 
 
-@njit(cache=True, fastmath={"nnan", "nsz", "reassoc"})  # a maximum in any order: several at once
+@njit(cache=True, fastmath={"nnan", "nsz", "reassoc"})  # a maximum in any order can be vectorised
 def _highest(gains: Array, row: int, n: int, m: int, state: Array) -> float:
-    """The best gain of a supplier after customers' prices."""
-    found = -np.inf
+    """The best gain of a supplier, less the customers' prices."""
+    highest = -np.inf
     for j in range(m):
-        found = max(found, gains[row, j] - state[_PRICE, n + j])
-    return found
+        highest = max(highest, gains[row, j] - state[_PRICE, n + j])
+    return highest
 
 
 @njit(cache=True)
 def _pivot(source: int, target: int, gain: float, n: int, links: Numbers, state: Array) -> None:
-    """Takes an arc into the tree, and out the one that limits what can be sent around the circle it closes."""
-    # What the arc brings must come from somewhere: on the way from its source to where the two ways join suppliers
-    # give less to their parents; on the way from its target customers take less from theirs.
+    """Adds an arc to the tree and removes the arc that limits the flow around the cycle it closes."""
+    # On the path from the arc's source up to the join, suppliers give less to their parents; on the path from its
+    # target, customers take less from theirs. The smallest of these flows limits the mass sent around the cycle.
     x, y, less, other, leaving, taking = source, target, np.inf, np.inf, -1, -1
     while x != y:
         if links[_DEPTH, x] > links[_DEPTH, y]:
@@ -154,7 +154,7 @@ def _pivot(source: int, target: int, gain: float, n: int, links: Numbers, state:
                 less, leaving = state[_FLOW, x], x
             x = links[_PARENT, x]
         else:
-            if y >= n and state[_FLOW, y] <= other:  # of equal ones the last around the circle: strongly feasible
+            if y >= n and state[_FLOW, y] <= other:  # in a tie the last around the cycle: strongly feasible
                 other, taking = state[_FLOW, y], y
             y = links[_PARENT, y]
     join, from_target = x, other <= less
@@ -167,7 +167,7 @@ def _pivot(source: int, target: int, gain: float, n: int, links: Numbers, state:
     while x != join:
         state[_FLOW, x] += sent if x < n else -sent
         x = links[_PARENT, x]
-    # What hangs on the leaving arc is hung on the entering one, the way between them turned round.
+    # The subtree below the leaving arc is attached to the entering arc; the path between them is reversed.
     top, p, last = (target, source, taking) if from_target else (source, target, leaving)
     x, flow = top, sent
     while True:
@@ -187,7 +187,7 @@ def _pivot(source: int, target: int, gain: float, n: int, links: Numbers, state:
 
 @njit(cache=True)
 def _following(x: int, top: int, links: Numbers) -> int:
-    """The node after x in a walk through the tree below `top`, parents first; -1 at its end."""
+    """The node after x in a walk through the subtree of `top`, parents first; -1 at its end."""
     if links[_CHILD, x] >= 0:
         return int(links[_CHILD, x])
     while x != top:

@@ -1,4 +1,4 @@
-"""How weights and architecture parameters are stepped: second-order DARTS and MiLeNAS."""
+"""Update rules for weights and architecture parameters: second-order DARTS and MiLeNAS."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ Loss = Callable[[nn.Module, Logits, LabelledImages], Tensor]
 
 
 class Rule(ABC):
-    """Steps of weights and architecture on a pair of batches.
+    """An update of weights and architecture parameters on a pair of batches.
 
     Args:
         weights: the weights with their optimiser.
-        loss: loss of training.
-        val_loss: loss of validation, penalties included.
+        loss: training loss.
+        val_loss: validation loss, penalties included.
     """
 
     def __init__(self, weights: Weights, loss: Loss, val_loss: Loss) -> None:
         self.weights, self.loss, self.val_loss = weights, loss, val_loss
         self.losses: list[Tensor] = []
-        """Of training, where each step of the weights began."""
+        """Training loss before each step of the weights."""
         self.untrained: list[nn.Parameter] = []
-        """Weights of the network that are left as they are."""
+        """Weights of the network that are not trained."""
 
     @abstractmethod
     def step(
         self, logits: Logits, train: LabelledImages, val: LabelledImages, adam: torch.optim.Optimizer
     ) -> list[Tensor]:
-        """Steps the weights on `train`, and the architecture; returns what estimates are made of (see `Update`)."""
+        """Updates the weights on `train`, and the architecture; returns the fields of `Update` if it estimates."""
 
     def descend(self, logits: Logits, train: LabelledImages, clipped_with: Sequence[Tensor] = ()) -> None:
-        """Steps the weights on `train`, and notes the loss."""
+        """Updates the weights on `train` and records the loss."""
         loss = self.loss(self.weights.network, logits, train)
         self.losses.append(loss.detach())
         self.weights.step(loss, clipped_with)
 
-    def end_epoch(self) -> None:  # noqa: B027 (most have nothing to give up)
-        """Gives up what does not reach into the next epoch."""
+    def end_epoch(self) -> None:  # noqa: B027 (most rules have nothing to drop)
+        """Drops what does not continue into the next epoch."""
 
     def grown(self, parameters: list[nn.Parameter]) -> None:
-        """Takes in what the network has been given: it is trained like the rest."""
+        """Trains parameters that were added to the network."""
         if parameters:
             self.weights.add(parameters)
 
 
 class Darts(Rule):
-    """DARTS (Liu et al., ICLR 2019): the gradient at weights one step ahead, before the weights' own step.
+    """DARTS (Liu et al., ICLR 2019): the gradient is taken at the weights one step ahead, before they are updated.
 
     Args:
-        order: 2 unrolls the step (equations 7 and 8 of that paper); 1 takes the weights as they are.
+        order: 2 unrolls the step (equations 7 and 8 of that paper); 1 uses the present weights.
     """
 
     epsilon = 0.01
@@ -74,7 +74,7 @@ class Darts(Rule):
         return []
 
     def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
-        """The gradient of the validation loss by the logits; weights and logits stay as they are."""
+        """The gradient of the validation loss with respect to the logits; weights and logits are unchanged."""
         network, parts = self.weights.network, logits.present()
         if self._order == 1:
             return gradients(self.val_loss(network, logits, val), parts)
@@ -87,21 +87,21 @@ class Darts(Rule):
             for w, m, g in zip(before, momentum, down, strict=True)
         ]
         self.weights.set(ahead)
-        found = gradients(self.val_loss(network, logits, val), [*parts, *self.weights.parameters])
-        direct, slope = found[: len(parts)], found[len(parts) :]
-        step = self.epsilon / norm(slope)
+        slopes = gradients(self.val_loss(network, logits, val), [*parts, *self.weights.parameters])
+        direct, by_weights = slopes[: len(parts)], slopes[len(parts) :]
+        step = self.epsilon / norm(by_weights)
         sides = []
         for sign in (1, -1):
-            self.weights.set([w + sign * step * v for w, v in zip(before, slope, strict=True)])
+            self.weights.set([w + sign * step * v for w, v in zip(before, by_weights, strict=True)])
             sides.append(gradients(self.loss(network, logits, train), parts))
         self.weights.set(before)
         return [d - rate * (plus - minus) / (2 * step) for d, plus, minus in zip(direct, *sides, strict=True)]
 
 
 class Milenas(Rule):
-    """MiLeNAS (He et al., CVPR 2020): after the weights' step, first-order gradients of both losses (mixed level).
+    """MiLeNAS (He et al., CVPR 2020): first-order gradients of both losses, after the weights are updated.
 
-    Both losses count equally (λ = 1 of that paper).
+    Both losses have the same weight (λ = 1 of that paper).
     """
 
     def step(
@@ -112,11 +112,11 @@ class Milenas(Rule):
         return []
 
     def gradient(self, logits: Logits, train: LabelledImages, val: LabelledImages) -> list[Tensor]:
-        """∇α L_train + ∇α L_val, a part for each of the logits."""
+        """∇α L_train + ∇α L_val, one tensor for each of the logits."""
         network, parts = self.weights.network, logits.present()
-        one = gradients(self.loss(network, logits, train), parts)
-        two = gradients(self.val_loss(network, logits, val), parts)
-        return [a + b for a, b in zip(one, two, strict=True)]
+        training = gradients(self.loss(network, logits, train), parts)
+        validation = gradients(self.val_loss(network, logits, val), parts)
+        return [a + b for a, b in zip(training, validation, strict=True)]
 
 
 def assign(logits: Logits, estimate: list[Tensor], adam: torch.optim.Optimizer) -> None:

@@ -1,4 +1,4 @@
-"""DARTS, MiLeNAS, ZO-DARTS, ZO-DARTS+ and ZO-DARTS++: what each of them is, in its options and settings."""
+"""The methods DARTS, MiLeNAS, ZO-DARTS, ZO-DARTS+ and ZO-DARTS++, defined by their options and settings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ALPHA_LR, _ZO_ALPHA_LR = 3e-4, 1.5e-2
 
 @METHODS.register("darts")
 class DARTS(OneShot):
-    """DARTS (Liu et al., ICLR 2019): each step descends the validation loss at weights one step ahead.
+    """DARTS (Liu et al., ICLR 2019): each step descends the validation loss at the weights one step ahead.
 
     Options:
-        order: 2, or 1 to take the weights as they are (the cheap approximation).
+        order: 2, or 1 to use the present weights (the cheap approximation).
     """
 
     source = "H. Liu, K. Simonyan and Y. Yang. DARTS: Differentiable Architecture Search. ICLR 2019."
@@ -50,7 +50,7 @@ class MiLeNAS(OneShot):
 
 @METHODS.register("zo-darts")
 class ZODARTS(OneShot):
-    """ZO-DARTS (Xie et al., ICASSP 2023): the gradient by zeroth-order estimate, over windows of T steps."""
+    """ZO-DARTS (Xie et al., ICASSP 2023): zeroth-order estimates of the gradient, over windows of T steps."""
 
     source = (
         "L. Xie, K. Huang, F. Xu and Q. Shi. ZO-DARTS: Differentiable architecture search with zeroth-order "
@@ -85,7 +85,7 @@ class ZODARTS(OneShot):
 
 @METHODS.register("zo-darts+")
 class ZODARTSPlus(OneShot):
-    """ZO-DARTS+ (Xie et al., ESANN 2024): ZO-DARTS with sparsemax instead of softmax, at a temperature that falls."""
+    """ZO-DARTS+ (Xie et al., ESANN 2024): ZO-DARTS with sparsemax instead of softmax, at a falling temperature."""
 
     source = (
         "L. Xie, E. Lomurno, M. Gambella, D. Ardagna, M. Roveri, M. Matteucci and Q. Shi. An efficient neural "
@@ -128,15 +128,15 @@ class ZODARTSPlus(OneShot):
 
 @METHODS.register("zo-darts++")
 class ZODARTSPlusPlus(OneShot):
-    """ZO-DARTS++ (Xie et al.): ZO-DARTS+ with a cell a stage, and from epoch `theta` on kernel sizes and depths.
+    """ZO-DARTS++ (Xie et al.): ZO-DARTS+ with one cell per stage, and kernel sizes and depths from epoch `theta`.
 
-    The expected number of parameters is pulled between bounds, and what is drawn outside is drawn again.
+    A penalty pulls the expected number of parameters between bounds; architectures drawn outside them are redrawn.
 
     Options:
-        theta: the epoch, from 0, at which kernel sizes and depths join in.
-        kernel_mode: inherit_copy gives each kernel size a tensor of its own, shared_mask one to all.
-        size: bounds on the number of parameters: S, M or L as the paper has them for this data set (with 16 channels),
-            or LOW-HIGH; empty for those of constraints (`--constrain parameters@M`), if any.
+        theta: first epoch, from 0, in which kernel sizes and depths are searched.
+        kernel_mode: inherit_copy trains one tensor per kernel size, shared_mask one tensor for all sizes.
+        size: bounds on the number of parameters: the paper's S, M or L for this data set (with 16 channels), or
+            LOW-HIGH; empty for the bounds of constraints (`--constrain parameters@M`), if any.
     """
 
     source = (
@@ -195,11 +195,11 @@ _SOUND: dict[str, dict[str, Any]] = {
     "normal": {"normalised": True},
     "rewarm": {"rewarmed": True},
 }
-"""What each part of a sound estimate sets."""
+"""The fields of `Estimate` that each part of a robust estimate sets."""
 
 
 def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate:
-    """The estimate that an option names: paper, noise, robust, or parts of the last joined by +.
+    """The estimate that an option names: paper, noise, robust, or parts of robust joined by +.
 
     Raises UsageError for anything else.
     """
@@ -208,10 +208,10 @@ def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate
     allowed = ("paper", "noise", "robust", *_SOUND)
     if not is_matched and (text not in ("paper", "noise") or directions > 1):
         raise UsageError(
-            "dynamics=reference is what the authors' scripts do: estimate must be paper or noise, directions 1"
+            "dynamics=reference follows the authors' scripts: estimate must be paper or noise, and directions 1"
         )
     if text in ("paper", "noise"):
-        return Estimate(coin=text == "noise", directions=directions)
+        return Estimate(random_sign=text == "noise", directions=directions)
     parts = list(_SOUND) if text == "robust" else text.split("+")
     wrong = [part for part in parts if part not in _SOUND]
     if wrong:
@@ -227,11 +227,11 @@ def _is_matched(dynamics: str) -> bool:
 
 
 def _bounds(problem: Problem, size: str) -> tuple[tuple[float, float] | None, bool]:
-    """The least and the largest number of parameters wanted, and whether they are counted as the paper does."""
+    """Bounds on the number of parameters, and whether parameters are counted as in the paper."""
     constrained = {name: bounds_on(problem, name) for name in ("parameters", "parameters_paper")}
     if size:
         if any(constrained.values()):
-            raise UsageError(f"size={size} and a constraint on parameters both bound the network: give one of them")
+            raise UsageError(f"size={size} and a constraint on parameters both bound the network: give only one")
         return _named_bounds(supernet_of(problem), size)
     if constrained["parameters"] is None:
         return constrained["parameters_paper"], constrained["parameters_paper"] is not None
@@ -242,11 +242,11 @@ def _named_bounds(space: Searchable, size: str) -> tuple[tuple[float, float], bo
     if size in ("S", "M", "L"):
         if size not in space.published_sizes:
             raise UsageError(
-                f"size={size} is not known on {space.name}: the paper's sizes are about MedMNIST with 16 channels; "
-                f"write size=LOW-HIGH, or --constrain parameters@{size} for a class of this space"
+                f"size={size} is not known on {space.name}: the paper's sizes are for MedMNIST with 16 channels; "
+                f"write size=LOW-HIGH, or --constrain parameters@{size} for a size class of this space"
             )
         return space.published_sizes[size], True
-    found = re.fullmatch(r"(\d+)-(\d+)", size)
-    if found is None or int(found[1]) > int(found[2]):
+    limits = re.fullmatch(r"(\d+)-(\d+)", size)
+    if limits is None or int(limits[1]) > int(limits[2]):
         raise UsageError(f"size must be S, M, L or two numbers of parameters, LOW-HIGH with LOW first, not {size!r}")
-    return (float(found[1]), float(found[2])), False
+    return (float(limits[1]), float(limits[2])), False

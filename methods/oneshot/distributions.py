@@ -1,4 +1,4 @@
-"""Architecture parameters, and the distributions over operations, kernel sizes and depths that they stand for."""
+"""Architecture parameters, and their distributions over operations, kernel sizes and depths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 Normaliser: TypeAlias = Callable[[Tensor], Tensor]
-"""Rows of logits, shape (…, choices), to rows of probabilities."""
+"""A function from rows of logits, shape (…, choices), to rows of probabilities."""
 
 
 class Sparsemax(torch.autograd.Function):
@@ -20,11 +20,11 @@ class Sparsemax(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, logits: Tensor) -> Tensor:
-        logits = logits - logits.amax(-1, keepdim=True)  # the same projection, and no 1 is lost beside large numbers
+        logits = logits - logits.amax(-1, keepdim=True)  # same projection, without rounding of large numbers
         ordered = logits.sort(-1, descending=True).values
         sums = ordered.cumsum(-1) - 1
         ranks = torch.arange(1, logits.shape[-1] + 1, device=logits.device, dtype=logits.dtype)
-        size = (ranks * ordered > sums).sum(-1, keepdim=True).clamp(min=1)  # of what is no number nothing is left
+        size = (ranks * ordered > sums).sum(-1, keepdim=True).clamp(min=1)  # 0 for NaN
         probabilities = (logits - sums.gather(-1, size - 1) / size).clamp(min=0)
         context.save_for_backward(probabilities > 0)
         return probabilities
@@ -33,8 +33,8 @@ class Sparsemax(torch.autograd.Function):
     def backward(context: Any, *gradients: Tensor) -> Tensor:
         (gradient,), (support,) = gradients, context.saved_tensors
         kept = gradient * support
-        found: Tensor = (kept - kept.sum(-1, keepdim=True) / support.sum(-1, keepdim=True)) * support
-        return found
+        result: Tensor = (kept - kept.sum(-1, keepdim=True) / support.sum(-1, keepdim=True)) * support
+        return result
 
 
 def softmax(logits: Tensor) -> Tensor:
@@ -43,13 +43,13 @@ def softmax(logits: Tensor) -> Tensor:
 
 
 def sparsemax(logits: Tensor, temperature: float = 1.0) -> Tensor:
-    """Rows of logits / temperature, projected onto the simplex: the colder, the sparser."""
-    found: Tensor = Sparsemax.apply(logits / temperature)  # type: ignore[no-untyped-call, unused-ignore]
-    return found
+    """Rows of logits / temperature, projected onto the simplex; a lower temperature gives sparser rows."""
+    probabilities: Tensor = Sparsemax.apply(logits / temperature)  # type: ignore[no-untyped-call, unused-ignore]
+    return probabilities
 
 
 def temperature(epoch: int, start: float = 1.5, factor: float = 0.75, every: int = 5) -> float:
-    """The temperature in epoch number `epoch`, from 0: start × factor^(epoch // every)."""
+    """The temperature in an epoch, counted from 0: start × factor^(epoch // every)."""
     return start * factor ** (epoch // every)
 
 
@@ -57,7 +57,7 @@ Rows: TypeAlias = tuple[tuple[bool, ...], ...]
 
 
 class Alive(NamedTuple):
-    """Which choices have a probability above zero, in the rows of `Probabilities`: known on the CPU, and hashable."""
+    """Flags of choices with a probability above zero, in the rows of `Probabilities`; on the CPU, and hashable."""
 
     operations: Rows
     kernels: Rows | None = None
@@ -68,32 +68,32 @@ class Probabilities(NamedTuple):
     """The distributions over the choices of a network of three stages; each row sums to 1."""
 
     operations: Tensor
-    """Over operations, shape (3 stages × 6 edges, operations)."""
+    """Distributions over operations, shape (3 stages × 6 edges, operations)."""
     kernels: Tensor | None = None
-    """Over kernel sizes, shape (3 stages × 6 edges, kernel sizes); None where there is one size."""
+    """Distributions over kernel sizes, shape (3 stages × 6 edges, kernel sizes); None if there is one size."""
     depths: Tensor | None = None
-    """Over depths, shape (3 stages, depths); None where each stage has all its cells."""
+    """Distributions over depths, shape (3 stages, depths); None if each stage has all its cells."""
     alive: Alive | None = None
-    """Which of them are above zero, where that is known already; None: whoever asks has to read them."""
+    """The probabilities above zero; None if they have not been read from the device yet."""
 
     @classmethod
     def of(cls, parts: Sequence[Tensor]) -> Probabilities:
-        """Those over operations, kernel sizes and depths that there are, in this order."""
+        """From one to three distributions: over operations, kernel sizes and depths, in this order."""
         operations, kernels, depths = [*parts, None, None][:3]
         assert operations is not None
         return cls(operations, kernels, depths)
 
     def present(self) -> list[Tensor]:
-        """The distributions that there are, over operations, kernel sizes and depths."""
+        """The distributions that are not None, in the order operations, kernel sizes, depths."""
         return [part for part in self[:3] if part is not None]
 
     def everything(self) -> Alive:
-        """As if each choice had a probability above zero."""
+        """The flags of distributions in which every choice has a probability above zero."""
         return Alive(*(((True,) * part.shape[1],) * part.shape[0] for part in self.present()))
 
 
 class Logits(NamedTuple):
-    """The architecture parameters α, β and γ; None for what is not searched, or not yet."""
+    """The architecture parameters α, β and γ; None if they are not searched, or not yet."""
 
     operations: Tensor
     """α, shape (6 edges, operations) for one cell everywhere, or (3 stages × 6 edges, operations) for one per stage."""
@@ -102,11 +102,11 @@ class Logits(NamedTuple):
     depths: Tensor | None = None
     """γ, shape (3 stages, depths)."""
     alive: Alive | None = None
-    """Which of their probabilities are above zero, where that is known already."""
+    """The probabilities above zero; None if they have not been read from the device yet."""
 
     @classmethod
     def of(cls, parts: Sequence[Tensor]) -> Logits:
-        """Those of α, β and γ that there are, in this order."""
+        """From one to three tensors: α, β and γ, in this order."""
         operations, kernels, depths = [*parts, None, None][:3]
         assert operations is not None
         return cls(operations, kernels, depths)
@@ -116,23 +116,23 @@ class Logits(NamedTuple):
         return [part for part in self[:3] if part is not None]
 
     def moved(self, direction: list[Tensor], by: float | Tensor) -> Logits:
-        """A step of length `by` along a direction, which has a part for each that is searched."""
+        """The parameters after a step of length `by` along a direction, which has one tensor per searched part."""
         return Logits.of([(part + by * d).detach() for part, d in zip(self.present(), direction, strict=True)])
 
     def probabilities(self, normalise: Normaliser) -> Probabilities:
-        """The distributions that these parameters stand for."""
-        found = Probabilities.of([normalise(part) for part in self.present()])
-        if len(found.operations) == 6:
-            found = found._replace(operations=found.operations.repeat(3, 1))
-        return found._replace(alive=self.alive)
+        """The distributions of these parameters."""
+        result = Probabilities.of([normalise(part) for part in self.present()])
+        if len(result.operations) == 6:
+            result = result._replace(operations=result.operations.repeat(3, 1))
+        return result._replace(alive=self.alive)
 
 
-def alive_of(found: Sequence[Probabilities]) -> list[Alive]:
-    """What is above zero in each of several distributions, read from their device in one go."""
-    parts = [part for probabilities in found for part in probabilities.present()]
+def alive_of(distributions: Sequence[Probabilities]) -> list[Alive]:
+    """The probabilities above zero in each of several distributions, read from their device at once."""
+    parts = [part for probabilities in distributions for part in probabilities.present()]
     flags = iter(torch.cat([part.detach().flatten() for part in parts]).gt(0).tolist())
 
     def rows(part: Tensor) -> Rows:
         return tuple(tuple(next(flags) for _ in range(part.shape[1])) for _ in range(len(part)))
 
-    return [Alive(*(rows(part) for part in probabilities.present())) for probabilities in found]
+    return [Alive(*(rows(part) for part in probabilities.present())) for probabilities in distributions]

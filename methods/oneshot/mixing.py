@@ -1,4 +1,4 @@
-"""Which operations of a stage's cell are computed, and with which shares: one indexed tensor per stage and pass."""
+"""The operations of a stage's cell that are computed, and their shares: one indexed tensor per stage and pass."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ LEAVING = [[k for k, (source, _) in enumerate(EDGES) if source == node] for node
 
 
 class Job(NamedTuple):
-    """One operation on the edges that leave a node and have it."""
+    """One operation on those edges that leave a node and have the operation."""
 
     column: int
     """Number of the operation."""
     size: int | None
-    """Number of the kernel size, where sizes have convolutions of their own."""
+    """Number of the kernel size; None if all sizes share one convolution."""
     edges: tuple[int, ...]
-    """The edges."""
 
 
 class Plan(NamedTuple):
-    """What a stage's cell computes, node by node."""
+    """The jobs of a stage's cell, by node."""
 
     convolved: tuple[tuple[Job, ...], ...]
     """Convolutions, per node."""
@@ -38,15 +37,15 @@ class Plan(NamedTuple):
 
 
 class MixedEdges:
-    """The probabilities on the edges of a stage's cell, and which of them count.
+    """The probabilities above zero on the edges of a stage's cell.
 
     Args:
         probabilities: the distributions of the supernet.
         alive: which probabilities are above zero, for all stages.
         stage: number of the stage, from 0.
         names: the operations, in the order of their columns.
-        width: channels of the stage; a convolution's share is repeated for each.
-        sizes: number of kernel sizes with a convolution of their own; None where there is one convolution for all.
+        width: channels of the stage; a convolution's share is repeated for each of them.
+        sizes: number of kernel sizes, if each has its convolution; None if there is one convolution for all.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class MixedEdges:
         operations = probabilities.operations[rows]
         self.kernels = None if probabilities.kernels is None else probabilities.kernels[rows]
         self.depths: dict[int, Tensor] | None = None
-        """Cells whose output counts, from 0, with their shares; None where depths are not searched."""
+        """Shares of the cells whose output counts, by number from 0; None if depths are not searched."""
         if probabilities.depths is not None and alive.depths is not None:
             shares = probabilities.depths[stage].unbind()
             self.depths = {n: share for n, share in enumerate(shares) if alive.depths[stage][n]}
@@ -79,18 +78,18 @@ class MixedEdges:
         self._others = _with_shares(plan.others, shares_of, len(names), 0, 1)
 
     def convolved(self, node: int) -> list[tuple[Job, Tensor]]:
-        """The convolutions of what leaves a node, with the share of each channel, shape (edges × width,)."""
+        """The convolutions on edges that leave a node, with the share of each channel, shape (edges × width,)."""
         return self._convolved[node]
 
     def others(self, node: int) -> list[tuple[Job, Tensor]]:
-        """The operations without weights on what leaves a node, with the share of each edge, shape (edges,)."""
+        """The operations without weights on edges that leave a node, with the share of each edge, shape (edges,)."""
         return self._others[node]
 
 
 def _with_shares(
     jobs: tuple[tuple[Job, ...], ...], shares: Tensor, columns: int, sizes: int, width: int
 ) -> list[list[tuple[Job, Tensor]]]:
-    """Each job with its shares, taken from all shares in one go."""
+    """Each job with its shares; all shares are indexed at once."""
     if not any(jobs):
         return [[] for _ in jobs]
     chosen = shares[_places(jobs, columns, sizes, shares.device)]
@@ -102,19 +101,19 @@ def _with_shares(
 
 @lru_cache(maxsize=1024)
 def _places(jobs: tuple[tuple[Job, ...], ...], columns: int, sizes: int, device: torch.device) -> Tensor:
-    """Where the shares of jobs stand: first those of operations, edge by edge, then those of kernel sizes."""
-    found = [
+    """Indices of the jobs' shares: first those of operations, edge by edge, then those of kernel sizes."""
+    places = [
         edge * columns + job.column if job.size is None else 6 * columns + edge * sizes + job.size
         for node in jobs
         for job in node
         for edge in job.edges
     ]
-    return torch.tensor(found, device=device)
+    return torch.tensor(places, device=device)
 
 
 @lru_cache(maxsize=1024)
 def _plan(names: tuple[str, ...], on: Rows, of_sizes: Rows | None) -> Plan:
-    """The jobs of each node: what has a probability above zero."""
+    """The jobs of each node: the operations with a probability above zero."""
     convolved, others = [], []
     for leaving in LEAVING:
         convolutions, rest = [], []
@@ -124,8 +123,8 @@ def _plan(names: tuple[str, ...], on: Rows, of_sizes: Rows | None) -> Plan:
                 continue
             if name == SPATIAL and of_sizes is not None:
                 for size in range(len(of_sizes[0])):
-                    own = tuple(k for k in edges if of_sizes[k][size])
-                    convolutions += [Job(column, size, own)] if own else []
+                    sized_edges = tuple(k for k in edges if of_sizes[k][size])
+                    convolutions += [Job(column, size, sized_edges)] if sized_edges else []
             elif name in (SPATIAL, POINTWISE):
                 convolutions.append(Job(column, None, edges))
             else:

@@ -1,4 +1,4 @@
-"""What the one-shot methods share: the first ask trains a supernet, every ask draws from what it has learnt."""
+"""The base class of one-shot methods: the first ask trains a supernet, every ask draws from what it has learnt."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("nasbench")
 _MOST_DRAWS = 10_000
-_POOL = 300  # architectures whose sizes are logged, as the paper's figures 2 and 4 and its bounds have them
-_GROWING = ("parameters", "parameters_paper", "flops")  # with every operation and cell that a network has more
+_POOL = 300  # architectures whose sizes are logged, as in the paper's figures 2 and 4
+_GROWING = ("parameters", "parameters_paper", "flops")  # metrics that grow with every operation and cell
 _SECONDS_BETWEEN_LINES = 10.0
 
 
 class OneShot(Method):
     """Trains one supernet that holds every architecture, and draws architectures from what it has learnt.
 
-    The search is the first ask: minutes on the run's clock. Where the run's state is kept, a killed search continues at
-    its last epoch. Dead architectures are drawn again, and so are those that break a constraint that is known before
-    training; after 10,000 draws in vain the run ends and says so.
+    The search is the first ask and takes minutes of the run's clock. If the run keeps its state, a killed search
+    continues at its last epoch. Dead architectures, and those that violate a constraint known before training, are
+    redrawn; after 10,000 draws in vain the run ends as infeasible.
 
-    Raises UsageError for options out of range, and for images or bounds on which the search could do nothing.
+    Raises UsageError for options out of range, and for images or bounds that make the search impossible.
 
     Options:
-        epochs: epochs of the search; where there is `stop`, those over which the learning rate of the weights falls.
-        stop: how many of these epochs are run.
+        epochs: epochs of the search; with `stop`, epochs over which the learning rate of the weights falls.
+        stop: number of these epochs that are run.
         alpha_lr: learning rate of the architecture, above 0.
-        T: batches in a window, after each of which the architecture is updated.
-        mu: length of the step aside in the estimate, as a share of the architecture's norm; above 0.
+        T: batches per window; the architecture is updated after each window.
+        mu: length of the perturbation in the estimate, as a share of the architecture's norm; above 0.
         dynamics: matched, or reference to train the second copy of the weights as the authors' scripts do (an ablation:
             methods/oneshot/README.md).
-        estimate: paper; robust (what makes it sound) or parts of that joined by + (floor, antithetic, normal, rewarm);
-            or noise, a foil that tosses a coin for the sign of each estimate.
+        estimate: paper; robust (all corrections) or some of its parts joined by + (floor, antithetic, normal, rewarm);
+            or noise, the random-sign ablation: the sign of each estimate is random.
         directions: number of directions over which an estimate is averaged.
         tau: temperature of the sparsemax at first, above 0.
         anneal: factor by which the temperature is multiplied, in (0, 1].
         every: number of epochs between two such multiplications.
         cells: one, for the space of darts to zo-darts+ (one cell for the whole network), or each, for that of
-            zo-darts++ (a cell per stage, kernel sizes and depths).
+            zo-darts++ (one cell per stage, kernel sizes and depths).
     """
 
     repeatable = Repeatable.SAME_MACHINE
@@ -77,7 +77,7 @@ class OneShot(Method):
     @classmethod
     def make_ready(cls) -> None:
         from nasbench.benchmarks.training import training
-        from nasbench.methods.oneshot import search  # noqa: F401 (imported here and not on the clock of the first run)
+        from nasbench.methods.oneshot import search  # noqa: F401 (its import time is not on the first run's clock)
 
         training.warm_up()
 
@@ -107,8 +107,8 @@ class OneShot(Method):
     @property
     def beginning(self) -> float:
         s, space = self._settings, self._space
-        tracks = 1 + s.estimate.directions * (1 + s.estimate.antithetic)  # copies of the weights that are trained
-        passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": tracks + 1 / s.window}[s.rule]
+        copies = 1 + s.estimate.directions * (1 + s.estimate.antithetic)  # of the weights, trained side by side
+        passes = {"darts": 5 if s.order == 2 else 2, "milenas": 3, "zeroth-order": copies + 1 / s.window}[s.rule]
         before, after = _flops(space, s.kernels[:1]), _flops(space, s.kernels)
         grown = s.stop - s.theta if s.flexible else 0
         images = space.training_images / 2 * passes
@@ -116,7 +116,7 @@ class OneShot(Method):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """The search, epoch by epoch, and the sizes of architectures drawn from it without regard to constraints."""
+        """The search by epoch, and the sizes of architectures drawn from it, with constraints ignored."""
         return [
             *(row for epoch in self._epochs for row in _rows(epoch, self._space.operations, self._settings.kernels)),
             *self._sizes(),
@@ -139,19 +139,19 @@ class OneShot(Method):
         return stages(shares, kernels, DEPTH, rng, not self._settings.flexible, self._space.operations)
 
     def _fitting(self, drawn: Sequence[Stage]) -> Configuration | None:
-        """The configuration of a network that is alive and within every constraint known before training, or None."""
+        """The configuration of a network; None if it is dead or violates a constraint known before training."""
         if dead_stages(drawn) or not self._has_size(drawn):
             return None
         configuration = self._space.configuration(drawn)
         return configuration if self._problem.allows(configuration) else None
 
     def _has_size(self, drawn: Sequence[Stage]) -> bool:
-        """Whether the number of parameters lies within the search's bounds; True if it had none."""
+        """Whether the number of parameters is within the search's bounds, if any."""
         bounds = self._settings.bounds
         return bounds is None or bounds[0] <= self._parameters(drawn) <= bounds[1]
 
     def _parameters(self, drawn: Sequence[Stage]) -> int:
-        """The number of parameters, counted in the way that the bounds are meant."""
+        """The number of parameters, counted in the same way as the bounds."""
         space = self._space
         if self._settings.counts_as_paper:
             return parameters_paper(drawn, space.filters, space.classes)
@@ -169,7 +169,7 @@ class OneShot(Method):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
     def _check_images(self) -> None:
-        """Raises UsageError for images on which no supernet can be trained."""
+        """Raises UsageError if no supernet can be trained on the images."""
         space, settings = self._space, self._settings
         _, height, width = space.shape
         if height % 4 or width % 4:
@@ -181,7 +181,7 @@ class OneShot(Method):
         half = space.training_images // 2
         if half < space.batch:
             raise UsageError(
-                f"half of the training images of {space.name}, {half}, are fewer than a batch of {space.batch}"
+                f"half of the training images of {space.name} are {half}, fewer than a batch of {space.batch}"
             )
         steps = half // space.batch + (half % space.batch > 1)  # a last batch of one image is left out
         if settings.rule == "zeroth-order":
@@ -193,7 +193,7 @@ class OneShot(Method):
             _warn_of_unused(space.name, settings.window, steps)
 
     def _check_bounds(self) -> None:
-        """Raises UsageError if no network of this method can lie within all bounds on its size."""
+        """Raises UsageError if no network of this method can satisfy all bounds on its size."""
         names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
         most = max(names, key=lambda name: named(name).parameters(self._space.filters))
         smallest = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
@@ -228,17 +228,17 @@ class OneShot(Method):
             raise UsageError(f"no network has at least {low:,.0f} and at most {high:,.0f} {what}")
 
     def _say(self, log: Sequence[Epoch]) -> None:
-        """Logs now and then how far the search is, and its losses."""
+        """Logs progress and losses, at most every ten seconds."""
         stop, epoch = self._settings.stop, log[-1]
         if monotonic() - self._said < _SECONDS_BETWEEN_LINES and epoch.epoch + 1 < stop:
             return
         self._said = monotonic()
         learnt = (
-            f", {epoch.parameters:,.0f} parameters expected, {epoch.alive:.1f} operations an edge, cosine "
-            f"{epoch.kept:.2f} of α with its first epoch"
+            f", {epoch.parameters:,.0f} parameters expected, {epoch.alive:.1f} operations per edge, cosine "
+            f"{epoch.kept:.2f} between α now and after the first epoch"
         )
         _LOG.info(
-            "epoch %d of %d, %.1f s each: loss %.3f (the weights' half of the images) %.3f (the other)%s%s%s",
+            "epoch %d of %d, %.1f s per epoch: loss %.3f (half that trains the weights) %.3f (other half)%s%s%s",
             epoch.epoch + 1,
             stop,
             epoch.seconds,
@@ -247,36 +247,36 @@ class OneShot(Method):
             f", tau {epoch.temperature:.3f}" if self._settings.sparse else "",
             learnt if epoch.probabilities else "",
             "".join(
-                f", |s| {abs(own.updates[0].s):,.3g} {when}"
-                for own, when in zip((log[0], epoch), ("at first", "now"), strict=True)
-                if own.updates
+                f", |s| {abs(logged.updates[0].s):,.3g} {when}"
+                for logged, when in zip((log[0], epoch), ("at first", "now"), strict=True)
+                if logged.updates
             ),
         )
 
 
 def supernet_of(problem: Problem) -> Searchable:
-    """What a supernet is trained on, and for: the view of the problem's space that one-shot methods need."""
+    """The view of the problem's space that one-shot methods need: its images and its cells."""
     assert isinstance(problem.space, AsSupernet)  # see `Method.needs`
     return problem.space.as_supernet()
 
 
 def _flops(space: Searchable, kernels: Sequence[int]) -> float:
-    """Operations per image of a supernet with spatial convolutions of these sizes, and of what is around its cells."""
+    """FLOPs per image of a supernet with spatial convolutions of these sizes."""
 
-    def of(operation: str) -> int:
+    def flops_with(operation: str) -> int:
         return size([Stage((operation,) * len(EDGES), DEPTH)] * 3, space.filters, space.shape, space.classes).flops
 
-    around = of(IDENTITY)
+    around = flops_with(IDENTITY)
     names = dict.fromkeys(sized(name, kernel) for name in space.operations for kernel in kernels)
-    return around + sum(of(name) - around for name in names if name != ZERO)
+    return around + sum(flops_with(name) - around for name in names if name != ZERO)
 
 
 def bounds_on(problem: Problem, metric: str) -> tuple[float, float] | None:
-    """The least and the largest value that the constraints allow a metric; None if none is about it."""
-    own = [bound for bound in problem.constraints if bound.metric.name == metric]
-    if not own:
+    """The least and the largest value of a metric that the constraints allow; None if there is no constraint on it."""
+    bounds = [bound for bound in problem.constraints if bound.metric.name == metric]
+    if not bounds:
         return None
-    lows, highs = zip(*(bound.interval for bound in own), strict=True)
+    lows, highs = zip(*(bound.interval for bound in bounds), strict=True)
     return max(0.0, *lows), min(highs)
 
 
@@ -314,8 +314,8 @@ def _check_options(settings: Settings) -> None:
         raise UsageError(f"epochs must be positive, not {s.epochs}")
     if not 1 <= s.stop <= s.epochs:
         raise UsageError(
-            f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}: with fewer epochs give stop, too, and "
-            "theta where there is one"
+            f"stop must lie in [1, epochs], not {s.stop} with epochs={s.epochs}: with fewer epochs set stop, too, and "
+            "theta if the method has it"
         )
     positive = {"alpha_lr": s.alpha_rate, "T": s.window, "mu": s.mu, "tau": s.tau, "every": s.every}
     for name, value in positive.items():
@@ -329,12 +329,12 @@ def _check_options(settings: Settings) -> None:
 
 @cache
 def _warn_of_unused(name: str, window: int, steps: int) -> None:
-    """Says, once per process, that a window leaves batches out of every estimate that a shorter one would use."""
+    """Warns, once per process, of a window that leaves more batches of an epoch unused than a shorter one would."""
     unused, better = min((steps % shorter, -shorter) for shorter in range((window + 1) // 2, window + 1))
     if unused < steps % window:
         _LOG.warning(
-            "a window of T=%d leaves %d of the %d batches of an epoch of %s unused, and makes %s of the architecture "
-            "per epoch; T=%d leaves %d and makes %d",
+            "a window of T=%d leaves %d of the %d batches of an epoch of %s unused and gives %s of the architecture "
+            "per epoch; T=%d leaves %d and gives %d",
             window,
             steps % window,
             steps,

@@ -1,4 +1,4 @@
-"""The expected number of parameters of a network drawn from distributions, which a search can pull between bounds."""
+"""The expected number of parameters of a network drawn from distributions, differentiable for a penalty."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _EDGES = 6
 class ExpectedParameters:
     """E[parameters], exact and differentiable (ZO-DARTS++, equations 2 and 17).
 
-    The paper counts convolutions that no path reaches, too; here an edge costs something only where it is alive: the
-    expectation runs over the 2⁶ sets of edges of a cell that carry anything, those that leave the cell dead included.
-    Where no edge is `none` both are the same, and for distributions on one architecture this is its number of
-    parameters.
+    The paper also counts convolutions that no path reaches. Here an edge counts only if it is alive: the expectation
+    runs over the 2⁶ sets of edges that are not `none`, including those that leave the cell dead. If no edge is `none`
+    both are equal; if the distributions are on one architecture, the expectation is its number of parameters.
 
     Args:
         kernels: sizes of the spatial convolution, in the order of their columns.
-        depth: cells of each stage, where depths are not searched.
-        paper: counts as the authors' scripts do (`parameters_paper`), else what there is.
+        depth: cells of each stage if depths are not searched.
+        paper: whether to count as the authors' scripts do (`parameters_paper`).
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class ExpectedParameters:
             [(column, cost) for column, operation in fixed if (cost := operation.counted(width, paper))]
             for width in widths
         ]
-        """For each stage the operations of one size that have parameters: (column, parameters)."""
+        """For each stage the operations with parameters and without a kernel size: (column, parameters)."""
         self._sizes = space.operations.index(SPATIAL) if SPATIAL in space.operations else None
         by_size = [[named(sized(SPATIAL, k)).counted(width, paper) for k in kernels] for width in widths]
         self._spatial = torch.tensor(by_size, device=device).double()
@@ -54,10 +53,10 @@ class ExpectedParameters:
         carried = list(product((False, True), repeat=_EDGES))
         self._carried = torch.tensor(carried, device=device)
         self._alive = torch.tensor([_alive(edges) for edges in carried], device=device).double()
-        self._own = torch.eye(_EDGES, dtype=torch.bool, device=device)
+        self._diagonal = torch.eye(_EDGES, dtype=torch.bool, device=device)
 
     def __call__(self, probabilities: Probabilities) -> Tensor:
-        """A number, from the distributions over operations and, where they are searched, kernel sizes and depths."""
+        """The expected number of parameters, a scalar."""
         stages = [self._stage(probabilities, stage) for stage in range(3)]
         return self._fixed + torch.stack(stages).sum()
 
@@ -74,8 +73,8 @@ class ExpectedParameters:
             costs = costs + operations[:, self._sizes] * spatial
         none = operations[:, self._none]
         sets = torch.where(self._carried, 1 - none, none)
-        # The edge itself is there wherever it costs something: the probability of the other edges remains.
-        others = torch.where(self._own, 1.0, sets[:, None, :]).prod(2)
+        # The probability of a set given the edge itself: the cost of an edge already includes its probability.
+        others = torch.where(self._diagonal, 1.0, sets[:, None, :]).prod(2)
         cell = (others * self._alive).sum(0) @ costs
         if probabilities.depths is None:
             return self._depth * cell
@@ -83,5 +82,5 @@ class ExpectedParameters:
 
 
 def _alive(carried: Sequence[bool]) -> list[bool]:
-    """Which edges of a cell lie on a path from its input to its output, where only some carry anything."""
+    """Whether each edge of a cell is on a path from its input to its output, given the edges that are not `none`."""
     return [o != ZERO for o in pruned([IDENTITY if c else ZERO for c in carried])]

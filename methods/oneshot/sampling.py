@@ -1,4 +1,4 @@
-"""Architectures drawn from what a search has found."""
+"""Architectures drawn from the distributions of a search."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def stages(
     same: bool = False,
     names: Sequence[str] = OPERATIONS,
 ) -> tuple[Stage, ...]:
-    """One network: an operation for each edge, where that is the spatial convolution its size, and a depth.
+    """One network: an operation for each edge, a size for each spatial convolution, and a depth for each stage.
 
     Args:
-        shares: the distributions over operations (18 rows), and where they are searched kernel sizes and depths.
-        kernels: sizes, in the order of their columns; the only one where they are not searched.
-        depth: of each stage where depths are not searched.
-        same: the stages have one cell in common, drawn once.
+        shares: the distributions over operations (18 rows), and, if they are searched, kernel sizes and depths.
+        kernels: kernel sizes, in the order of their columns; a single one if they are not searched.
+        depth: depth of each stage if depths are not searched.
+        same: whether all stages have the same cell, drawn once.
         names: the operations, in the order of their columns.
     """
     operations, sizes, depths = ([_drawn(rows, rng) for rows in shares] + [None, None])[:3]
     assert operations is not None
-    found = []
+    network = []
     for number in range(1 if same else 3):
         rows = range(6 * number, 6 * number + 6)
         on = [sized(names[operations[row]], kernels[0 if sizes is None else sizes[row]]) for row in rows]
-        found.append(Stage(tuple(on), depth if depths is None else 1 + depths[number]))
-    return tuple(found * 3) if same else tuple(found)
+        network.append(Stage(tuple(on), depth if depths is None else 1 + depths[number]))
+    return tuple(network * 3) if same else tuple(network)
 
 
 def _drawn(rows: Rows, rng: Generator) -> list[int]:
-    """A choice for each row of probabilities, whatever rounding has made of their sums."""
+    """A choice for each row of probabilities, whose sums may differ from 1 by rounding."""
     ends: NDArray[np.float64] = np.cumsum(rows, axis=1)
-    found: list[int] = (ends <= rng.random((len(ends), 1)) * ends[:, -1:]).sum(1).tolist()
-    return found
+    choices: list[int] = (ends <= rng.random((len(ends), 1)) * ends[:, -1:]).sum(1).tolist()
+    return choices

@@ -38,9 +38,9 @@ from nasbench.methods.oneshot.weights import Weights
 from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder
 
 _LOG = logging.getLogger("nasbench")
-_BEGIN = 1e-3  # the scale at which architecture parameters are drawn
+_INITIAL_SCALE = 1e-3  # standard deviation of the initial architecture parameters
 _PENALTY = 15.0  # λ = 15 / τ, for a hinge in millions of parameters (ZO-DARTS++, section IV-C)
-_RECIPE = RECIPES["search"]  # of the paper's supernets, too
+_RECIPE = RECIPES["search"]  # that of the paper's supernets
 
 
 class Epoch(NamedTuple):
@@ -49,34 +49,33 @@ class Epoch(NamedTuple):
     epoch: int
     """Number of the epoch, from 0."""
     temperature: float
-    """Temperature of the sparsemax; 1 where nothing is annealed."""
+    """Temperature of the sparsemax; 1 without annealing."""
     train_loss: float
-    """Mean loss of the weights' own steps, on the half of the images that they are trained on."""
+    """Mean loss of the weights' steps, on the half of the images that trains the weights."""
     val_loss: float
-    """Mean loss, without penalties, on the half that the architecture is trained on, at the weights for which its
-    gradient is taken (second-order DARTS: one step ahead). Where no architecture is trained: of the last batch alone,
-    on its path."""
+    """Mean loss, without penalties, on the half that trains the architecture, at the weights at which its gradient is
+    taken (second-order DARTS: one step ahead). If no architecture is trained: loss of the last batch on its path."""
     seconds: float
     """Duration of the epoch in seconds."""
     updates: list[Update]
-    """The directions of zeroth-order estimates, in their order; empty for other methods."""
+    """The directions of zeroth-order estimates, in order; empty for other methods."""
     parameters: float = math.nan
-    """Expected number of parameters of a network drawn at the end of the epoch; NaN, as what follows, where no
-    architecture is trained."""
+    """Expected number of parameters of a network drawn at the end of the epoch. This and the next fields are NaN or
+    empty if no architecture is trained."""
     alive: float = math.nan
     """Mean number of operations per edge with a probability above 0.001."""
     probabilities: Sequence[list[list[float]]] = ()
-    """The distributions over operations and, where they are searched, over kernel sizes and depths."""
+    """The distributions over operations and, if they are searched, kernel sizes and depths."""
     kept: float = math.nan
-    """Cosine of α at the end of this epoch and α at the end of the first: 1 where the search keeps its direction."""
+    """Cosine between α at the end of this epoch and of the first; 1 if the search keeps its direction."""
 
 
 @dataclass
 class Search:
-    """One search: same seed, same bits on a CPU, interrupted or not.
+    """One search. The same seed gives the same bits on a CPU, interrupted or not.
 
-    The weights are trained on one half of the training images, the architecture on the other; the images on which
-    networks are chosen later are not looked at.
+    The weights are trained on one half of the training images, the architecture on the other. The images on which
+    networks are chosen later are never used.
     """
 
     space: Searchable
@@ -86,19 +85,19 @@ class Search:
     seed: int
     """Seed of everything random in the search."""
     log: list[Epoch] = field(default_factory=list)
-    """The epochs that are done, in their order."""
+    """The finished epochs, in order."""
     earlier: float = 0.0
-    """Seconds of the epochs that an earlier, interrupted attempt had finished."""
+    """Seconds of the epochs that an interrupted attempt had finished."""
 
     def run(self, state: Path | None = None, say: Callable[[Epoch], None] = lambda _: None) -> None:
-        """Trains; the last epoch of the log has the distributions at the end.
+        """Trains; the last epoch of the log has the final distributions.
 
         Args:
-            state: file in which everything is kept after each epoch; an interrupted search continues from it.
+            state: file to which the state is saved after each epoch; an interrupted search continues from it.
             say: called with the record of each epoch.
 
-        Raises RuntimeError if the search diverges, or there is no memory for what joins in at θ: the log has the epochs
-        before.
+        Raises RuntimeError if the search diverges, or if memory does not suffice for kernel sizes and depths at θ; the
+        log then has the earlier epochs.
         """
         with exact():
             self._begin()
@@ -106,9 +105,9 @@ class Search:
             if kept is not None:
                 self._resume(kept)
                 if len(self.log) < self.settings.stop:
-                    _LOG.info("the search goes on after epoch %d of %d", len(self.log), self.settings.stop)
+                    _LOG.info("the search continues after epoch %d of %d", len(self.log), self.settings.stop)
             while len(self.log) < self.settings.stop:
-                self.log.append(self._sound(self._epoch(len(self.log))))
+                self.log.append(self._checked(self._epoch(len(self.log))))
                 if state is not None:
                     keep(self._state(), state)
                 say(self.log[-1])
@@ -161,12 +160,12 @@ class Search:
                 f"kernel sizes and depths could not join in at epoch {epoch} (theta): {error}; "
                 "kernel_mode=shared_mask needs less memory"
             ) from error
-        train_loss, val_loss = (float(torch.stack(own).mean()) for own in (self.rule.losses, self._val_losses))
+        train_loss, val_loss = (float(torch.stack(losses).mean()) for losses in (self.rule.losses, self._val_losses))
         seconds = perf_counter() - begin
         return Epoch(epoch, self.temperature, train_loss, val_loss, seconds, updates, **self._architecture())
 
     def _architecture(self) -> dict[str, Any]:
-        """What an epoch's record says of the architecture."""
+        """The fields of an epoch's record about the architecture."""
         probabilities = self.logits.probabilities(self._normalise)
         now = self.logits.operations.detach().cpu().flatten().double()
         if self._first is None:
@@ -186,15 +185,15 @@ class Search:
         return self._stepped(epoch)
 
     def _stepped(self, epoch: int) -> list[Update]:
-        """One step for each batch."""
+        """Updates on each batch of the epoch."""
         facts: list[Tensor] = []
         for train, val in self._pairs(epoch):
             facts += self.rule.step(self.logits, train, val, self._adam)
         self.rule.end_epoch()
         return [Update(*row) for row in torch.stack(facts).tolist()] if facts else []
 
-    def _sound(self, epoch: Epoch) -> Epoch:
-        """The epoch. Raises RuntimeError if its losses or probabilities are no numbers."""
+    def _checked(self, epoch: Epoch) -> Epoch:
+        """The same epoch. Raises RuntimeError if its losses or probabilities are not finite."""
         sums = [sum(row) for rows in epoch.probabilities for row in rows]
         if not np.isfinite([epoch.train_loss, epoch.val_loss, *sums]).all():
             raise RuntimeError(
@@ -204,16 +203,16 @@ class Search:
         return epoch
 
     def _pairs(self, epoch: int) -> Iterator[tuple[LabelledImages, LabelledImages]]:
-        """Each batch of the one half in turn, with as many images drawn from the other."""
+        """Each batch of the half that trains the weights, with as many images drawn from the other half."""
         rng = np.random.default_rng([self.seed, epoch])
         train, val = self._halves
         beside: NDArray[np.int64] = rng.choice(val, size=len(train))
-        one = self.data.batches(self.space.batch, None, rng, rng.permutation(train))
-        return zip(one, self.data.batches(self.space.batch, None, rng, beside), strict=True)
+        batches = self.data.batches(self.space.batch, None, rng, rng.permutation(train))
+        return zip(batches, self.data.batches(self.space.batch, None, rng, beside), strict=True)
 
     @property
     def temperature(self) -> float:
-        """The temperature in this epoch; 1 where nothing is annealed."""
+        """The temperature in this epoch; 1 without annealing."""
         s = self.settings
         return temperature(self._now, s.tau, s.anneal, s.every) if s.sparse else 1.0
 
@@ -221,22 +220,22 @@ class Search:
         return sparsemax(logits, self.temperature) if self.settings.sparse else softmax(logits)
 
     def _probabilities(self, logits: Logits) -> Probabilities:
-        found = logits.probabilities(self._normalise)
-        # A softmax leaves nothing out: there is nothing to read from the device.
-        return found if self.settings.sparse else found._replace(alive=found.everything())
+        probabilities = logits.probabilities(self._normalise)
+        # Probabilities of a softmax are never zero: nothing must be read from the device.
+        return probabilities if self.settings.sparse else probabilities._replace(alive=probabilities.everything())
 
     def _loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
         return cross_entropy(network(batch.images, self._probabilities(logits)), batch.labels)
 
     def _val_loss(self, network: nn.Module, logits: Logits, batch: LabelledImages) -> Tensor:
-        """Validation loss, and what the expected size lies outside its bounds (ZO-DARTS++, equation 16)."""
+        """Validation loss, plus the penalty on the expected size (ZO-DARTS++, equation 16)."""
         probabilities = self._probabilities(logits)
         loss = cross_entropy(network(batch.images, probabilities), batch.labels)
         self._val_losses.append(loss.detach())
         return loss + self.penalty(probabilities)
 
     def penalty(self, probabilities: Probabilities) -> Tensor:
-        """λ × what the expected size lies outside its bounds, in millions; from epoch θ on, zero before."""
+        """λ × distance of the expected size from its bounds, in millions of parameters; zero before epoch θ."""
         bounds = self.settings.bounds
         if bounds is None or self._now < self.settings.theta:
             return torch.zeros((), device=self.data.device)
@@ -245,7 +244,7 @@ class Search:
         return _PENALTY / self.temperature * outside / 1e6
 
     def _grow(self) -> None:
-        """From epoch θ on kernel sizes and depths are searched, too; the architecture's optimiser begins anew."""
+        """Adds kernel sizes and depths to the search (epoch θ); the architecture's optimiser begins anew."""
         new = self.network.grow(self.settings.kernels[1:])
         training.channels_last(self.network)
         self.rule.grown(new)
@@ -253,7 +252,7 @@ class Search:
         self._adam = self._new_adam()
 
     def _drawn(self, rows: int, columns: int) -> Tensor:
-        drawn = _BEGIN * torch.randn(rows, columns, generator=self._generator)
+        drawn = _INITIAL_SCALE * torch.randn(rows, columns, generator=self._generator)
         return drawn.to(self.data.device).requires_grad_()
 
     def _new_adam(self) -> torch.optim.Adam:
@@ -269,11 +268,11 @@ class Search:
         return kind(self.weights, *losses, self._generator, s.window, s.mu, s.estimate, self._marked)
 
     def _marked(self, logits: Sequence[Logits]) -> list[Logits]:
-        """The same with a note of which probabilities are zero: read from the device once, for several at a time."""
+        """The logits with their `alive` flags, read from the device once for all."""
         if not self.settings.sparse:
             return list(logits)
-        alive = alive_of([one.probabilities(self._normalise) for one in logits])
-        return [one._replace(alive=own) for one, own in zip(logits, alive, strict=True)]
+        alive = alive_of([part.probabilities(self._normalise) for part in logits])
+        return [part._replace(alive=flags) for part, flags in zip(logits, alive, strict=True)]
 
     def _state(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"log": [e._asdict() | {"updates": [tuple(u) for u in e.updates]} for e in self.log]}
@@ -285,8 +284,8 @@ class Search:
         if len(kept["logits"]) > 1:
             self._grow()
         with torch.no_grad():
-            for own, value in zip(self.logits.present(), kept["logits"], strict=True):
-                own.copy_(value)
+            for parameter, value in zip(self.logits.present(), kept["logits"], strict=True):
+                parameter.copy_(value)
         for part, slope in zip(self._sloped(), kept["slopes"], strict=True):
             part.grad = None if slope is None else slope.to(part)
         self.network.load_state_dict(kept["network"])
@@ -297,14 +296,14 @@ class Search:
         self.log = [Epoch(**e | {"updates": [Update(*u) for u in e["updates"]]}) for e in kept["log"]]
 
     def _sloped(self) -> list[Tensor]:
-        """What keeps a gradient from one epoch to the next that means something."""
+        """The parameters whose gradients must be kept between epochs."""
         return [*self.logits.present(), *self.rule.untrained]
 
 
 def exact() -> AbstractContextManager[None]:
-    """Convolutions in single precision that give the same bits each time, on a GPU, too.
+    """A context in which convolutions in single precision give the same bits each time, also on a GPU.
 
-    The zeroth-order estimate is a difference of two trainings: rounding must not differ between them.
+    The zeroth-order estimate is a difference of two trainings, so rounding must not differ between them.
     """
     if not torch.cuda.is_available():
         return nullcontext()

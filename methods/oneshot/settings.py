@@ -1,4 +1,4 @@
-"""The settings in which the one-shot methods differ from each other."""
+"""The settings that define each one-shot method."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ from dataclasses import dataclass
 from nasbench.benchmarks.spaces.published import cells
 
 KERNELS = cells.KERNELS[::-1]
-"""The largest first: the others are cut from it."""
+"""Kernel sizes, the largest first: the others are cut from it."""
 DEPTH = cells.DEPTHS[-1]
-"""Number of cells per stage; the largest number where depths are searched."""
-
-
+"""Number of cells per stage; the largest number if depths are searched."""
 RECALIBRATED = 20 * 256
-"""Training images at most, in batches of 256, whose statistics normalise a path of `spos` before it is scored."""
+"""Largest number of training images whose statistics normalise a path of `spos` before it is scored."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How the zeroth-order estimate differs from algorithm 1 of ZO-DARTS; by default it does not."""
+    """Changes of the zeroth-order estimate relative to algorithm 1 of ZO-DARTS; none by default."""
 
     floor: float = 0.0
-    """Least norm of which μ is a share: with 1, the step aside is no longer microscopic while α is small."""
+    """Least norm of which μ is a share; with 1, the perturbation is not microscopic while α is small."""
     antithetic: bool = False
-    """True: w̃ is trained at α + μu and at α - μu, and their difference is taken; what is even in u cancels."""
+    """True: w̃ is trained at α + μu and at α - μu, and their difference is used; terms that are even in u cancel."""
     directions: int = 1
     """Number of directions over which the estimate is averaged."""
     normalised: bool = False
-    """True: the estimate has the length 1, so that no single one is remembered by Adam for epochs."""
+    """True: the estimate has length 1, so that no single estimate dominates Adam's moments for epochs."""
     rewarmed: bool = False
     """True: Adam begins anew after the first epoch, in which estimates are largest."""
-    coin: bool = False
-    """True: a coin is tossed for the sign of each s, which then has the measured size and says nothing: a foil."""
+    random_sign: bool = False
+    """True: the sign of each s is random, its size is as measured (the random-sign ablation)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Settings:
     """The settings of one search."""
 
     rule: str
-    """How the architecture is updated: darts, milenas or zeroth-order; single-path where only weights are trained."""
+    """The update of the architecture: darts, milenas or zeroth-order; single-path if only weights are trained."""
     sparse: bool = False
     """True: sparsemax at a falling temperature. False: softmax."""
     flexible: bool = False
@@ -55,7 +53,7 @@ class Settings:
     window: int = 10
     """Batches per window of the zeroth-order estimate (T)."""
     mu: float = 0.005
-    """Length of the step aside of the zeroth-order estimate, as a share of the architecture's norm."""
+    """Length of the perturbation of the zeroth-order estimate, as a share of the architecture's norm."""
     tau: float = 1.5
     """Temperature of the sparsemax at the beginning."""
     anneal: float = 0.75
@@ -65,15 +63,15 @@ class Settings:
     order: int = 2
     """Order of DARTS: 2 looks one step of the weights ahead, 1 does not."""
     matched: bool = True
-    """True: both copies of the weights are trained alike. False: as the authors' scripts do (an ablation)."""
+    """True: both copies of the weights have equal optimisers. False: as in the authors' scripts (an ablation)."""
     estimate: Estimate = Estimate()
-    """What differs from the paper's zeroth-order estimate."""
+    """Changes of the paper's zeroth-order estimate."""
     exact_skip: bool = True
     """True if operations with a probability of exactly zero are not computed; results are the same."""
     alpha_rate: float = 3e-4
     """Learning rate of the architecture parameters."""
     bounds: tuple[float, float] | None = None
-    """Least and largest number of parameters that the network should have; None for no bounds."""
+    """Least and largest number of parameters of the network; None for no bounds."""
     counts_as_paper: bool = False
     """True if the bounds are on `parameters_paper`, False if on `parameters`."""
 

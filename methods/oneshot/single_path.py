@@ -21,15 +21,15 @@ from nasbench.methods.oneshot.search import Search, exact
 from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
 from nasbench.methods.oneshot.zeroth_order import Update
 
-_SCORED = 256  # images at a time
-_TRIES = 10  # times the population: how many children are made at most for a part of a generation
+_SCORED = 256  # images per batch when a path is scored
+_TRIES = 10  # children made at most for a part of a generation, as a multiple of the population
 
 Genes: TypeAlias = tuple[int, ...]
-"""A path: a number for each choice, operations first, then kernel sizes and depths where they are searched."""
+"""A path: the number of the option taken at each choice; operations, then kernel sizes and depths if searched."""
 
 
 class Scored(NamedTuple):
-    """How a path does with the shared weights on images that they have not seen; compared by error, then by loss."""
+    """The error and loss of a path with the shared weights on unseen images; ordered by error, then by loss."""
 
     error: float
     """Percent."""
@@ -46,33 +46,33 @@ class Paths:
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """The number of choices of each gene."""
+        """The number of options of each gene."""
         s, edges = self.settings, len(EDGES)
         if not s.flexible:
             return (len(self.space.operations),) * edges
         return (len(self.space.operations),) * (3 * edges) + (len(s.kernels),) * (3 * edges) + (DEPTH,) * 3
 
     def drawn(self, rng: Generator) -> Genes:
-        """A path that is alive, each one with the same probability."""
+        """A path, drawn uniformly among those that are alive."""
         while True:
             genes = tuple(rng.integers(self.choices).tolist())
             if not dead_stages(self.stages(genes)):
                 return genes
 
     def stages(self, genes: Genes) -> tuple[Stage, ...]:
-        """The network that a path is."""
+        """The network of a path."""
         names, kernels, edges = self.space.operations, self.settings.kernels, len(EDGES)
         if not self.settings.flexible:
             return (Stage(tuple(sized(names[gene], kernels[0]) for gene in genes), DEPTH),) * 3
-        found = []
+        network = []
         for number in range(3):
             rows = range(edges * number, edges * (number + 1))
             on = tuple(sized(names[genes[row]], kernels[genes[3 * edges + row]]) for row in rows)
-            found.append(Stage(on, 1 + genes[6 * edges + number]))
-        return tuple(found)
+            network.append(Stage(on, 1 + genes[6 * edges + number]))
+        return tuple(network)
 
     def probabilities(self, genes: Genes, device: torch.device) -> Probabilities:
-        """The distributions on one path."""
+        """The distributions that put all probability on one path."""
         edges = len(EDGES)
         parts = [(genes if self.settings.flexible else genes * 3)[: 3 * edges], genes[3 * edges : 6 * edges]]
         parts.append(genes[6 * edges :])
@@ -82,8 +82,8 @@ class Paths:
             for part, width in zip(parts, widths, strict=True)
             if part
         ]
-        found = Probabilities.of([torch.tensor(one, device=device).float() for one in rows])
-        return found._replace(alive=Alive(*rows))
+        distributions = Probabilities.of([torch.tensor(part, device=device).float() for part in rows])
+        return distributions._replace(alive=Alive(*rows))
 
 
 class SinglePath(Search):
@@ -91,7 +91,7 @@ class SinglePath(Search):
 
     @property
     def paths(self) -> Paths:
-        """What is drawn from."""
+        """The paths from which batches and evolution draw."""
         return Paths(self.space, self.settings)
 
     def _stepped(self, epoch: int) -> list[Update]:
@@ -107,15 +107,15 @@ class SinglePath(Search):
         return []
 
     def _architecture(self) -> dict[str, Any]:
-        return {}  # none is trained
+        return {}  # no architecture is trained
 
     def evolved(
         self, fits: Callable[[Sequence[Stage]], bool], population: int, generations: int, parents: int, mutation: float
     ) -> list[Scored]:
         """Every path that evolution has scored, the best first.
 
-        As the authors' code: the best `parents` of all are kept; of each further generation a half is mutated from
-        them, a half crossed, and what is missing is drawn. No path is scored twice, none that does not fit.
+        As in the authors' code, the best `parents` of all generations are kept. Half of each later generation is
+        mutated from them, half is crossed, and missing paths are drawn. Only paths that fit are scored, each once.
         """
         rng = np.random.default_rng([self.seed, 2])
         scored: dict[Genes, Scored] = {}
@@ -137,9 +137,9 @@ class SinglePath(Search):
         return sorted(scored.values())
 
     def score(self, genes: Genes) -> Scored:
-        """A path's error with the shared weights, on images that they are not trained on.
+        """A path's error with the shared weights, on images that do not train the weights.
 
-        Each layer is normalised by statistics of this path on images that the weights are trained on (section 3.4).
+        Each layer is normalised by statistics of this path on images that train the weights (section 3.4).
         """
         path, batches = self.paths.probabilities(genes, self.data.device), self._held_out
         wrong, loss = torch.zeros((2, len(batches)), device=self.data.device)
@@ -155,26 +155,27 @@ class SinglePath(Search):
 
     @cached_property
     def _held_out(self) -> list[LabelledImages]:
-        """The half of the training images on which paths are ranked: the same batches for all."""
+        """The half of the training images on which paths are ranked, in the same batches for all paths."""
         rng = np.random.default_rng([self.seed, 3])
         return list(self.data.batches(_SCORED, None, rng, self._halves[1]))
 
     @cached_property
     def _seen(self) -> list[Tensor]:
-        """Some images of the other half, on which the weights are trained: the same batches for all."""
+        """Some images of the half that trains the weights, in the same batches for all paths."""
         rng = np.random.default_rng([self.seed, 4])
         rows = self._halves[0][:RECALIBRATED]  # in random order already
         return [batch.images for batch in self.data.batches(_SCORED, None, rng, rows)]
 
     def _mutated(self, best: Sequence[Scored], mutation: float, rng: Generator) -> Genes:
-        """One of the best with each gene redrawn with a small probability."""
-        own = best[int(rng.integers(len(best)))].genes
+        """A random path of the best, with each gene redrawn with a small probability."""
+        genes = best[int(rng.integers(len(best)))].genes
         drawn = rng.integers(self.paths.choices).tolist()
-        redrawn = (rng.random(len(own)) < mutation).tolist()
-        return tuple(new if is_new else old for old, new, is_new in zip(own, drawn, redrawn, strict=True))
+        redrawn = (rng.random(len(genes)) < mutation).tolist()
+        return tuple(new if is_new else old for old, new, is_new in zip(genes, drawn, redrawn, strict=True))
 
     @staticmethod
     def _crossed(best: Sequence[Scored], rng: Generator) -> Genes:
-        """Each gene of one or the other of two of the best."""
-        one, two = (best[k].genes for k in rng.integers(len(best), size=2).tolist())
-        return tuple(a if first else b for a, b, first in zip(one, two, rng.random(len(one)) < 0.5, strict=True))
+        """A cross of two of the best paths: each gene comes from one of them at random."""
+        first, second = (best[k].genes for k in rng.integers(len(best), size=2).tolist())
+        takes_first = rng.random(len(first)) < 0.5
+        return tuple(a if takes else b for a, b, takes in zip(first, second, takes_first, strict=True))

@@ -1,8 +1,8 @@
-"""The supernet: every operation on every edge, weighted by its probability, in a layout that computes each thing once.
+"""The supernet: every operation on every edge, weighted by its probability, with shared computations fused.
 
-At each node all edges share one ReLU, one convolution per kernel size and one batch normalisation each, and every
-operation without parameters is computed once. What has a probability of exactly zero is not computed: it would add
-nothing, and its gradient is zero.
+At each node all outgoing edges share one ReLU, and per kernel size one convolution and one batch normalisation. Every
+operation without parameters is computed once. Operations with a probability of exactly zero are skipped: their output
+and gradient are zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import adaptive_avg_pool2d, batch_norm, conv2d, relu
 
 from nasbench.benchmarks.spaces.cells.convolution import ConvNorm
-from nasbench.benchmarks.spaces.cells.network import Alike, Reduction
+from nasbench.benchmarks.spaces.cells.network import EqualEdges, Reduction
 from nasbench.benchmarks.spaces.cells.operations import EDGES, SPATIAL, ZERO
 from nasbench.benchmarks.spaces.published.cells import OPERATIONS
 from nasbench.methods.oneshot.distributions import Probabilities, alive_of
@@ -29,10 +29,11 @@ class Supernet(nn.Module):
     Args:
         filters: channels of the first stage; they double from stage to stage.
         depth: cells of each stage.
-        kernel: the size of the spatial convolution, until `grow`.
-        exact_skip: whether what has a probability of zero is left out; outputs and gradients are the same.
-        shared: kernel sizes share one tensor: the small ones are its centre, and the mixture is one convolution.
-        operations: what there is to choose from on an edge, in the order of the columns of the probabilities.
+        kernel: the size of the spatial convolution before `grow`.
+        exact_skip: whether operations of probability zero are skipped; outputs and gradients are the same.
+        shared: whether kernel sizes share one tensor, whose centre is the smaller sizes; their mixture is one
+            convolution.
+        operations: the operations of an edge, in the order of the columns of the probabilities.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Supernet(nn.Module):
         self.classifier = nn.Linear(widths[-1], classes)
 
     def forward(self, images: Tensor, probabilities: Probabilities) -> Tensor:
-        """Scores, shape (batch, classes). Where depths are not searched a stage gives what its last cell gives."""
+        """Scores, shape (batch, classes). If depths are not searched, a stage's output is that of its last cell."""
         alive = probabilities.alive
         if not self.exact_skip:
             alive = probabilities.everything()
@@ -74,10 +75,9 @@ class Supernet(nn.Module):
         return scores
 
     def grow(self, kernels: Sequence[int]) -> list[nn.Parameter]:
-        """Gives each spatial convolution more sizes, cut from the centre of the one it has; returns what is new.
+        """Adds kernel sizes to each spatial convolution, cut from the centre of its weight; returns new parameters.
 
-        ZO-DARTS++, section III-B: from then on each size is a tensor of its own, trained like the others, unless they
-        share one.
+        ZO-DARTS++, section III-B: each size then has its tensor, trained like the others, unless they share one.
         """
         cells = [cell for stage in self._cells for cell in stage]
         if self._shared:
@@ -87,17 +87,17 @@ class Supernet(nn.Module):
         return [parameter for cell in cells for parameter in cell.grow(kernels)]
 
     def stop_counting(self) -> None:
-        """Batch normalisations no longer count their batches: nobody asks, and each would add one at each step."""
+        """Stops batch normalisations from counting their batches, which costs time and is never read."""
         for module in self.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.num_batches_tracked = None
 
     @torch.no_grad()
     def recalibrate(self, images: Iterable[Tensor], probabilities: Probabilities) -> None:
-        """Takes the statistics of every normalisation from batches of images, for one mixture, and turns to eval mode.
+        """Computes the statistics of every normalisation from batches of images, for one mixture; sets eval mode.
 
-        There each normalisation uses the mean of the batches' means, and of their variances, in place of the statistics
-        of the batch that it sees (Guo et al., section 3.4). `train` leads back.
+        In eval mode each normalisation uses the mean of the batches' means and of their variances instead of the
+        statistics of its batch (Guo et al., section 3.4). `train` ends this.
         """
         self.train()
         norms = [module for module in self.modules() if isinstance(module, nn.BatchNorm2d | MixedCell)]
@@ -127,13 +127,13 @@ class Supernet(nn.Module):
 class MixedCell(nn.Module):
     """A NAS-Bench-201 cell with every operation on every edge, normalised by the statistics of the batch.
 
-    Those of one mixture may be kept, and used in eval mode: `Supernet.recalibrate`.
+    The statistics of one mixture may be stored and used in eval mode: see `Supernet.recalibrate`.
     """
 
     statistics: dict[tuple[int, Job], tuple[Tensor, Tensor]] | None = None
-    """Means and variances of the channels that a convolution brings, shape (channels,); None where none are kept."""
+    """Stored means and variances of each convolution's output channels, shape (channels,); None if not stored."""
     momentum: float = 1.0
-    """The weight of a batch's statistics beside those that are kept."""
+    """The weight of a batch's statistics when they are added to the stored ones."""
 
     def __init__(self, width: int, kernel: int, operations: Sequence[str]) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class MixedCell(nn.Module):
         self.pointwise = nn.ModuleList(self._pointwise)
         self.spatial = nn.ModuleList(sizes[0] for sizes in self._spatial)
         names = [name for name in self._columns if name not in (_POINTWISE, SPATIAL)]
-        self._others = [{name: Alike(name, width, len(edges)) for name in names} for edges in _LEAVING]
+        self._others = [{name: EqualEdges(name, width, len(edges)) for name in names} for edges in _LEAVING]
         self.others = nn.ModuleList(module for modules in self._others for module in modules.values())
 
     def forward(self, x: Tensor, mixed: MixedEdges) -> Tensor:
@@ -154,7 +154,7 @@ class MixedCell(nn.Module):
         for node in range(3):
             value = nodes[node]
             if value is None:
-                continue  # nothing arrives, so nothing leaves: a convolution of zeros, normalised, is zeros
+                continue  # the input is zero, so the output is: a normalised convolution of zeros is zero
             for edge, part in self._brought(node, value, mixed):
                 target = EDGES[edge][1]
                 nodes[target] = _sum(nodes[target], part)
@@ -168,7 +168,7 @@ class MixedCell(nn.Module):
             for kernel in kernels:
                 margin = (largest.kernel_size[0] - kernel) // 2
                 centre = slice(margin, margin + kernel)
-                with torch.device("meta"):  # nothing is drawn: what it begins with is known
+                with torch.device("meta"):  # no initial values are drawn: the weight is copied
                     convolution = self._convolution(node, kernel)
                 convolution = convolution.to(largest.weight.dtype).to_empty(device=largest.weight.device)
                 convolution.weight.data.copy_(largest.weight.data[:, :, centre, centre])
@@ -178,7 +178,7 @@ class MixedCell(nn.Module):
         return new
 
     def share(self, kernels: Sequence[int]) -> None:
-        """Makes the mixture of kernel sizes one convolution; its outer weights count only in sizes that have them."""
+        """Makes the mixture of kernel sizes one convolution whose outer weights are masked for smaller sizes."""
         largest = self._spatial[0][0].weight
         side = torch.arange(largest.shape[-1], device=largest.device)
         centre = (side - largest.shape[-1] // 2).abs()
@@ -187,11 +187,11 @@ class MixedCell(nn.Module):
 
     @property
     def sizes(self) -> int | None:
-        """The number of kernel sizes with a convolution of their own; None where there is one convolution for all."""
+        """The number of kernel sizes, if each has its convolution; None if there is one convolution for all."""
         return len(self._spatial[0]) if self._masks is None and len(self._spatial[0]) > 1 else None
 
     def _brought(self, node: int, value: Tensor, mixed: MixedEdges) -> Iterator[tuple[int, Tensor]]:
-        """What the edges that leave a node bring: (edge, weighted output)."""
+        """The outputs of the edges that leave a node: (edge, weighted output)."""
         convolved = mixed.convolved(node)
         positive = relu(value) if convolved else value
         for job, shares in convolved:
@@ -200,17 +200,17 @@ class MixedCell(nn.Module):
             masked = mixed if is_spatial and self._masks is not None else None
             weight = self._weight(node, convolution, list(job.edges), masked)
             brought = conv2d(positive, weight, padding=weight.shape[-1] // 2)
-            # What normalised channels are multiplied with is their share: the same as multiplying afterwards.
+            # The affine weight of the normalisation is the share: the same as multiplying afterwards.
             normed = self._normalised(brought, (node, job), shares.to(brought))
             yield from zip(job.edges, normed.chunk(len(job.edges), 1), strict=True)
         for job, shares in mixed.others(node):
             module = self._others[node][self._names[job.column]]
             places = [_LEAVING[node].index(k) for k in job.edges]
-            for k, share, part in zip(job.edges, shares.unbind(), module.some(value, places), strict=True):
+            for k, share, part in zip(job.edges, shares.unbind(), module.outputs(value, places), strict=True):
                 yield k, share * part
 
     def _normalised(self, brought: Tensor, which: tuple[int, Job], weight: Tensor) -> Tensor:
-        """What a convolution brings, normalised and multiplied by a weight of each channel."""
+        """A convolution's output, normalised and multiplied by a weight per channel."""
         if self.statistics is None:
             return batch_norm(brought, None, None, weight, training=True)
         if self.training and which not in self.statistics:
@@ -223,15 +223,15 @@ class MixedCell(nn.Module):
         return nn.Conv2d(self.width, leaving, kernel, padding=kernel // 2, bias=False)
 
     def _weight(self, node: int, convolution: nn.Conv2d, edges: list[int], mixed: MixedEdges | None) -> Tensor:
-        """The convolution's weight for some of the edges that leave a node; masked if sizes share one tensor."""
+        """The convolution's weight for some of a node's outgoing edges; masked if sizes share one tensor."""
         if edges == _LEAVING[node] and mixed is None:
             return convolution.weight
         parts = convolution.weight.chunk(len(_LEAVING[node]))
-        own = {k: parts[_LEAVING[node].index(k)] for k in edges}
+        chosen = {k: parts[_LEAVING[node].index(k)] for k in edges}
         if mixed is not None and mixed.kernels is not None:
             assert self._masks is not None
-            own = {k: part * (mixed.kernels[k, :, None, None] * self._masks).sum(0) for k, part in own.items()}
-        return torch.cat([own[k] for k in edges])
+            chosen = {k: part * (mixed.kernels[k, :, None, None] * self._masks).sum(0) for k, part in chosen.items()}
+        return torch.cat([chosen[k] for k in edges])
 
 
 def _sum(before: Tensor | None, part: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ class Weights:
     """A network's weights with the optimiser that trains them.
 
     Args:
-        parameters: those that are trained, in order; by default all of the network's.
+        parameters: the trained parameters, in order; by default all of the network.
     """
 
     def __init__(self, network: nn.Module, recipe: Recipe, parameters: list[nn.Parameter] | None = None) -> None:
@@ -33,8 +33,8 @@ class Weights:
     @property
     def rate(self) -> float:
         """The learning rate."""
-        found: float = self.optimizer.param_groups[0]["lr"]
-        return found
+        learning_rate: float = self.optimizer.param_groups[0]["lr"]
+        return learning_rate
 
     @rate.setter
     def rate(self, value: float) -> None:
@@ -42,19 +42,18 @@ class Weights:
             group["lr"] = value
 
     def step(self, loss: Tensor, clipped_with: Sequence[Tensor] = (), used_only: bool = False) -> None:
-        """One step down a loss.
+        """One gradient step on a loss.
 
         Args:
-            used_only: leaves weights alone on which the loss does not depend: neither momentum nor decay moves them.
-                Of a convolution that is so channel by channel: one tensor holds those of several edges.
-            clipped_with: other tensors, whose gradients are added up from step to step, and count in the norm that is
-                clipped.
+            used_only: whether weights on which the loss does not depend stay unchanged, without momentum and decay. In
+                convolutions this is decided per output channel, because one tensor serves several edges.
+            clipped_with: other tensors whose gradients accumulate over steps and count in the clipped norm.
         """
         every = [*self.parameters, *clipped_with]
-        found = torch.autograd.grad(loss, every, allow_unused=True) if used_only else gradients(loss, every)
-        for parameter, gradient in zip(self.parameters, found, strict=False):
+        slopes = torch.autograd.grad(loss, every, allow_unused=True) if used_only else gradients(loss, every)
+        for parameter, gradient in zip(self.parameters, slopes, strict=False):
             parameter.grad = gradient
-        for other, gradient in zip(clipped_with, found[len(self.parameters) :], strict=True):
+        for other, gradient in zip(clipped_with, slopes[len(self.parameters) :], strict=True):
             other.grad = gradient if other.grad is None else other.grad + gradient
         if self.recipe.clip is not None:
             nn.utils.clip_grad_norm_([*self.parameters, *clipped_with], self.recipe.clip)
@@ -65,13 +64,13 @@ class Weights:
                 moved.copy_(torch.where(is_unused, before, moved))
 
     def _unused_channels(self) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Weights and momentum of convolutions, which output channels have no gradient, and a copy of the tensor."""
-        found = []
+        """For weights and momentum of each convolution: the tensor, a mask of channels without gradient, a copy."""
+        channels = []
         for parameter, momentum in zip(self.parameters, self.momentum(), strict=True):
             if parameter.grad is not None and parameter.dim() == 4:
                 is_unused = (parameter.grad == 0).all(dim=(1, 2, 3), keepdim=True)
-                found += [(tensor, is_unused, tensor.detach().clone()) for tensor in (parameter, momentum)]
-        return found
+                channels += [(tensor, is_unused, tensor.detach().clone()) for tensor in (parameter, momentum)]
+        return channels
 
     def add(self, parameters: list[nn.Parameter]) -> None:
         """Trains more parameters from now on."""
@@ -86,24 +85,24 @@ class Weights:
         return [self.optimizer.state[parameter]["momentum_buffer"] for parameter in self.parameters]
 
     def copied(self) -> Weights:
-        """The same weights with the same optimiser in a network of its own."""
+        """A copy of the network, its weights and its optimiser."""
         copies: dict[int, Any] = {}
         network = deepcopy(self.network, copies)
-        found = Weights(network, self.recipe, [copies[id(p)] for p in self.parameters])
-        found.rate = self.rate
-        for own, theirs in zip(found.parameters, self.parameters, strict=True):
-            state = self.optimizer.state[theirs].get("momentum_buffer")
+        copy = Weights(network, self.recipe, [copies[id(p)] for p in self.parameters])
+        copy.rate = self.rate
+        for parameter, original in zip(copy.parameters, self.parameters, strict=True):
+            state = self.optimizer.state[original].get("momentum_buffer")
             if state is not None:
-                found.optimizer.state[own]["momentum_buffer"] = state.clone()
-        return found
+                copy.optimizer.state[parameter]["momentum_buffer"] = state.clone()
+        return copy
 
     def take(self, other: Weights) -> None:
-        """Becomes equal to other weights of the same shapes, momentum and running statistics included, in place."""
+        """Copies other weights of the same shapes into these, with momentum and running statistics."""
         with torch.no_grad():
             torch._foreach_copy_(tuple(self.parameters), tuple(other.parameters))
-            own, theirs = (list(weights.network.buffers()) for weights in (self, other))
-            if own:
-                torch._foreach_copy_(own, theirs)
+            buffers, sources = (list(weights.network.buffers()) for weights in (self, other))
+            if buffers:
+                torch._foreach_copy_(buffers, sources)
             if other.optimizer.state:
                 torch._foreach_copy_(self.momentum(), other.momentum())
         self.rate = other.rate
@@ -113,28 +112,28 @@ class Weights:
         return [parameter.detach().clone() for parameter in self.parameters]
 
     def set(self, values: Sequence[Tensor]) -> None:
-        """Puts weights in place."""
+        """Sets the weights to given values."""
         with torch.no_grad():
             for parameter, value in zip(self.parameters, values, strict=True):
                 parameter.copy_(value)
 
 
 def gradients(loss: Tensor, of: Sequence[Tensor]) -> list[Tensor]:
-    """Zeros for what the loss does not depend on: an operation that was skipped."""
+    """The gradients of a loss; zeros for tensors on which it does not depend, such as those of skipped operations."""
     return list(torch.autograd.grad(loss, list(of), materialize_grads=True, allow_unused=True))
 
 
 def flat(parts: Sequence[Tensor]) -> Tensor:
-    """All of them as one vector."""
+    """Tensors concatenated to one vector."""
     return torch.cat([part.detach().flatten() for part in parts])
 
 
 def norm(parts: Sequence[Tensor]) -> Tensor:
-    """The 2-norm of all of them together, in double precision."""
+    """The 2-norm of all tensors together, in double precision."""
     length: Tensor = torch.linalg.vector_norm(flat(parts), dtype=torch.float64)
     return length
 
 
-def dot(one: Sequence[Tensor], two: Sequence[Tensor]) -> Tensor:
-    """The inner product of all of them together, in double precision."""
-    return torch.dot(flat(one).double(), flat(two).double())
+def dot(a: Sequence[Tensor], b: Sequence[Tensor]) -> Tensor:
+    """The inner product of two lists of tensors, in double precision."""
+    return torch.dot(flat(a).double(), flat(b).double())

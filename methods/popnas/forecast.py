@@ -1,4 +1,4 @@
-"""What is predicted of candidates from all that was told."""
+"""Predictions for candidates, fitted on all observations."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Columns:
     """Names of the metrics of a problem that a front may need."""
 
     time: str | None
-    """The training time alone; None where an evaluation's cost is all that is known."""
+    """The training time alone; None if only the cost of an evaluation is known."""
     size: str | None
-    """The first metric that is known before training; None where there is none."""
+    """The first metric that is known before training; None if there is none."""
 
     @classmethod
     def of(cls, problem: Problem) -> Columns:
-        """Finds them by name (`train_time`), and by what is said of them."""
+        """The columns of a problem: the time by its name (`train_time`), the size by being cheap."""
         times = (name for name, m in problem.told.items() if m.name.partition("@")[0] == "train_time")
         cheap = (name for name, m in problem.told.items() if m.cheap and problem.known is not None)
         return cls(next(times, None), next(cheap, None))
 
     def seconds(self, observation: Observation) -> float:
-        """How long the training of a network took; NaN of what was not trained to its end."""
+        """The training time of a network in seconds; NaN if it was not trained to the end."""
         if observation.evaluation.status != "ok":
             return math.nan
         return observation.evaluation.cost if self.time is None else observation.evaluation.metrics[self.time]
@@ -45,21 +45,22 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Predictions of some candidates, all to be minimised, each of shape (candidates,)."""
+    """Predictions for candidates, all to be minimised, each of shape (candidates,)."""
 
     members: Sequence[Member]
     score: Array
-    """Predicted rank among what was told, as a share: by violation, then by objective."""
+    """Predicted rank among the observations, as a share: by violation, then by objective."""
     seconds: Array
+    """Predicted training time."""
     size: Array | None
-    """Exact on a table, predicted elsewhere; None where it is not known before training, or was not asked for."""
+    """Exact on a table, predicted elsewhere; None if it is not known before training, or not needed."""
     violation: Array
-    """Sum of the violations of constraints that are known before training; exact or predicted as the size is."""
+    """Sum of the violations of constraints that are known before training; exact or predicted, as the size."""
     objectives: Array
-    """What was told, to say which objective a score means."""
+    """Observed objectives, to translate a score into an objective."""
 
-    def told_of(self, place: int) -> tuple[float, float]:
-        """The objective and the seconds that are predicted of a candidate."""
+    def predicted(self, place: int) -> tuple[float, float]:
+        """The predicted objective and training time of a candidate."""
         share = min(max(float(self.score[place]), 0.0), 1.0)
         objective = float(np.quantile(self.objectives, share)) if len(self.objectives) else math.nan
         return objective, float(self.seconds[place])
@@ -68,7 +69,7 @@ class Forecast:
 def forecast(
     problem: Problem, growth: Growth, told: Mapping[Member, Observation], members: Sequence[Member], with_size: bool
 ) -> Forecast:
-    """Fits a predictor of each objective on what was told, and asks it of candidates.
+    """Fits a predictor of each objective on the observations and predicts for candidates.
 
     A cheap metric of a table is looked up instead.
     """
@@ -79,16 +80,16 @@ def forecast(
     known, x = x[: len(told)], x[len(told) :]
 
     @cache
-    def regression(there: bytes) -> KernelRidge:  # which most targets share
-        return KernelRidge(known[np.frombuffer(there, bool)])
+    def regression(finite: bytes) -> KernelRidge:  # most targets share it
+        return KernelRidge(known[np.frombuffer(finite, bool)])
 
     def predicted(targets: Sequence[float]) -> Array:
         y = np.array(targets, float)
-        there = np.isfinite(y)
-        return regression(there.tobytes()).predict(y[there], x) if there.any() else np.zeros(len(x))
+        finite = np.isfinite(y)
+        return regression(finite.tobytes()).predict(y[finite], x) if finite.any() else np.zeros(len(x))
 
     def cheap(metric: str) -> Array:
-        assert problem.known is not None  # else no metric is cheap
+        assert problem.known is not None  # otherwise no metric would be cheap
         if isinstance(problem.space, FiniteSpace):
             return np.array([problem.known(metric, growth.configuration(member)) for member in members])
         return predicted([observation.evaluation.metrics[metric] for observation in observed])
@@ -107,6 +108,6 @@ def forecast(
 
 
 def ranks(keys: Sequence[Rank]) -> list[float]:
-    """The mean rank of each among all, as a share: in (0, 1), smaller is better; equals share theirs."""
+    """The rank of each key as a share in (0, 1), smaller is better; tied keys have the mean of their ranks."""
     order = sorted(keys)
     return [(bisect_left(order, key) + bisect_right(order, key)) / (2 * len(order)) for key in keys]

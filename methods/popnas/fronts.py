@@ -1,4 +1,4 @@
-"""The two fronts of POPNAS: what is best in all objectives, and what brings back parts that it neglects."""
+"""The two fronts of POPNAS: the Pareto front, and the exploration front, which uses parts that the first neglects."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 Element: TypeAlias = tuple[str, Hashable]
-"""(its kind, `operator` or `input`, and which one it is)."""
+"""(kind, name), where the kind is `operator` or `input`."""
 
 
 def pareto_front(values: Array, most: int, take: Callable[[int], bool] = lambda _: True) -> list[int]:
-    """Candidates that none dominates, best first by the first objective, then the second, …; `most` at the most.
+    """At most `most` non-dominated candidates, best first by the first objective, then the second, ….
 
-    Of equals the first is taken. What `take` refuses dominates nothing. With one objective nothing dominates: the front
-    is the best, as in PNAS.
+    Of equal candidates the first is taken. Candidates that `take` refuses dominate nothing. With one objective there is
+    no dominance: the front is the best `most`, as in PNAS.
 
     Args:
         values: objectives to minimise, shape (candidates, objectives).
-        most: where to stop, which leaves out the end that is worst by the first objective.
-        take: whether a candidate may be taken; asked of each that would be, in the order in which they are.
+        most: size of the front; a larger front loses its end, which is worst by the first objective.
+        take: whether a candidate may be taken; called in order for each candidate that would be taken.
     """
-    found: list[int] = []
+    front: list[int] = []
     kept = np.empty((0, values.shape[1]))
     for i in np.lexsort(values.T[::-1]).tolist():
-        if len(found) >= most:
+        if len(front) >= most:
             break
         is_dominated = values.shape[1] > 1 and (kept <= values[i]).all(axis=1).any()
         if is_dominated or not take(i):
             continue
-        found.append(i)
+        front.append(i)
         kept = np.vstack([kept, values[i]])
-    return found
+    return front
 
 
 def underused(front: Sequence[Sequence[Element]], known: Sequence[Element]) -> set[Element]:
-    """The elements of which a front has less than a fifth of the mean of their kind (POPNAS, exploration step).
+    """The elements that a front uses less than a fifth as often as the mean of their kind (POPNAS, exploration step).
 
     Args:
-        front: the elements of each of its members.
-        known: all that there could be.
+        front: the elements of each member of the front.
+        known: all elements.
     """
     seen = Counter(element for member in front for element in member)
     totals = Counter(kind for member in front for kind, _ in member)
@@ -58,42 +58,43 @@ def exploration_front(
     most: int,
     take: Callable[[int], bool] = lambda _: True,
 ) -> list[int]:
-    """Candidates that bring back neglected elements; of these none dominates another. `most` at the most.
+    """At most `most` candidates with neglected elements that do not dominate each other.
 
-    An element counts 1, and 2 more while it was brought back no more often than the mean of its kind, and 1 more while
-    its kind was no more often than the other. A candidate needs 8 where both kinds have neglected elements, else 4.
+    A neglected element counts 1, plus 2 while it has been used no more often than the mean of its kind, plus 1 while
+    its kind has been used no more often than the other. A candidate needs 8 if both kinds have neglected elements, else
+    4.
 
     Args:
         values: objectives to minimise, shape (candidates, objectives); scanned in the order of the first.
-        elements: those of a candidate.
+        elements: (candidate) → its elements.
         neglected: see `underused`.
-        most: where to stop.
+        most: size of the front.
         take: see `pareto_front`.
     """
     if not neglected:
         return []
     kinds = Counter(kind for kind, _ in neglected)
     needed = 8 if len(kinds) > 1 else 4
-    brought: Counter[Element] = Counter()
+    used: Counter[Element] = Counter()
     of_kind: Counter[str] = Counter()
 
     def worth(element: Element) -> int:
         if element not in neglected:
             return 0
-        own, others = of_kind[element[0]], of_kind.total() - of_kind[element[0]]
-        return 1 + 2 * (brought[element] * kinds[element[0]] <= own) + (own <= others)
+        same_kind, other_kind = of_kind[element[0]], of_kind.total() - of_kind[element[0]]
+        return 1 + 2 * (used[element] * kinds[element[0]] <= same_kind) + (same_kind <= other_kind)
 
-    found: list[int] = []
+    front: list[int] = []
     for i in np.lexsort(values.T[::-1]).tolist():
-        if len(found) >= most:
+        if len(front) >= most:
             break
-        own = elements(i)
-        if sum(map(worth, own)) < needed:
+        parts = elements(i)
+        if sum(map(worth, parts)) < needed:
             continue
-        if values.shape[1] > 1 and (values[found] <= values[i]).all(axis=1).any():
+        if values.shape[1] > 1 and (values[front] <= values[i]).all(axis=1).any():
             continue
         if take(i):
-            found.append(i)
-            brought.update(element for element in own if element in neglected)
-            of_kind.update(element[0] for element in own if element in neglected)
-    return found
+            front.append(i)
+            used.update(element for element in parts if element in neglected)
+            of_kind.update(element[0] for element in parts if element in neglected)
+    return front

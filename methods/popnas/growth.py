@@ -1,4 +1,4 @@
-"""How networks of a space grow, level by level: by blocks, by nodes of a cell, or one choice after the other."""
+"""Growth of networks level by level: by blocks, by nodes of a cell, or by single choices."""
 
 from __future__ import annotations
 
@@ -19,60 +19,60 @@ from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.methods.popnas.cells import blocks_of, canonical, counts, time_features
 from nasbench.methods.popnas.fronts import Element
 
-_NODES = 3  # of NAS-Bench-201's cell, beside its input
+_NODES = 3  # nodes of NAS-Bench-201's cell, without its input
 _MOST_CHOICES = 1000
 
 Array: TypeAlias = NDArray[np.float64]
 Group: TypeAlias = tuple[Any, ...]
-"""What one level decides: a block, or option numbers of the choices of the level."""
+"""The decision of one level: a block, or the option numbers of the level's choices."""
 Member: TypeAlias = tuple[Group, ...]
-"""A network that can be evaluated, as the groups that are decided; the rest is filled in."""
+"""A network, given by the groups decided so far; the other choices get default values."""
 
 
 class Growth(ABC):
-    """The levels of a space; a member of level b has b groups."""
+    """The levels at which the networks of a space grow; a member of level b has b groups."""
 
     @property
     @abstractmethod
     def levels(self) -> int:
-        """The last level of the members that have been looked at."""
+        """The last level, as far as the members seen so far show."""
 
     @abstractmethod
     def groups(self, member: Member) -> Sequence[Group]:
-        """What the next level may add to a member; nothing where it is whole."""
+        """The groups that the next level may add to a member; empty if the member is complete."""
 
     def idle(self, member: Member) -> Group | None:
-        """What the next level may add that leaves the network as it is; None where everything changes it."""
+        """The group of the next level that leaves the network unchanged; None if every group changes it."""
         return None
 
     @abstractmethod
     def key(self, member: Member) -> Hashable:
-        """The same for members that are the same network."""
+        """A key that is equal for members that are the same network."""
 
     @abstractmethod
     def configuration(self, member: Member) -> Configuration:
-        """The configuration of a member, what is not decided filled in."""
+        """The configuration of a member, with default values for undecided choices."""
 
     @abstractmethod
     def elements(self, member: Member) -> Sequence[Element]:
-        """The parts of a member, of which an exploration brings back those that a front neglects."""
+        """The parts of a member, for the exploration front."""
 
     @abstractmethod
     def features(self, members: Sequence[Member], seconds: Mapping[Hashable, float]) -> Array:
-        """What predictors see, shape (members, features).
+        """Inputs of the predictors, shape (members, features).
 
         Args:
-            members: those to describe.
-            seconds: of the trainings that are known, by key.
+            members: the members to describe.
+            seconds: training times observed so far, by key.
         """
 
     def foremost(self) -> Sequence[Member]:
-        """Members of the first level without which the features lack something."""
+        """Members of the first level that the features need."""
         return ()
 
 
 class BlockGrowth(Growth):
-    """A level adds one block to the cell: POPNAS as published."""
+    """Growth by one block of the cell per level, as in POPNAS."""
 
     def __init__(self, space: AsBlocks) -> None:
         self._space = space.as_blocks()
@@ -105,24 +105,24 @@ class BlockGrowth(Growth):
         return np.array([time_features(c, weights, cells) + counts(c, lookbacks, self._operators) for c in members])
 
     def weights(self, seconds: Mapping[Hashable, float]) -> list[float]:
-        """The operators by the seconds that they take beyond an empty cell, the slowest 1 (dynamic reindex).
+        """Weights of the operators by their seconds beyond an empty cell, the slowest 1 (dynamic reindex).
 
-        No empty cell can be trained here: it stands at nine tenths of the fastest. An operator that has not been timed
-        counts with the mean.
+        No empty cell can be trained here, so its time is taken as nine tenths of the fastest. An operator that has not
+        been timed gets the mean.
         """
-        found = [seconds.get(canonical(cell), np.nan) for cell in self.foremost()]
-        if np.isnan(found).all():
+        times = [seconds.get(canonical(cell), np.nan) for cell in self.foremost()]
+        if np.isnan(times).all():
             return [1.0] * self._operators
-        beyond = np.array(found) - 0.9 * np.nanmin(found)
+        beyond = np.array(times) - 0.9 * np.nanmin(times)
         beyond = np.where(np.isnan(beyond), np.nanmean(beyond), beyond)
         weights: list[float] = (beyond / (beyond.max() or 1.0)).tolist()
         return weights
 
 
 class StepGrowth(Growth):
-    """A level decides one choice; later ones take their middle value. Nothing grows: a progressive search.
+    """A progressive search: each level decides one choice, and later choices take their middle option.
 
-    Raises UsageError where the choices of the space do not end, or one is a real number.
+    Raises UsageError if the choices of the space do not end, or if one is a real number.
     """
 
     def __init__(self, space: Space) -> None:
@@ -134,7 +134,7 @@ class StepGrowth(Growth):
 
     @property
     def levels(self) -> int:
-        return self._deepest  # some options lead to more choices than others
+        return self._deepest  # the number of choices depends on the options taken
 
     def groups(self, member: Member) -> Sequence[Group]:
         counts = self._known(member)[2]
@@ -154,23 +154,23 @@ class StepGrowth(Growth):
         return [("operator", (place, option)) for place, (option,) in enumerate(member)]
 
     def features(self, members: Sequence[Member], seconds: Mapping[Hashable, float]) -> Array:
-        """A column for each value of a choice that occurs, and for each choice among numbers one with their order."""
+        """One column per value of each choice that occurs, and one with the order for each choice among numbers."""
         rows = [self._space.values(self._known(member)[1]) for member in members]
         values: dict[str, dict[Any, None]] = {}
         for row in rows:
             for name, value in row.items():
                 values.setdefault(name, {})[value] = None
         columns = []
-        for name, own in values.items():
+        for name, occurring in values.items():
             chosen = [row.get(name) for row in rows]
-            columns += [[float(value == one) for value in chosen] for one in own]
-            if len(own) > 2 and all(isinstance(value, int | float) for value in own):
-                order = {value: place / (len(own) - 1) for place, value in enumerate(sorted(own))}
+            columns += [[float(value == candidate) for value in chosen] for candidate in occurring]
+            if len(occurring) > 2 and all(isinstance(value, int | float) for value in occurring):
+                order = {value: place / (len(occurring) - 1) for place, value in enumerate(sorted(occurring))}
                 columns.append([order.get(value, 0.5) for value in chosen])
         return np.array(columns).T
 
     def _filled(self, member: Member) -> tuple[tuple[int, ...], Configuration, tuple[int, ...]]:
-        """The options of all choices, the configuration that they make, and of how many each was chosen."""
+        """The options of all choices, their configuration, and the number of options of each choice."""
         walk, decided = self._first(), [option for group in member for option in group]
         options: list[int] = []
         counts: list[int] = []
@@ -185,15 +185,15 @@ class StepGrowth(Growth):
         return tuple(options), walk.configuration, tuple(counts)
 
     def _filling(self, place: int, options: int) -> int:
-        """What stands for a choice that is not decided."""
+        """The option of an undecided choice."""
         return options // 2
 
 
 class NodeGrowth(StepGrowth):
-    """A level decides all edges into one node of NAS-Bench-201's cell, which ends there: an adaptation of POPNAS.
+    """An adaptation of POPNAS: each level decides all edges into one node of NAS-Bench-201's cell.
 
-    The last node that is decided is passed on to the end by skip connections, and no other edge leads there. So there
-    are 5, 125 and 15,625 cells of one, two and three nodes.
+    Skip connections lead from the last decided node to the end, and no other edges. So there are 5, 125 and 15,625
+    cells of one, two and three nodes.
     """
 
     def __init__(self, operations: Sequence[str], space: Space) -> None:
@@ -213,11 +213,11 @@ class NodeGrowth(StepGrowth):
         return [("operator", option) for group in member for option in group]
 
     def features(self, members: Sequence[Member], seconds: Mapping[Hashable, float]) -> Array:
-        """Each edge's operation, and how often each occurs: what was seen on one edge tells of the next level's."""
+        """The operation of each edge, and the count of each operation, which also informs about later edges."""
         chosen = np.array([self._known(member)[0] for member in members])
         hot = chosen[:, :, None] == np.arange(self._operations)
-        found: Array = np.hstack([hot.reshape(len(chosen), -1), hot.sum(axis=1)]).astype(float)
-        return found
+        rows: Array = np.hstack([hot.reshape(len(chosen), -1), hot.sum(axis=1)]).astype(float)
+        return rows
 
     def _filling(self, place: int, options: int) -> int:
         source, target = EDGES[place]
@@ -225,7 +225,7 @@ class NodeGrowth(StepGrowth):
 
 
 def growth_of(space: Space) -> Growth:
-    """How the networks of a space grow. Raises UsageError where its choices do not end."""
+    """The growth of a space's networks. Raises UsageError if the choices of the space do not end."""
     if isinstance(space, AsBlocks):
         return BlockGrowth(space)
     if space.table_kind == CellGrid.table_kind and isinstance(space, AsFlat):

@@ -1,4 +1,4 @@
-"""What POPNAS predicts with here: kernel ridge regression on features, of which pairs count too."""
+"""The predictor of POPNAS here: kernel ridge regression on features and their pairs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CHUNK = 20_000  # candidates at a time
 class KernelRidge:
     """Kernel ridge regression with (1 + x · z)^2, whose penalty is chosen by leave-one-out error.
 
-    Features are centred, and scaled by their deviation, so that x · x is 1 on the mean; leave-one-out residuals are
-    those of one fit, divided by 1 - H_ii (Hastie et al., The Elements of Statistical Learning, equation 7.64).
+    Features are centred and scaled by their deviation, so that the mean of x · x is 1. Leave-one-out residuals are the
+    residuals of one fit divided by 1 - H_ii (Hastie et al., The Elements of Statistical Learning, equation 7.64).
 
     Args:
-        x: features of what is known, shape (observations, features).
+        x: features of the observations, shape (observations, features).
     """
 
     def __init__(self, x: Array) -> None:
@@ -39,20 +39,20 @@ class KernelRidge:
         return np.concatenate([mean + kernel @ weights for kernel in kernels] or [np.zeros(0)])
 
     def _weights(self, y: Array) -> Array:
-        """Those of the observations, for centred targets, with the best penalty."""
+        """The weights of the observations for centred targets, with the best penalty."""
         values, vectors = self._values, self._vectors
         turned = vectors.T @ y
-        best, found = np.inf, turned
+        best, weights = np.inf, turned
         for penalty in _PENALTIES:
             shrunk = values / (values + penalty)
             leverage = (vectors**2) @ shrunk
             residuals = (y - vectors @ (shrunk * turned)) / np.maximum(1 - leverage, 1e-9)
             error = float(residuals @ residuals)
             if error < best:
-                best, found = error, vectors @ (turned / (values + penalty))
-        return found
+                best, weights = error, vectors @ (turned / (values + penalty))
+        return weights
 
 
 def _kernel(x: Array, z: Array) -> Array:
-    found: Array = (1.0 + x @ z.T) ** 2
-    return found
+    products: Array = (1.0 + x @ z.T) ** 2
+    return products

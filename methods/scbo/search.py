@@ -28,16 +28,16 @@ _TRIES = 50
 
 @METHODS.register("scbo")
 class SCBO(Method):
-    """A trust region with constrained Thompson sampling: one Gaussian process per objective and constraint.
+    """A trust region with constrained Thompson sampling: one Gaussian process for the objective and per constraint.
 
-    Each ask draws all functions from their posteriors, at 2^`power` candidates inside the region: the best candidate
-    that is feasible in the draw is proposed, or the one that violates least. Objectives go through a Gaussian copula,
-    constraints through sgn(y) ln(1 + |y|) of their relative excess. `initial` random configurations begin each region.
-    A failed evaluation counts with the worst excess known, and pending ones are left out: the draws differ anyway.
+    Each ask draws all functions from their posteriors at 2^`power` candidates inside the region. It proposes the best
+    candidate that is feasible in the draw, or else the one that violates least. The objective is transformed by a
+    Gaussian copula, constraints by sgn(y) ln(1 + |y|) of their relative excess. Each region begins with `initial`
+    random configurations. A failed evaluation counts with the worst excess known. Pending evaluations are ignored.
 
     Options:
         initial: random configurations that begin each region, at least 2.
-        power: 2^power candidates are compared at each ask; 4 to 13.
+        power: 2^power candidates are compared per ask; 4 to 13.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -56,7 +56,7 @@ class SCBO(Method):
         self._mixed = Mixed(flat)
         self._d = max(1, sum(map(has_many, flat.hyperparameters)))
         self._pending: dict[Configuration, deque[tuple[int, bool]]] = {}
-        """Of each pending ask its region's number, and whether it was proposed inside the box."""
+        """For each pending ask the number of its region, and whether it was proposed inside the box."""
         self._seen: set[bytes] = set()
         self._number = -1
         self._begin()
@@ -69,7 +69,7 @@ class SCBO(Method):
         import nasbench.methods.surrogates.rows  # noqa: F401
 
     def _begin(self) -> None:
-        """Begins a region: what was learnt in the last one is dropped, as the paper does."""
+        """Begins a region; observations of the last one are dropped, as in the paper."""
         from nasbench.methods.surrogates.rows import RowProcess
 
         self._number += 1
@@ -84,7 +84,7 @@ class SCBO(Method):
         proposed: NDArray[np.float64] | None = None
         if self._asked >= self._initial and sum(o.evaluation.status == "ok" for o in self._told) >= 2:
             proposed = self._proposal()
-            if proposed is None:  # all there is inside the box was asked for
+            if proposed is None:  # the box holds nothing new
                 self._begin()
         configuration = self._fresh() if proposed is None else self._mixed.configuration(proposed)
         self._asked += 1
@@ -95,12 +95,12 @@ class SCBO(Method):
     def tell(self, observation: Observation) -> None:
         number, inside = self._pending[observation.configuration].popleft()
         if number != self._number:
-            return  # of a region that is over
+            return  # it belongs to an earlier region
         self._told.append(observation)
         self._region.told(observation.rank(self._problem.constraints), inside)
 
     def _fresh(self) -> Configuration:
-        """A random configuration, one that was not asked for yet if that is easily found."""
+        """A random configuration, new if one of a few draws is."""
         for _ in range(_TRIES):
             configuration = self._problem.space.sample(self._rng)
             if _key(self._mixed.row(configuration)) not in self._seen:
@@ -108,7 +108,7 @@ class SCBO(Method):
         return configuration
 
     def _proposal(self) -> NDArray[np.float64] | None:
-        """The row to evaluate, shape (d,); None where everything inside the box was asked for."""
+        """The row to evaluate, shape (d,); None if every candidate inside the box has been asked for."""
         rows = np.array([self._mixed.row(o.configuration) for o in self._told])
         ok = np.array([o.evaluation.status == "ok" for o in self._told])
         objective = self._processes[0]
@@ -126,7 +126,7 @@ class SCBO(Method):
         return chosen
 
     def _centre(self, rows: Rows) -> NDArray[np.float64]:
-        """The best row told: by the posterior mean among feasible ones (observed values are noisy), else by rank."""
+        """The best observed row: by posterior mean among feasible ones (observed values are noisy), else by rank."""
         feasible = np.flatnonzero([o.feasible for o in self._told])
         if len(feasible):
             centre: NDArray[np.float64] = rows[feasible[np.argmin(self._processes[0].mean(rows[feasible]))]]
@@ -136,7 +136,7 @@ class SCBO(Method):
         return best
 
     def _excess(self, process: RowProcess, bound: Bound, rows: Rows, points: Rows) -> NDArray[np.float64]:
-        """A draw of a constraint's transformed excess at points, shape (n,): satisfied where <= 0."""
+        """A posterior draw of a constraint's transformed excess at points, shape (n,): satisfied where <= 0."""
         values = excesses(bound, self._told)
         known = ~np.isnan(values)
         middle, spread = float(values[known].mean()), float(values[known].std()) or 1.0
@@ -145,12 +145,12 @@ class SCBO(Method):
 
 
 def _key(row: NDArray[np.float64]) -> bytes:
-    """What is equal for rows of one configuration: their last digits depend on how many are computed together."""
+    """A key of a row's configuration; rounded, because last digits depend on how many rows are computed together."""
     return row.round(9).tobytes()
 
 
 def excesses(bound: Bound, told: Sequence[Observation]) -> NDArray[np.float64]:
-    """The transformed excess of each observation, shape (n,): NaN where unknown, the worst known where it failed."""
+    """The transformed excess of each observation, shape (n,): NaN if unknown, the worst known excess if it failed."""
     metrics = [(o.evaluation.status, o.evaluation.metrics[bound.metric.name]) for o in told]
     values = np.array([bilog(excess(bound, bound.counted(v) if status == "ok" else v)) for status, v in metrics])
     failed = [status == "failed" for status, _ in metrics]
@@ -158,10 +158,9 @@ def excesses(bound: Bound, told: Sequence[Observation]) -> NDArray[np.float64]:
 
 
 def thompson(objective: NDArray[np.float64], excesses: NDArray[np.float64]) -> int:
-    """The candidate that one joint draw chooses.
+    """The candidate with the lowest drawn objective among the feasible ones (the paper's section 3).
 
-    The lowest objective among candidates without a positive excess, or, where there is none, the least sum of positive
-    excesses (the paper's section 3). Shapes (n,) and (constraints, n).
+    If none is feasible, the candidate with the least sum of positive excesses. Shapes (n,) and (constraints, n).
     """
     violation = np.maximum(excesses, 0.0).sum(axis=0) if len(excesses) else np.zeros(len(objective))
     if (violation > 0).all():
@@ -174,8 +173,8 @@ def copula(values: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.special import ndtri
     from scipy.stats import rankdata
 
-    found: NDArray[np.float64] = ndtri((rankdata(values) - 0.5) / len(values))
-    return found
+    scores: NDArray[np.float64] = ndtri((rankdata(values) - 0.5) / len(values))
+    return scores
 
 
 def bilog(value: float) -> float:
@@ -184,5 +183,5 @@ def bilog(value: float) -> float:
 
 
 def excess(bound: Bound, value: float) -> float:
-    """How far a value exceeds a bound, as a share of |limit| (absolute where that is 0); negative inside."""
+    """The excess of a value over a bound, as a share of |limit| (absolute if the limit is 0); negative if satisfied."""
     return -bound.slack(value) / (abs(bound.limit) or 1.0)

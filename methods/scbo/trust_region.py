@@ -13,26 +13,26 @@ from nasbench.methods.contract import Rank
 from nasbench.methods.mixed import Mixed, Rows
 
 FIRST, LONGEST, SHORTEST = 0.8, 1.6, 2.0**-7
-"""Lengths of a side: the first, the longest, and the one below which the search begins anew."""
+"""Side lengths of the box: the first, the longest, and the one below which the search begins anew."""
 _GAIN = 1e-3
-"""A success is better than the best by this share of it."""
+"""A success improves on the best objective by at least this share of it."""
 
 
 @dataclass
 class TrustRegion:
-    """The side's length, and how many proposals in a row were successes or failures."""
+    """The length of the box's side, and the numbers of consecutive successes and failures."""
 
     d: int
-    """Number of hyper-parameters that can vary."""
+    """Number of hyper-parameters with more than one value."""
     length: float = FIRST
     """Side of the box, as a share of each hyper-parameter's range."""
     best: Rank | None = None
-    """The best rank (violation, objective) that was told in this region; None before the first."""
+    """The best rank (violation, objective) observed in this region; None before the first observation."""
     successes: int = 0
     failures: int = 0
 
     def told(self, rank: Rank, counts: bool) -> None:
-        """Learns a rank; `counts` says whether it was proposed inside the box, not drawn at random at the beginning."""
+        """Takes in a rank. `counts`: whether it was proposed inside the box, and not at random at the beginning."""
         if counts and self.best is not None:
             success = _better(rank, self.best)
             self.successes = self.successes + 1 if success else 0
@@ -51,17 +51,17 @@ class TrustRegion:
 
 
 def _better(rank: Rank, best: Rank) -> bool:
-    """Whether a rank is a success: less violation, or, feasible as the best is, an objective below it by a margin."""
+    """Whether a rank is a success: less violation, or, if both are feasible, a lower objective by a margin."""
     if rank[0] > 0 or best[0] > 0:
         return rank[0] < best[0]
     return rank[1] < best[1] - _GAIN * abs(best[1])
 
 
 def candidates(mixed: Mixed, centre: NDArray[np.float64], length: float, power: int, rng: Generator) -> Rows:
-    """2^power different rows at most inside the box of this length around a centre, shape (d,).
+    """Up to 2^power distinct rows inside the box of side `length` around a centre of shape (d,).
 
-    Each ordered column takes a scrambled Sobol point with probability min(1, 20/d), within the box, and not closer than
-    its next values. Of the categorical ones up to a share length/0.8 (at least one) take another value. At least one
+    Each ordered column takes a scrambled Sobol point with probability min(1, 20/d); the box always includes a column's
+    next values. At most a share length/0.8 of the categorical columns (at least one) take another value. At least one
     column is redrawn.
     """
     from scipy.stats import qmc

@@ -1,7 +1,7 @@
 """A Gaussian process conditioned on noisy values (Rasmussen and Williams, 2006, algorithm 2.1), and Matérn's kernel.
 
-What the covariance is between, and how its hyper-parameters are found, is for each surrogate to say: `networks`
-(distances of layer graphs), `rows` (mixed hyper-parameters), `trees` (a process per leaf).
+Each surrogate defines its covariance and fits its hyper-parameters: `networks` (distances of layer graphs), `rows`
+(mixed hyper-parameters), `trees` (a process per leaf).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class GaussianProcess:
     """A function with mean zero, conditioned on its values at n points with independent normal noise.
 
     Args:
-        covariance: of the function between the points, without noise, shape (n, n).
+        covariance: covariance of the function between the points, without noise, shape (n, n).
         noise: variance of the noise, above 0.
-        values: what was observed, shape (n,); finite.
+        values: observed values, shape (n,); finite.
 
-    Raises LinAlgError where the covariance of the observations is singular.
+    Raises LinAlgError if the covariance of the observations is singular.
     """
 
     def __init__(self, covariance: Array, noise: float, values: Array) -> None:
@@ -54,42 +54,42 @@ class GaussianProcess:
 
     def solved(self, columns: Array) -> Array:
         """K⁻¹ times columns, shape (n,) or (n, m)."""
-        found: Array = dpotrs(self._lower, columns, lower=1)[0]
-        return found
+        solution: Array = dpotrs(self._lower, columns, lower=1)[0]
+        return solution
 
     def whitened(self, columns: Array) -> Array:
         """L⁻¹ times columns, shape (n,) or (n, m), where L is the Cholesky factor of K."""
-        found: Array = dtrtrs(self._upper, columns, lower=0, trans=1)[0]
-        return found
+        solution: Array = dtrtrs(self._upper, columns, lower=0, trans=1)[0]
+        return solution
 
     @cached_property
     def _upper(self) -> Array:
-        """Lᵀ in memory of its own: the order of sums in which stored runs of `treebo` were computed."""
+        """A copy of Lᵀ in Fortran order: it keeps the order of sums of the stored runs of `treebo`."""
         return np.asfortranarray(self._lower.T)
 
     def predict(self, cross: Array, prior: Array | float) -> tuple[Array, Array]:
-        """Mean and variance of the function, without noise, shape (m,) each.
+        """Posterior mean and variance of the function without noise, shape (m,) each.
 
         Args:
             cross: covariances of m places with the points, shape (m, n).
-            prior: variance at each place before anything was observed.
+            prior: prior variance at each place.
         """
         solved = dtrsm(1.0, self._lower, cross, side=1, lower=1, trans_a=1)  # faster on rows
         return cross @ self.weights, prior - (solved**2).sum(1)
 
     def posterior(self, cross: Array, prior: Array) -> tuple[Array, Array]:
-        """Mean, shape (m,), and covariance, shape (m, m), of the function without noise.
+        """Posterior mean, shape (m,), and covariance, shape (m, m), of the function without noise.
 
         Args:
             cross: covariances of m places with the points, shape (m, n).
-            prior: covariance of the places before anything was observed, shape (m, m).
+            prior: prior covariance of the places, shape (m, m).
         """
         solved = self.whitened(cross.T)
         return cross @ self.weights, prior - solved.T @ solved
 
 
 def matern(distance: Array, scale: float = 1.0, beside: Array | float = 0.0) -> Array:
-    """Matérn's kernel with ν = 5/2 of distances in length-scales, times a variance (`scale`) and exp(-`beside`)."""
+    """Matérn's kernel with ν = 5/2 for distances in length-scales, times a variance (`scale`) and exp(-`beside`)."""
     root = math.sqrt(5) * distance
-    found: Array = scale * (1 + root + root**2 / 3) * np.exp(-root - beside)
-    return found
+    covariance: Array = scale * (1 + root + root**2 / 3) * np.exp(-root - beside)
+    return covariance

@@ -1,7 +1,7 @@
-"""A Gaussian process over networks: a kernel of distances, its hyper-parameters sampled by their likelihood.
+"""A Gaussian process over networks: a kernel of distances, whose hyper-parameters are sampled by their likelihood.
 
-Arrays of distances have a first axis of *measures*: OTMANN distances at every ν, normalised ones, then squared
-differences of the scalars that stand beside a network, if any. The other axes say between what.
+The first axis of an array of distances is the *measure*: OTMANN distances at every ν, then normalised ones, then
+squared differences of the scalars beside a network, if any. The other axes are the networks compared.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ Array = NDArray[np.float64]
 
 _JITTER = 1e-10  # of the trace, below which an eigenvalue counts as negative
 
-# Between which hyper-parameters are drawn, log-uniformly; noise and scales in shares of the values' variance.
+# Bounds between which hyper-parameters are drawn log-uniformly; noise and scales are shares of the values' variance.
 _NOISE, _SCALES = (0.005, 0.2), (0.01, 100.0)
 _RATES = ((1e-9, 1e-3), (1e-1, 1e2))
 _INVERSES = (0.01, 50.0)  # scalars lie in [0, 1]: length-scales from a tenth to seven
-_FEW = 5  # scalars; of more the length-scales grow with their number, or no two configurations would be near
+_FEW = 5  # with more scalars than this, length-scales grow with their number; else all distances would be large
 
 
 class Hyperparameters(NamedTuple):
-    """Of the kernel and the noise; all are positive."""
+    """Hyper-parameters of the kernel and the noise; all are positive."""
 
     noise: float
     scales: Array
-    """α of the distances' part and of the normalised ones', shape (2,)."""
+    """α of the kernels of distances and of normalised distances, shape (2,)."""
     rates: Array
     """β, shape (2, ν)."""
     inverses: Array
-    """γ of each scalar beside a network: one over twice its squared length-scale; shape (scalars,)."""
+    """γ = 1 / (2 length-scale²) of each scalar beside a network, shape (scalars,)."""
 
 
 @dataclass(frozen=True)
 class Observations:
-    """What the process is conditioned on."""
+    """Observed values and the distances between the observed networks."""
 
     distances: Array
     """Shape (measures, observations, observations)."""
@@ -53,7 +53,7 @@ class Observations:
 
     @cached_property
     def centre(self) -> float:
-        """The values' median."""
+        """Median of the values."""
         return float(np.median(self.values))
 
 
@@ -61,68 +61,68 @@ def kernel(distances: Array, h: Hyperparameters, power: float = 1.0) -> Array:
     """(α₁ exp(-Σ β d) + α₂ exp(-Σ β̄ d̄^p)) exp(-Σ γ δ²) (section 4), from distances of shape (measures, …).
 
     Args:
-        power: p; with 2, the authors' code's, matrices are often not positive semi-definite.
+        power: p; with 2, as in the authors' code, matrices are often not positive semi-definite.
     """
     shape = distances.shape[1:]
-    # Of many candidates distances are kept by what was asked: shape (asked, measures, candidates).
+    # Distances of many candidates are stored by asked network: shape (asked, measures, candidates).
     rows = distances.transpose(2, 0, 1) if distances.ndim == 3 else distances[None]
     turned = distances.ndim == 3 and rows.flags.c_contiguous
     if not turned:
         rows = np.ascontiguousarray(distances).reshape(1, len(distances), -1)
-    one, other = _exponents(rows, h.rates, h.inverses, power)
-    np.exp(one, out=one)
-    one *= h.scales[0]
-    np.exp(other, out=other)
-    other *= h.scales[1]
-    one += other
-    return one.T if turned else one.reshape(shape)
+    plain, normalised = _exponents(rows, h.rates, h.inverses, power)
+    np.exp(plain, out=plain)
+    plain *= h.scales[0]
+    np.exp(normalised, out=normalised)
+    normalised *= h.scales[1]
+    plain += normalised
+    return plain.T if turned else plain.reshape(shape)
 
 
 @njit(cache=True)
 def _exponents(rows: Array, rates: Array, inverses: Array, power: float) -> tuple[Array, Array]:
-    """Of both parts of the kernel, shape (asked, candidates), from distances of shape (asked, measures, candidates)."""
+    """Exponents of both parts of the kernel, shape (asked, candidates); rows as (asked, measures, candidates)."""
     asked, _, candidates = rows.shape
     nus = rates.shape[1]
-    one, other = np.zeros((asked, candidates)), np.zeros((asked, candidates))
+    plain, normalised = np.zeros((asked, candidates)), np.zeros((asked, candidates))
     for i in range(asked):
         for k in range(nus):
             for j in range(candidates):
-                one[i, j] -= rates[0, k] * rows[i, k, j]
+                plain[i, j] -= rates[0, k] * rows[i, k, j]
             if power == 1.0:
                 for j in range(candidates):
-                    other[i, j] -= rates[1, k] * rows[i, nus + k, j]
+                    normalised[i, j] -= rates[1, k] * rows[i, nus + k, j]
             else:
                 for j in range(candidates):
-                    other[i, j] -= rates[1, k] * rows[i, nus + k, j] ** power
+                    normalised[i, j] -= rates[1, k] * rows[i, nus + k, j] ** power
         for k in range(len(inverses)):
             for j in range(candidates):
-                apart = inverses[k] * rows[i, 2 * nus + k, j]
-                one[i, j] -= apart
-                other[i, j] -= apart
-    return one, other
+                scaled = inverses[k] * rows[i, 2 * nus + k, j]
+                plain[i, j] -= scaled
+                normalised[i, j] -= scaled
+    return plain, normalised
 
 
 def projected(gram: Array) -> tuple[Array, int]:
-    """The nearest positive semi-definite matrix, and how many eigenvalues were negative."""
+    """The nearest positive semi-definite matrix, and the number of negative eigenvalues."""
     least = _JITTER * float(np.trace(gram))
     if dpotrf(_raised(gram, least), lower=1, clean=0, overwrite_a=1)[1] == 0:
-        return gram, 0  # a test that costs a tenth of the eigenvalues
+        return gram, 0  # this test costs a tenth of the eigenvalues
     values, vectors = eigh(gram, subset_by_value=(-np.inf, -least), check_finite=False)
-    found: Array = gram - (vectors * values) @ vectors.T
-    return found, len(values)
+    nearest: Array = gram - (vectors * values) @ vectors.T
+    return nearest, len(values)
 
 
 def _raised(gram: Array, least: float) -> Array:
-    """A matrix with something added to its diagonal, as LAPACK stores a symmetric matrix."""
-    found = gram.copy()
-    found.flat[:: len(gram) + 1] += least
-    return found.T
+    """A symmetric matrix with `least` added to its diagonal, in LAPACK's memory order."""
+    raised = gram.copy()
+    raised.flat[:: len(gram) + 1] += least
+    return raised.T
 
 
 class NetworkProcess:
-    """Conditioned on observations; the mean is the values' median, as the authors have it.
+    """A Gaussian process conditioned on observations of networks; its prior mean is their median, as the authors do.
 
-    Raises ValueError for fewer than two observations, or a value that is not finite.
+    Raises ValueError for fewer than two observations or a value that is not finite.
     """
 
     def __init__(self, seen: Observations, h: Hyperparameters, power: float = 1.0) -> None:
@@ -143,7 +143,7 @@ class NetworkProcess:
         return self.posterior(kernel(distances, self._h, self._power))
 
     def posterior(self, cross: Array) -> tuple[Array, Array]:
-        """The same from covariances with the observations, shape (candidates, observations)."""
+        """As `predict`, from covariances with the observations, shape (candidates, observations)."""
         mean, variance = self._process.predict(cross, self._h.scales.sum())
         return self._centre + mean, np.sqrt(np.maximum(variance, 0.0))
 
@@ -154,14 +154,14 @@ def sampled(
     """Hyper-parameters drawn from their posterior: uniform in logarithms over the bounds, weighted by likelihood.
 
     Args:
-        count: how many are returned, drawn with replacement.
-        draws: how many are weighted.
-        scalars: how many of the measures are of what stands beside the networks.
+        count: number of samples returned, drawn with replacement.
+        draws: number of candidates that are weighted.
+        scalars: number of measures that belong to the scalars beside the networks.
     """
-    variance = float(np.var(seen.values)) or 1.0  # where all values are alike any scale will do
+    variance = float(np.var(seen.values)) or 1.0  # any scale will do if all values are equal
     candidates = [_drawn(rng, (len(seen.distances) - scalars) // 2, scalars, variance) for _ in range(draws)]
-    found = np.array([_likelihood(seen, h, power) for h in candidates])
-    weights = np.exp(found - found.max())  # their greatest first: a likelihood may exceed what a number holds
+    likelihoods = np.array([_likelihood(seen, h, power) for h in candidates])
+    weights = np.exp(likelihoods - likelihoods.max())  # relative to the greatest, to avoid overflow
     chosen = rng.choice(draws, size=count, p=weights / weights.sum())
     return [candidates[i] for i in chosen]
 
@@ -172,13 +172,13 @@ def _drawn(rng: Generator, nus: int, scalars: int, variance: float) -> Hyperpara
 
     noise = float(log_uniform(*_NOISE, 1)[0]) * variance
     scales = log_uniform(*_SCALES, 2) * variance
-    rates = np.stack([log_uniform(*own, nus) for own in _RATES])
+    rates = np.stack([log_uniform(*bounds, nus) for bounds in _RATES])
     inverses = log_uniform(*_INVERSES, scalars) * min(1.0, _FEW / max(scalars, 1))
     return Hyperparameters(noise, scales, rates, inverses)
 
 
 def _likelihood(seen: Observations, h: Hyperparameters, power: float) -> float:
-    """Minus infinity where a matrix stays singular."""
+    """The logarithm of the marginal likelihood; minus infinity if the matrix is singular."""
     try:
         return NetworkProcess(seen, h, power).likelihood
     except np.linalg.LinAlgError:

@@ -13,16 +13,16 @@ from scipy.spatial.distance import cdist
 from nasbench.methods.mixed import Rows
 from nasbench.methods.surrogates.gaussian_process import GaussianProcess, matern
 
-_LENGTH = (0.005, 4.0)  # of a side of [0, 1], as BoTorch's SCBO tutorial bounds it
-_WEIGHT = (0.005, 5.0)  # exp(-5) = 0.007: two categories that tell nothing of each other
+_LENGTH = (0.005, 4.0)  # as a share of [0, 1], as in BoTorch's SCBO tutorial
+_WEIGHT = (0.005, 5.0)  # exp(-5) = 0.007: categories are almost uncorrelated
 _SCALE = (0.05, 20.0)
-_NOISE = (1e-6, 1.0)  # of standardised targets: ours are noisy, unlike the tutorial's (1e-8 to 1e-3)
+_NOISE = (1e-6, 1.0)  # for standardised targets; wider than the tutorial's (1e-8 to 1e-3): our targets are noisy
 _STEPS = 30
-"""Steps of L-BFGS per fit. A fit begins where the last one ended, so few are needed."""
+"""Steps of L-BFGS per fit. Few are needed, because a fit begins where the last one ended."""
 
 
 class RowProcess:
-    """Targets of mean 0 as a sample of a process with the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
+    """A process of mean 0 with the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
 
         k(x, y) = s² M(r) exp(-Σ w_j [x_j ≠ y_j]),  M(r) = (1 + √5 r + 5 r²/3) exp(-√5 r),  r² = Σ (x_i - y_i)² / l_i²
 
@@ -38,52 +38,52 @@ class RowProcess:
         """Shape (d + 2,): logarithms of l or w per column, of s², and of the noise's variance."""
 
     def fit(self, rows: Rows, targets: NDArray[np.float64]) -> None:
-        """Learns n targets, shape (n,), at rows; the parameters are searched from where they are."""
-        apart = _apart(rows, self._categorical)
-        arguments = (apart, self._categorical, targets)
-        found, value, _ = fmin_l_bfgs_b(
+        """Fits n targets, shape (n,), at rows; the search for parameters starts from their present values."""
+        differences = _differences(rows, self._categorical)
+        arguments = (differences, self._categorical, targets)
+        parameters, value, _ = fmin_l_bfgs_b(
             _negative_likelihood, self.parameters, args=arguments, bounds=self._bounds, maxiter=_STEPS
         )
         if math.isfinite(value):
-            self.parameters = found
+            self.parameters = parameters
         self._rows = rows
         self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
 
-    def covariance(self, one: Rows, other: Rows) -> NDArray[np.float64]:
-        """k of every row of one with every row of the other, without noise: shape (n, m)."""
+    def covariance(self, a: Rows, b: Rows) -> NDArray[np.float64]:
+        """k of every row of `a` with every row of `b`, without noise: shape (n, m)."""
         scales = np.exp(self.parameters)
         ordered = ~self._categorical
         lengths = scales[:-2][ordered]
-        r = cdist(one[:, ordered] / lengths, other[:, ordered] / lengths) if ordered.any() else np.zeros((1, 1))
-        differing = np.zeros((len(one), len(other)))
+        r = cdist(a[:, ordered] / lengths, b[:, ordered] / lengths) if ordered.any() else np.zeros((1, 1))
+        differing = np.zeros((len(a), len(b)))
         for j in np.flatnonzero(self._categorical):
-            differing += scales[j] * (one[:, None, j] != other[None, :, j])
+            differing += scales[j] * (a[:, None, j] != b[None, :, j])
         return matern(r, scales[-2], differing)
 
     def mean(self, rows: Rows) -> NDArray[np.float64]:
         """The posterior mean at rows, shape (n,)."""
-        found: NDArray[np.float64] = self.covariance(rows, self._rows) @ self._process.weights
-        return found
+        mean: NDArray[np.float64] = self.covariance(rows, self._rows) @ self._process.weights
+        return mean
 
     def posterior(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean, shape (n,), and covariance, shape (n, n), of the noiseless function at rows."""
+        """Posterior mean, shape (n,), and covariance, shape (n, n), of the noiseless function at rows."""
         return self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
 
     def sample(self, rows: Rows, normals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The function at rows, drawn jointly from the posterior: shape (n,), made of n standard normal numbers."""
+        """A joint posterior draw of the function at rows, shape (n,), made from n standard normal numbers."""
         mean, covariance = self.posterior(rows)
         jitter = 1e-8 * math.exp(self.parameters[-2])
         while True:
             try:
                 factor = cholesky(covariance + jitter * np.eye(len(rows)), lower=True, overwrite_a=True)
-                found: NDArray[np.float64] = mean + factor @ normals
-                return found
-            except np.linalg.LinAlgError:  # nearly equal rows: rounding errors exceed what little is added
+                drawn: NDArray[np.float64] = mean + factor @ normals
+                return drawn
+            except np.linalg.LinAlgError:  # nearly equal rows: rounding errors exceed the jitter
                 jitter *= 10
 
 
-def _apart(rows: Rows, categorical: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Per column the squared differences of all pairs of rows, or whether they differ: shape (d, n, n)."""
+def _differences(rows: Rows, categorical: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Squared differences of all pairs of rows, or whether they differ if categorical: shape (d, n, n)."""
     columns = rows.T
     return np.where(
         categorical[:, None, None],
@@ -94,15 +94,15 @@ def _apart(rows: Rows, categorical: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 def _negative_likelihood(
     parameters: NDArray[np.float64],
-    apart: NDArray[np.float64],
+    differences: NDArray[np.float64],
     categorical: NDArray[np.bool_],
     targets: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
     """Minus the logarithm of the marginal likelihood and its gradient (Rasmussen and Williams, equations 5.8, 5.9)."""
     scales = np.exp(parameters)
     weights = np.where(categorical, scales[:-2], scales[:-2] ** -2.0)
-    root = math.sqrt(5) * np.sqrt(np.tensordot(weights[~categorical], apart[~categorical], 1))
-    overlap = np.exp(-np.tensordot(weights[categorical], apart[categorical], 1))
+    root = math.sqrt(5) * np.sqrt(np.tensordot(weights[~categorical], differences[~categorical], 1))
+    overlap = np.exp(-np.tensordot(weights[categorical], differences[categorical], 1))
     decay = scales[-2] * np.exp(-root) * overlap
     covariance = (1 + root + root**2 / 3) * decay
     try:
@@ -111,7 +111,7 @@ def _negative_likelihood(
         return math.inf, np.zeros(len(parameters))
     slope = 0.5 * (process.solved(np.eye(len(targets))) - np.outer(process.weights, process.weights))
     # With respect to log l_i and log w_j: 5/3 (1 + √5 r) exp(-√5 r) (x_i - y_i)² / l_i², and -w_j [x_j ≠ y_j] k.
-    by_length = weights * np.tensordot(apart, slope * (5 / 3) * (1 + root) * decay, 2)
-    by_weight = -weights * np.tensordot(apart, slope * covariance, 2)
+    by_length = weights * np.tensordot(differences, slope * (5 / 3) * (1 + root) * decay, 2)
+    by_weight = -weights * np.tensordot(differences, slope * covariance, 2)
     last = [float((slope * covariance).sum()), float(scales[-1] * np.trace(slope))]
     return -process.likelihood, np.concatenate([np.where(categorical, by_weight, by_length), last])

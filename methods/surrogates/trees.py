@@ -1,9 +1,9 @@
-"""The tree-structured Gaussian process: one process per leaf, and a linear model of what leaves share.
+"""The tree-structured Gaussian process: one process per leaf, and a linear model that leaves share.
 
 y = g_leaf(x) + z'c + noise: the processes g are independent of each other, with one Matérn kernel; the coefficients c
-are independent normal numbers; z holds, for each node on the way to the leaf, a 1 and the node's parameters. Given c
-leaves are independent, so that n observations on leaves of n_p each, with D coefficients, take O(Σ n_p³ + n D² + D³)
-steps instead of O(n³) (Jenatton et al., 2017; the equations are a reconstruction).
+are independent normal numbers; z holds, for each node on the path to the leaf, a 1 and the node's parameters. Given c,
+leaves are independent. So n observations on leaves of n_p each, with D coefficients, take O(Σ n_p³ + n D² + D³) steps
+instead of O(n³) (Jenatton et al., 2017; the equations are a reconstruction).
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ Numbers = NDArray[np.int64]
 
 
 class Points(NamedTuple):
-    """Configurations as the process sees them."""
+    """Configurations as inputs of the process."""
 
     leaves: Numbers
-    """Number of the leaf of each, shape (points,)."""
-    own: Array
-    """What the process of a leaf sees, shape (points, columns)."""
+    """Number of each configuration's leaf, shape (points,)."""
+    local: Array
+    """Inputs of the leaf's process, shape (points, columns)."""
     shared: Array
-    """z: what the linear model sees, shape (points, coefficients)."""
+    """z, the inputs of the linear model, shape (points, coefficients)."""
 
-    def only(self, which: NDArray[np.bool_]) -> Points:
-        """Those for which `which`, shape (points,), is true."""
-        return Points(self.leaves[which], self.own[which], self.shared[which])
+    def only(self, mask: NDArray[np.bool_]) -> Points:
+        """The points for which `mask`, shape (points,), is true."""
+        return Points(self.leaves[mask], self.local[mask], self.shared[mask])
 
     def joined(self, others: Points) -> Points:
-        """These and then others."""
-        own, shared = np.vstack([self.own, others.own]), np.vstack([self.shared, others.shared])
-        return Points(np.concatenate([self.leaves, others.leaves]), own, shared)
+        """These points, followed by others."""
+        local, shared = np.vstack([self.local, others.local]), np.vstack([self.shared, others.shared])
+        return Points(np.concatenate([self.leaves, others.leaves]), local, shared)
 
 
 class Hyperparameters(NamedTuple):
-    """Of the kernel, the coefficients and the noise."""
+    """Hyper-parameters of the kernel, the coefficients and the noise."""
 
     lengths: Array
-    """Length-scale of each column of `own`."""
+    """Length-scale of each column of `Points.local`."""
     variance: float
-    """Of the process of a leaf."""
+    """Variance of the process of a leaf."""
     prior: Array
-    """Variance of each coefficient before anything is observed."""
+    """Prior variance of each coefficient."""
     noise: float
     """Variance of the noise."""
 
 
 class _Leaf(NamedTuple):
-    """What has been observed on one leaf."""
+    """The observations on one leaf."""
 
     process: GaussianProcess
-    """The leaf's own process, as if there were nothing shared."""
-    own: Array
+    """The process of the leaf, without the linear model."""
+    inputs: Array
     """Inputs, in length-scales, shape (points, columns)."""
     shared: Array
     """L⁻¹ Z, shape (points, coefficients)."""
@@ -69,7 +69,7 @@ class _Leaf(NamedTuple):
 
 
 class TreeProcess:
-    """Conditioned on observations, whose prior mean is zero.
+    """The tree-structured process, with prior mean zero, conditioned on observations.
 
     Args:
         values: shape (points,).
@@ -89,51 +89,51 @@ class TreeProcess:
     @property
     def likelihood(self) -> float:
         """The logarithm of the marginal likelihood of the values."""
-        found = 0.5 * float(self._right @ self._coefficients)
-        found -= float(np.log(np.diag(self._precision[0])).sum()) + 0.5 * float(np.log(self._h.prior).sum())
+        total = 0.5 * float(self._right @ self._coefficients)
+        total -= float(np.log(np.diag(self._precision[0])).sum()) + 0.5 * float(np.log(self._h.prior).sum())
         for leaf in self._leaves.values():
-            found -= 0.5 * float(leaf.values @ leaf.values) + leaf.process.half_log_determinant
-            found -= 0.5 * len(leaf.values) * math.log(2 * math.pi)
-        return found
+            total -= 0.5 * float(leaf.values @ leaf.values) + leaf.process.half_log_determinant
+            total -= 0.5 * len(leaf.values) * math.log(2 * math.pi)
+        return total
 
     def predict(self, points: Points) -> tuple[Array, Array]:
         """Mean and standard deviation without noise, shape (points,) each."""
-        mean, left, alone = self._parts(points)
-        deviation = np.sqrt(np.maximum(alone + self._spread(left), 0.0))
+        mean, open_part, variance = self._parts(points)
+        deviation = np.sqrt(np.maximum(variance + self._spread(open_part), 0.0))
         return mean, deviation
 
     def predict_paths(self, points: Points) -> tuple[Array, Array]:
-        """The same from the linear model alone, the leaf's own process averaged out: of which leaf is it worth to ask?
+        """Mean and standard deviation of each point's leaf, from the linear model alone; used to choose a leaf.
 
-        Its mean is left out, and its variance is the mean over the points of that leaf.
+        The mean of the leaf's process is left out; its variance is averaged over the points of the leaf.
         """
-        alone = self._parts(points)[2]
+        variance = self._parts(points)[2]
         for leaf in np.unique(points.leaves):
-            alone[points.leaves == leaf] = alone[points.leaves == leaf].mean()
+            variance[points.leaves == leaf] = variance[points.leaves == leaf].mean()
         mean: Array = points.shared @ self._coefficients
-        return mean, np.sqrt(np.maximum(alone + self._spread(points.shared), 0.0))
+        return mean, np.sqrt(np.maximum(variance + self._spread(points.shared), 0.0))
 
     def _observed(self, seen: Points, values: Array, here: NDArray[np.bool_]) -> _Leaf:
-        own = seen.own[here] / self._h.lengths
-        process = GaussianProcess(self._h.variance * matern(cdist(own, own)), self._h.noise, values[here])
-        return _Leaf(process, own, *map(process.whitened, (seen.shared[here], values[here])))
+        inputs = seen.local[here] / self._h.lengths
+        process = GaussianProcess(self._h.variance * matern(cdist(inputs, inputs)), self._h.noise, values[here])
+        return _Leaf(process, inputs, *map(process.whitened, (seen.shared[here], values[here])))
 
     def _parts(self, points: Points) -> tuple[Array, Array, Array]:
-        """The mean; what of z the observations of the leaf leave open; and the variance of the leaf's own process."""
-        mean, left = points.shared @ self._coefficients, points.shared.copy()
-        alone = np.full(len(mean), self._h.variance)
+        """The mean, the part of z that the leaf's observations leave open, and the variance of the leaf's process."""
+        mean, open_part = points.shared @ self._coefficients, points.shared.copy()
+        variance = np.full(len(mean), self._h.variance)
         for number in np.unique(points.leaves):
             leaf, here = self._leaves.get(int(number)), np.flatnonzero(points.leaves == number)
             if leaf is None:
                 continue
-            cross = self._h.variance * matern(cdist(leaf.own, points.own[here] / self._h.lengths))
+            cross = self._h.variance * matern(cdist(leaf.inputs, points.local[here] / self._h.lengths))
             solved = leaf.process.whitened(cross)
             mean[here] += solved.T @ (leaf.values - leaf.shared @ self._coefficients)
-            left[here] -= solved.T @ leaf.shared
-            alone[here] -= (solved**2).sum(0)
-        return mean, left, alone
+            open_part[here] -= solved.T @ leaf.shared
+            variance[here] -= (solved**2).sum(0)
+        return mean, open_part, variance
 
     def _spread(self, shared: Array) -> Array:
-        """Variance of the linear model along each row."""
-        found: Array = (solve_triangular(self._precision[0], shared.T, lower=True) ** 2).sum(0)
-        return found
+        """Variance of the linear model at each row."""
+        variance: Array = (solve_triangular(self._precision[0], shared.T, lower=True) ** 2).sum(0)
+        return variance

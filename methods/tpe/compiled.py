@@ -5,7 +5,7 @@ p(x) = 1/(n+1) · (Σ_j Π_d k_d(x_d | x_jd) + Π_d prior_d(x_d)). Hyper-paramet
 masses over K levels) or continuous (a Gaussian truncated to the range). Works on packed arrays, see
 `methods.tpe.dimensions`. Shapes: N observations, D hyper-parameters, S candidates. Importing this module loads numba.
 
-All of it is one file because numba's cache of a function notices changes of that function's file only.
+It is one file because numba's cache of a function only notices changes in the file of that function.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numba import njit
 
-Array: TypeAlias = Any  # numba's functions carry no types that mypy could check
+Array: TypeAlias = Any  # mypy cannot check the types of numba's functions
 
 _SQRT2 = math.sqrt(2.0)
 _TIE = 1e-9  # of scores, which are logarithms
 _SQRT2PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 MOST_COMBINATIONS = 64
-"""Largest number of combinations of levels in a block of hyper-parameters; absence counts as one more level each."""
-_CHUNK = 512  # observations that are multiplied at a time: their factors fit into a core's cache
+"""Largest number of combinations of levels in a block of hyper-parameters; absence counts as a level."""
+_CHUNK = 512  # observations per pass of the hot loop: their factors fit into a core's cache
 
 
 @njit(cache=True)
@@ -100,8 +100,8 @@ def _order_statistic(count: Array, z: Array, middle: float, rank: int) -> float:
             rank -= 1
             waiting = False
         if rank < count[i]:
-            found: float = z[i]
-            return found
+            value: float = z[i]
+            return value
         rank -= count[i]
     return middle
 
@@ -177,7 +177,7 @@ def draw(
     """Draws candidates from a group's density into to = (levels (D, S), points (D, S)).
 
     Args:
-        joint: whether to draw from the mixture of product kernels (the paper), or each hyper-parameter on its own from
+        joint: whether to draw from the mixture of product kernels (the paper), or each hyper-parameter separately from
             its one-dimensional mixture (the authors' scripts).
     """
     sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _, _ = dims
@@ -231,9 +231,9 @@ def log_density(
 def _log_density(dims: Array, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array) -> Array:
     """`log_density` of described candidates, given the codes of all observations (see `describe`, `block_codes`).
 
-    The hot loop: S · n products of D factors. Discrete hyper-parameters are taken in blocks that have few combinations.
-    The factors of a combination against all observations are looked up once, however many candidates have it, so that a
-    pair of candidate and observation costs one multiplication of neighbours in memory per block.
+    The hot loop: S · n products of D factors. Discrete hyper-parameters are grouped into blocks with few combinations.
+    The factors of a combination for all observations are looked up once for all candidates with that combination, so
+    that each pair of candidate and observation costs one multiplication of neighbours in memory per block.
     """
     sizes, _, _, _, _, _, _, lower, upper, _, _, _, _, _ = dims
     slots, _, at_points, priors = candidates
@@ -266,7 +266,7 @@ def _log_density(dims: Array, codes: Array, points: Array, rows: Array, kernels:
                     for i in range(len(product)):
                         place = points[d, chunk[i]]
                         if np.isnan(place):
-                            product[i] *= alone  # who lacks it tells no more of it than the prior
+                            product[i] *= alone  # an observation without it contributes the prior
                         else:
                             product[i] *= heights[d, start + i] * math.exp(-0.5 * ((x - place) / widths[d]) ** 2)
             sums[s] += _sum(product)
@@ -275,7 +275,7 @@ def _log_density(dims: Array, codes: Array, points: Array, rows: Array, kernels:
 
 @njit(cache=True)
 def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
-    """Describes candidates (levels (D, S), points (D, S)) by what is the same under every density.
+    """Computes what candidates (levels (D, S), points (D, S)) need under every density.
 
     Returns:
         (slots, at_levels, at_points, priors): slots[b, s] numbers candidate s's combination of levels in block b among
@@ -306,7 +306,7 @@ def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
 
 @njit(cache=True)
 def kernel_heights(sizes: Array, points: Array, rows: Array, widths: Array, lower: Array, upper: Array) -> Array:
-    """Densities of a group's continuous kernels at their own centres, shape (D, n); 1 where there is none."""
+    """Densities of a group's continuous kernels at their centres, shape (D, n); 1 where there is no kernel."""
     heights = np.ones((len(sizes), len(rows)))
     for d in range(len(sizes)):
         if sizes[d] == 0:
@@ -320,7 +320,7 @@ def kernel_heights(sizes: Array, points: Array, rows: Array, widths: Array, lowe
 @njit(cache=True)
 def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
     """Numbers each column's combination of levels within each block, shape (blocks, columns)."""
-    codes = np.zeros((len(blocks) - 1, levels.shape[1]), np.uint32)  # unsigned: indexing need not look for negatives
+    codes = np.zeros((len(blocks) - 1, levels.shape[1]), np.uint32)  # unsigned indexing needs no check for negatives
     for b in range(len(blocks) - 1):
         for d in range(blocks[b], blocks[b + 1]):
             for i in range(levels.shape[1]):
@@ -330,9 +330,9 @@ def block_codes(sizes: Array, blocks: Array, levels: Array) -> Array:
 
 @njit(cache=True)
 def block_masses(dims: Array, tables: Array, candidates: Array) -> Array:
-    """Kernel masses of the candidates' combinations of levels: [b, slot, code], each distinct combination once.
+    """Kernel masses of the candidates' distinct combinations of levels.
 
-    That is the mass of the combination in `slot` of block b under the kernel around the combination `code`.
+    Entry [b, slot, code] is the mass of the combination in `slot` of block b under the kernel around `code`.
     """
     sizes, offsets, _, _, _, _, _, _, _, _, _, _, blocks, _ = dims
     slots, at_levels, _, _ = candidates
@@ -353,7 +353,7 @@ def block_masses(dims: Array, tables: Array, candidates: Array) -> Array:
 def _multiply_out(
     row: Array, sizes: Array, offsets: Array, tables: Array, first: int, end: int, candidate: Array
 ) -> None:
-    """Writes a candidate's kernel masses against every combination of levels in the block first … end-1 into `row`."""
+    """Writes into `row` a candidate's kernel masses under every combination of levels in the block first … end-1."""
     row[0] = 1.0
     length = 1
     for d in range(first, end):
@@ -364,14 +364,14 @@ def _multiply_out(
                 masses = tables[offsets[d] + c * (k + 1) : offsets[d] + (c + 1) * (k + 1)]
                 for x in range(k + 1):
                     row[at + x] = factor * masses[x]
-            else:  # absent from the candidate, or continuous: nothing to multiply here
+            else:  # absent from the candidate, or continuous: the factor is 1
                 row[at : at + k + 1] = factor
         length *= k + 1
 
 
 @njit(cache=True)
 def _sum(values: Array) -> float:
-    """Sums in four strands that do not wait for one another; always in the same order, so always the same value."""
+    """The sum by four independent accumulators; always in the same order, so always the same value."""
     a = b = c = d = 0.0
     whole = len(values) // 4 * 4
     for i in range(0, whole, 4):
@@ -388,13 +388,13 @@ def _sum(values: Array) -> float:
 def suggest(
     dims: Array, levels: Array, points: Array, evaluated: Array, groups: Array, options: Array, rng: Array
 ) -> Array:
-    """Draws candidates for every metric and returns the best: (levels (D,), points (D,)); of equal ones, the first.
+    """Draws candidates for every metric and returns the best, the first of a tie: (levels (D,), points (D,)).
 
     Args:
-        evaluated: whether each observation is an evaluation (not mere knowledge of a constraint), shape (N,).
+        evaluated: whether each observation is an evaluation (not only a known constraint value), shape (N,).
         groups: groups of each metric (the objective first), shape (M, N): 1 good, 0 bad, -1 not an observation of it.
         options: (candidates per metric, whether to draw jointly, whether to score by relative density ratios instead
-            of plain ones, how many evaluations bar a candidate: see `contenders`).
+            of plain ones, number of evaluations that bar a candidate: see `contenders`).
     """
     candidates, joint, relative, barred_at = options
     at_levels = np.zeros((levels.shape[0], len(groups) * candidates), np.int32)
@@ -415,8 +415,8 @@ def suggest(
 def first_of_best(scores: Array) -> int:
     """Index of the highest score; the first of those within `_TIE` of it.
 
-    The last bits of exp and log depend on the C library. Between candidates that are equal in exact arithmetic they
-    would choose another one on another machine.
+    The last bits of exp and log depend on the C library. They would decide differently on different machines between
+    candidates that are equal in exact arithmetic.
     """
     return int(np.argmax(scores >= scores.max() - _TIE))
 
@@ -427,11 +427,11 @@ def contenders(
 ) -> Array:
     """Indices of the candidates worth scoring, ascending: no duplicates, and none evaluated `barred_at` times or more.
 
-    If all candidates are barred, none is. Dropping duplicates changes no result: the first of equal scores wins.
+    If all candidates are barred, all are kept. Dropping duplicates changes no result: the first of equal scores wins.
 
     Args:
         evaluated: whether each observation is an evaluation, shape (N,).
-        barred_at: how many evaluations bar a candidate; 0: none ever is.
+        barred_at: number of evaluations that bar a candidate; 0 bars none.
     """
     known, drawn = fingerprints(levels[:, : len(evaluated)], points), fingerprints(at_levels, at_points)
     first, allowed = np.zeros(len(drawn), np.bool_), np.zeros(len(drawn), np.bool_)
@@ -449,7 +449,7 @@ def contenders(
 
 @njit(cache=True)
 def fingerprints(levels: Array, points: Array) -> Array:
-    """64-bit hashes of the columns of coordinates: equal columns have equal hashes, others differ but for chance."""
+    """64-bit hashes of the columns of coordinates: equal for equal columns, almost surely different for others."""
     marks = np.full(levels.shape[1], np.uint64(14695981039346656037))
     for d in range(len(levels)):
         bits = points[d].copy().view(np.uint64)
@@ -486,7 +486,7 @@ def _scores(
     for m in range(len(groups)):
         good, bad = np.flatnonzero(groups[m] == 1), np.flatnonzero(groups[m] == 0)
         if len(good) + len(bad) == 0 or (relative and len(bad) == 0):
-            continue  # nothing is known, or all satisfy it: its ratio is 1 (corollary 2)
+            continue  # without observations, or if all satisfy the constraint, the ratio is 1 (corollary 2)
         log_good = _log_density(dims, codes, points, good, fitted[m], candidates)
         log_bad = _log_density(dims, codes, points, bad, fit(dims, levels, points, bad), candidates)
         quantile = len(good) / (len(good) + len(bad))

@@ -22,12 +22,12 @@ _MOST_LEVELS = 32  # an ordinal or integer with more is treated as continuous: t
 class Dimensions:
     """Packs a space into arrays for the compiled code, and translates coordinates to levels and points and back.
 
-    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal or integer of up to 32 values: the masses
-    of a truncated Gaussian on the cells around the levels (borders half-way between neighbours, the outer cells as wide
-    outwards as inwards, so that the range is padded), on a log scale where the hyper-parameter has one. Float, and
-    what has more values: a truncated Gaussian density, on a log scale likewise; it moves to a value when it is
-    proposed. Where a candidate has a hyper-parameter that an observation lacks, the observation's kernel is the prior
-    there; where the candidate lacks it, it does not count: so a density integrates to one over conditional spaces too.
+    Categorical: Aitchison-Aitken kernel, 0.8 on the observed choice. Ordinal or integer with up to 32 values: the
+    masses of a truncated Gaussian on the cells around the levels, on a log scale if the hyper-parameter has one.
+    Borders are half-way between neighbours; the outer cells are symmetric about their level, so the range is padded.
+    Float, and ordinal or integer with more values: a truncated Gaussian density, likewise; a proposal is rounded to a
+    value. If an observation lacks a hyper-parameter that the candidate has, its kernel there is the prior; if the
+    candidate lacks it, it does not count. So a density integrates to one over conditional spaces too.
 
     Args:
         continuous_log: whether ordinals and integers on a log scale have densities between their levels, and a
@@ -44,7 +44,7 @@ class Dimensions:
         vanishing: bool = False,
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
-        # A parent stays discrete, or its children could not tell whether they are present.
+        # A parent stays discrete: its levels determine which children are present.
         parents_of = {condition.parent for condition in conditions if condition}
         self._levels = [_levels(h, continuous_log and d not in parents_of) for d, h in enumerate(hyperparameters)]
         sizes = np.array([len(z) if z is not None else 0 for z in self._levels], np.int64)
@@ -56,26 +56,26 @@ class Dimensions:
         borders = [_borders(z) for z in self._levels]
         ranges = [_range(h, e) for h, e in zip(hyperparameters, borders, strict=True)]
         self._ranges = ranges
-        # Continuous places are scaled to [0, 1]: densities have no unit that could dwarf those of their neighbours.
+        # Continuous places are scaled to [0, 1], so that densities have no unit and are of comparable size.
         lower, upper = (
             np.array([side if k else unit for side, k in zip(sides, sizes, strict=True)], dtype=float)
             for sides, unit in zip(zip(*ranges, strict=True), (0.0, 1.0), strict=True)
         )
         tables, prior = np.ones(offsets[-1]), np.ones(offsets[-1])
         for d, (k, edges) in enumerate(zip(sizes.tolist(), borders, strict=True)):
-            own = slice(offsets[d], offsets[d] + k * (k + 1))
+            part = slice(offsets[d], offsets[d] + k * (k + 1))
             if k and not scaled[d]:
                 prior[offsets[d] : offsets[d] + k] = 1.0 / k
-                tables[own] = _aitchison_aitken(k).ravel()
+                tables[part] = _aitchison_aitken(k).ravel()
             elif k:
                 masses = np.empty(k)
                 gaussian_masses(0.5 * (lower[d] + upper[d]), upper[d] - lower[d], edges, masses)
                 prior[offsets[d] : offsets[d] + k] = masses
-                tables[own].reshape(k, k + 1)[:, k] = masses
+                tables[part].reshape(k, k + 1)[:, k] = masses
             h = hyperparameters[d]
             if k and isinstance(h, Categorical | Ordinal) and h.prior:
                 prior[offsets[d] : offsets[d] + k] = shares(h)
-                tables[own].reshape(k, k + 1)[:, k] = shares(h)
+                tables[part].reshape(k, k + 1)[:, k] = shares(h)
         parents, allowed, allowed_at = _pack_conditions(conditions)
         self.packed: tuple[Any, ...] = (
             sizes,
@@ -100,8 +100,8 @@ class Dimensions:
     def pack(self, coordinates: Sequence[Coordinate]) -> tuple[NDArray[np.int32], Array]:
         """Packs coordinates into levels and points, each of shape (D,).
 
-        A level is one beyond the last where the hyper-parameter is absent, 0 where it is continuous; a point is NaN
-        where it is absent or discrete.
+        The level of an absent hyper-parameter is one beyond the last, that of a continuous one 0. The point of an
+        absent or discrete one is NaN.
         """
         levels, points = np.zeros(len(self), np.int32), np.full(len(self), np.nan)
         for d, (h, z, x) in enumerate(zip(self._hyperparameters, self._levels, coordinates, strict=True)):
@@ -113,27 +113,27 @@ class Dimensions:
         return levels, points
 
     def unpack(self, levels: NDArray[np.int32], points: Array) -> list[Coordinate]:
-        """Inverts `pack`; a point between levels moves to the nearest one, to the lower of two."""
-        found: list[Coordinate] = []
+        """Inverts `pack`; a point between levels moves to the nearest level, in a tie to the lower one."""
+        coordinates: list[Coordinate] = []
         places = zip(self._hyperparameters, self._levels, self._ranges, levels.tolist(), points.tolist(), strict=True)
         for h, z, (low, high), level, point in places:
             place = low + point * (high - low)
             if z is not None:
                 absent = level == len(z)
-                found.append(None if absent else level + (h.low if isinstance(h, Integer) else 0))
+                coordinates.append(None if absent else level + (h.low if isinstance(h, Integer) else 0))
             elif math.isnan(point):
-                found.append(None)
+                coordinates.append(None)
             elif isinstance(h, Ordinal):
-                found.append(int(np.argmin([abs(_scale(h, value) - place) for value in h.values])))
+                coordinates.append(int(np.argmin([abs(_scale(h, value) - place) for value in h.values])))
             else:
                 value = math.exp(place) if getattr(h, "log", False) else place
                 value = min(max(value, h.low), h.high) if isinstance(h, Float | Integer) else value
-                found.append(round(value) if isinstance(h, Integer) else value)
-        return found
+                coordinates.append(round(value) if isinstance(h, Integer) else value)
+        return coordinates
 
 
 def _blocks(sizes: list[int]) -> NDArray[np.int64]:
-    """Beginnings of the blocks of neighbouring hyper-parameters with few combinations, and the end: (blocks + 1,)."""
+    """First hyper-parameter of each block with few combinations of levels, and the end: shape (blocks + 1,)."""
     starts, combinations = [0], 1
     for d, size in enumerate(sizes):
         if combinations * (size + 1) > MOST_COMBINATIONS and d > starts[-1]:
@@ -144,7 +144,7 @@ def _blocks(sizes: list[int]) -> NDArray[np.int64]:
 
 
 def _levels(h: Hyperparameter, continuous_log: bool) -> Array | None:
-    """Places of the levels of a discrete hyper-parameter; None for one that is treated as continuous."""
+    """Places of the levels of a hyper-parameter; None if it is treated as continuous."""
     if isinstance(h, Categorical):
         return np.arange(len(h.values), dtype=float)
     if isinstance(h, Float):
@@ -175,13 +175,13 @@ def _range(h: Hyperparameter, borders: Array) -> tuple[float, float]:
         return borders[0], borders[-1]
     if isinstance(h, Ordinal):
         return _scale(h, h.values[0]), _scale(h, h.values[-1])
-    half = 0.5 if isinstance(h, Integer) else 0.0  # an integer stands for the reals that round to it
+    half = 0.5 if isinstance(h, Integer) else 0.0  # an integer's cell holds the reals that round to it
     assert isinstance(h, Float | Integer)
     return _scale(h, h.low - half), _scale(h, h.high + half)
 
 
 def _narrowest(h: Hyperparameter) -> float:
-    """Smallest bandwidth as a share of the range: one level's share, or 1 % (authors' scripts)."""
+    """Smallest bandwidth as a share of the range: 1 / levels for an ordinal, else 1 % (authors' scripts)."""
     return 1.0 / len(h.values) if isinstance(h, Ordinal) else 0.01
 
 
@@ -194,14 +194,14 @@ def _aitchison_aitken(k: int) -> Array:
 
 
 def _padded(borders: Array) -> Array:
-    """Pads missing borders to one place, so that those of hyper-parameter d begin at start_d + d."""
+    """Pads missing borders to one place, so that the borders of hyper-parameter d begin at start_d + d."""
     return borders if len(borders) else np.zeros(1)
 
 
 def _pack_conditions(
     conditions: Sequence[Condition | None],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Packs conditions: each hyper-parameter's parent (-1: none), all permissions, and where each one's begin."""
+    """Packs conditions: each hyper-parameter's parent (-1: none), all permissions, and the offset of each in them."""
     parents = np.array([condition.parent if condition else -1 for condition in conditions], np.int64)
     # A parent that is itself absent has one level beyond its last: never permitted.
     permissions = [np.array([*c.permitted, False]) if c else np.zeros(0, np.bool_) for c in conditions]

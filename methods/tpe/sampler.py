@@ -1,4 +1,4 @@
-"""The observations of one TPE run, and the next proposal. Importing this module loads numba; the methods do so late."""
+"""The observations of one TPE run, and the next proposal. Importing this module loads numba, so methods import late."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Rules:
     candidates: int = 24
     """Number of candidates drawn from the good density of every metric."""
     relative: bool = True
-    """Whether scores are relative density ratios, and the objective is split at feasible observations (c-TPE); if not,
-    scores are plain ratios, and feasibility has no part in the split (naive)."""
+    """True: scores are relative density ratios, and the objective is split at feasible observations (c-TPE). False:
+    scores are plain ratios, and the split ignores feasibility (naive)."""
     joint: bool = True
-    """Whether candidates are drawn from the joint mixture (the paper), or each hyper-parameter on its own (scripts)."""
+    """Whether candidates are drawn from the joint mixture (the paper), or each hyper-parameter separately (scripts)."""
     oldest_only: bool = False
-    """Whether only the oldest of tied smallest values is good where nothing satisfies a constraint (scripts)."""
+    """Whether only the oldest of tied smallest values is good if no observation satisfies a constraint (scripts)."""
     continuous_log: bool = False
     """Whether ordinals on a log scale have densities between their levels (scripts); see `Dimensions`."""
     vanishing: bool = False
@@ -47,7 +47,7 @@ class Sampler:
     """Keeps the observations of one run and makes the next proposal.
 
     Args:
-        limits: limit of each constraint, satisfied by values <= limit (the caller turns lower bounds around).
+        limits: limit of each constraint, satisfied by values <= limit (the caller negates lower bounds).
     """
 
     def __init__(self, flat: Flat, limits: list[float], rules: Rules) -> None:
@@ -71,7 +71,7 @@ class Sampler:
         self._ok[j], self._feasible[j], self._evaluated[j] = True, feasible, True
 
     def observe_failure(self, configuration: Configuration) -> None:
-        """Adds an evaluation that yielded nothing: it violates the hard constraint, no more is known (appendix D)."""
+        """Adds a failed evaluation: it violates the hard constraint, and nothing else is known (appendix D)."""
         j = self._append(configuration)
         self._evaluated[j] = True
         self._failures += 1
@@ -102,11 +102,11 @@ class Sampler:
         return np.array(rows)
 
     def suggest(self, needed: int, barred_at: int, rng: Generator) -> Configuration:
-        """Proposes the candidate with the highest score; of several, the first drawn.
+        """Proposes the candidate with the highest score; in a tie, the first drawn.
 
         Args:
             needed: see `split_objective`.
-            barred_at: candidates with so many evaluations are not proposed, unless all have; 0: no such rule.
+            barred_at: candidates with this number of evaluations are not proposed, unless all have it; 0: no limit.
         """
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
         levels, points = compiled.suggest(
@@ -121,10 +121,10 @@ class Sampler:
         return self._flat.at(self._dimensions.unpack(levels, points))
 
     def acquisition(self, configurations: Sequence[Configuration], needed: int) -> NDArray[np.float64]:
-        """Logarithm of what `suggest` maximises, one value per configuration."""
+        """Logarithm of the acquisition that `suggest` maximises, one value per configuration."""
         packed = [self._dimensions.pack(self._flat.coordinates(c)) for c in configurations]
         at_levels, at_points = (np.array(part).T.copy() for part in zip(*packed, strict=True))
-        found: NDArray[np.float64] = compiled.acquisition(
+        values: NDArray[np.float64] = compiled.acquisition(
             self._dimensions.packed,
             self._levels,
             self._points,
@@ -133,7 +133,7 @@ class Sampler:
             at_levels,
             at_points,
         )
-        return found
+        return values
 
     def _append(self, configuration: Configuration) -> int:
         j = self._n
@@ -151,7 +151,7 @@ class Sampler:
 
 
 def compile_ahead() -> None:
-    """Compiles everything a search calls into numba's cache: some seconds, once per machine."""
+    """Compiles a search into numba's cache: some seconds, once per machine."""
     space = GridSpace([Ordinal("a", (1, 2, 3))])
     sampler = Sampler(space, [2.0], Rules(candidates=2))
     for choice in (0, 1, 2):
@@ -161,7 +161,7 @@ def compile_ahead() -> None:
 
 @cache
 def make_compiled() -> None:
-    """Compiles a search, unless numba's cache holds it: one process does it, and others wait until it is there."""
+    """Compiles a search unless numba's cache holds it; one process compiles, and others wait for it."""
     folder = Path(compiled.suggest.stats.cache_path or "")
     if _is_compiled(folder):
         return
@@ -172,7 +172,7 @@ def make_compiled() -> None:
 
 
 def _is_compiled(folder: Path) -> bool:
-    """Whether a cache of numba's holds what the search calls last, of this Python and not older than the code."""
+    """Whether numba's cache holds `suggest`, compiled by this version of Python and not older than the code."""
     version = "".join(map(str, sys.version_info[:2]))
     made = [path.stat().st_mtime for path in folder.glob(f"compiled.suggest-*.py{version}*.nbc")]
     return max(made, default=-math.inf) >= Path(compiled.__file__).stat().st_mtime
@@ -180,7 +180,7 @@ def _is_compiled(folder: Path) -> bool:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Lets in one process at a time of those that compile into a folder."""
+    """Holds the lock of a folder, so that only one process at a time compiles into it."""
     with (folder / "compiled.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -14,32 +14,32 @@ GOOD, BAD, OUT = 1, 0, -1
 
 @njit(cache=True)
 def split_objective(values: Array, feasible: Array, needed: int) -> Array:
-    """Splits by the objective: good is all up to the needed-th best feasible observation, infeasible ones included.
+    """Splits by the objective: good is every observation up to the needed-th best feasible one, feasible or not.
 
-    While fewer are feasible, all are good: γ̂ = 1, and the objective does not count until then. Ties rank by age.
+    While fewer are feasible, all are good: γ̂ = 1, and the objective does not count. Ties rank by age.
 
     Args:
-        values: objective of every observation, shape (N,); one without a value (NaN) is out.
+        values: objective of every observation, shape (N,); an observation without a value (NaN) is out.
         feasible: whether each observation satisfies all constraints, shape (N,).
         needed: number of feasible observations that are good, at least 1.
     """
     groups = np.full(len(values), GOOD, np.int8)
     best = np.full(needed, math.inf)
-    found = 0
+    ranked = 0
     last = -1
     for j in range(len(values)):
         if math.isnan(values[j]):
             groups[j] = OUT
-        elif feasible[j] and (found < needed or values[j] < best[needed - 1]):
-            i = min(found, needed - 1)
+        elif feasible[j] and (ranked < needed or values[j] < best[needed - 1]):
+            i = min(ranked, needed - 1)
             while i > 0 and best[i - 1] > values[j]:
                 best[i] = best[i - 1]
                 i -= 1
             best[i] = values[j]
-            found += 1
-    if found < needed:
+            ranked += 1
+    if ranked < needed:
         return groups
-    # Of the feasible ones that tie with the needed-th value, the youngest that still belongs to the best.
+    # `last`: of the feasible observations that tie with the needed-th value, the youngest that is still good.
     quota = 0
     for i in range(needed):
         quota += best[i] == best[needed - 1]
@@ -55,13 +55,13 @@ def split_objective(values: Array, feasible: Array, needed: int) -> Array:
 
 @njit(cache=True)
 def split_constraint(values: Array, limit: float, present: Array, oldest_only: bool) -> Array:
-    """Splits by a constraint: good is what satisfies value <= limit or, where nothing does, the smallest value.
+    """Splits by a constraint: good is every value <= limit or, if there is none, the smallest value.
 
     Args:
         values: values of the constraint's metric, shape (N,); NaN violates it.
         present: whether each is an observation of this constraint, shape (N,); others are out.
-        oldest_only: whether only the oldest of several smallest values is good (the authors' scripts), or all of them
-            (the paper).
+        oldest_only: whether only the oldest of tied smallest values is good (the authors' scripts), or all of them (the
+            paper).
     """
     groups = np.full(len(values), OUT, np.int8)
     satisfied, smallest = 0, -1

@@ -1,18 +1,18 @@
 """TPE (Bergstra et al., 2011) and c-TPE (Watanabe and Hutter, IJCAI 2023).
 
-Three variants: `amended` (default), `paper` (the c-TPE paper's text to the letter) and `scripts` (its authors' rules).
-`docs/ctpe.md` has every departure, why it is there, and what it was measured to do. In short:
+There are three variants: `amended` (default), `paper` (the text of the c-TPE paper) and `scripts` (its authors' code).
+`docs/ctpe.md` lists every difference with its reason and its measured effect. In short:
 
-* amended: a candidate that has been evaluated `evaluations_that_bar` times is not proposed again, for on a noisy finite
-  space the acquisition's maximum is a repetition more often than not. Without constraints, categorical kernels and γ
-  are Optuna's.
-* scripts: candidates are drawn from each hyper-parameter's own mixture, not from the joint one; where nothing satisfies
-  a constraint, the oldest of the smallest values is good, not all that tie; ordinals and integers on a log scale have
-  densities between their levels, and a candidate is moved to its level after it has been scored. The scripts' defects
-  (one seed for every random stream, a shifted dropout grid) are not reproduced.
+* amended: a candidate that has been evaluated `evaluations_that_bar` times is not proposed again, because on a noisy
+  finite space the acquisition's maximum is usually a repetition. Without constraints, categorical kernels and γ are
+  Optuna's.
+* scripts: each hyper-parameter of a candidate is drawn from its one-dimensional mixture, not from the joint one. If no
+  observation satisfies a constraint, only the oldest of the smallest values is good. Ordinals and integers on a log
+  scale have densities between their levels, and a candidate is moved to a level after it has been scored. The scripts'
+  defects (one seed for every random stream, a shifted dropout grid) are not reproduced.
 
-All of them: the objective is ignored while fewer feasible observations are known than are to be good (the paper's text
-has it for none). The range of an ordinal reaches half a step beyond its outer levels.
+All variants ignore the objective while there are fewer feasible observations than good ones are needed (the paper's
+text does so only while there is none). The range of an ordinal extends half a step beyond its outer levels.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("nasbench")
 _MOST_CANDIDATES = 100_000
-_MOST_CHOICES = 256  # of one categorical hyper-parameter: its kernels are a table of the square
+_MOST_CHOICES = 256  # of one categorical hyper-parameter: its table of kernels has the square of this
 _CANDIDATES = 24  # per metric (the paper, the scripts and Optuna)
 _CTPE_PAPER = (
     "S. Watanabe and F. Hutter. c-TPE: Tree-structured Parzen Estimator with Inequality Constraints for Expensive "
@@ -45,20 +45,20 @@ VARIANTS = ("amended", "paper", "scripts")
 
 
 def good_by_square_root(observations: int) -> int:
-    """Number of good ones among N observations by the c-TPE paper's γ: ⌈√N / 4⌉."""
+    """Number of good observations among N by the c-TPE paper's γ: ⌈√N / 4⌉."""
     return math.ceil(0.25 * math.sqrt(observations))
 
 
 def good_by_share(observations: int) -> int:
-    """Number of good ones among N observations by Optuna's γ: ⌈N / 10⌉, at most 25."""
+    """Number of good observations among N by Optuna's γ: ⌈N / 10⌉, at most 25."""
     return min(25, math.ceil(0.1 * observations))
 
 
 def evaluations_that_bar(evaluations: int) -> int:
     """Number of evaluations after which a configuration is not proposed again: max(1, ⌈√N / 4⌉ - 1).
 
-    The paper's γ makes ⌈√N / 4⌉ observations good. Were they all of one configuration, its density would propose
-    nothing else for ever; so one place is left to others.
+    The paper's γ makes ⌈√N / 4⌉ observations good. If all of them were of one configuration, the density would propose
+    that configuration for ever; so one place is left to others.
     """
     return max(1, good_by_square_root(evaluations) - 1)
 
@@ -68,21 +68,20 @@ _GAMMAS = {"sqrt": good_by_square_root, "linear": good_by_share}
 
 @METHODS.register("tpe")
 class TPE(Method):
-    """Tree-structured Parzen estimator: optimises the objective alone; feasibility is judged afterwards.
+    """Tree-structured Parzen estimator: optimises the objective and ignores constraints.
 
-    Models good and bad observations by kernel densities and proposes the candidate where their ratio is largest.
+    Models good and bad observations by kernel densities and proposes the candidate with the largest ratio of the two.
     Pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom collide. A
-    failed evaluation is a violation of a hard constraint (c-TPE, appendix D): it says where not to go, and nothing
-    about the objective.
+    failed evaluation violates a hard constraint (c-TPE, appendix D) and does not count for the objective.
 
     Options:
-        candidates: configurations compared at each ask, per metric; 0 for the variant's own number: 48 in amended c-TPE
-            with constraints, else 24.
+        candidates: configurations compared per ask and metric; 0 for the variant's default: 48 in amended c-TPE with
+            constraints, else 24.
         initial: random configurations before the model is used, at least 1.
-        gamma: number of good ones among N observations: sqrt (a quarter of the root of N), linear (a tenth, at most
-            25), or auto (linear in the amended variant without constraints, else sqrt).
+        gamma: number of good observations among N: sqrt (a quarter of the root of N), linear (a tenth, at most 25), or
+            auto (linear in the amended variant without constraints, else sqrt).
         variant: amended (does not repeat itself on noisy tables), paper (the text of the c-TPE paper), or scripts (its
-            authors' code); docs/ctpe.md tells them apart.
+            authors' code); docs/ctpe.md lists the differences.
     """
 
     source = "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
@@ -91,10 +90,10 @@ class TPE(Method):
     needs = (AsFlat,)
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
-    """Whether constraints have densities of their own."""
+    """Whether each constraint has its densities; if not, constraints are ignored."""
     relative: ClassVar[bool] = True
     """Whether scores are relative density ratios, and the objective is split at feasible observations."""
-    own_candidates: ClassVar[int] = _CANDIDATES
+    default_candidates: ClassVar[int] = _CANDIDATES
     """Number of candidates per metric in the amended variant with constraints."""
 
     def __init__(
@@ -113,10 +112,10 @@ class TPE(Method):
             raise unknown("variant", variant, VARIANTS)
         bounds = problem.constraints if self.heeds_constraints else ()
         amended = variant == "amended"
-        candidates = candidates or (self.own_candidates if amended and bounds else _CANDIDATES)
+        candidates = candidates or (self.default_candidates if amended and bounds else _CANDIDATES)
         if not 1 <= candidates * (1 + len(bounds)) <= _MOST_CANDIDATES:
             most = _MOST_CANDIDATES // (1 + len(bounds))
-            raise UsageError(f"candidates must lie in [1, {most}], or be 0 for the variant's own, not {candidates}")
+            raise UsageError(f"candidates must lie in [1, {most}], or be 0 for the default, not {candidates}")
         if initial < 1:
             raise UsageError(f"initial must be at least 1, not {initial}")
         for h in problem.flat.hyperparameters:
@@ -137,7 +136,7 @@ class TPE(Method):
         return self.suggestion()
 
     def suggestion(self) -> Configuration:
-        """The candidate where the ratio is largest, whether or not the initial configurations have been asked for."""
+        """The best candidate by the model, even before all initial configurations have been asked for."""
         barred_at = evaluations_that_bar(self._told) if self._variant == "amended" else 0
         return self._estimators().suggest(max(1, self._good(self._observed)), barred_at, self._rng)
 
@@ -147,19 +146,19 @@ class TPE(Method):
         if observation.evaluation.status != "ok":
             known = {i: b.sign * metrics[b.metric.name] for i, b in enumerate(self._bounds)}
             known = {i: value for i, value in known.items() if not math.isnan(value)}
-            if known:  # refused before training, for what is known of it
+            if known:  # refused before training because of known constraint values
                 sampler.observe_known(observation.configuration, known)
             else:
                 sampler.observe_failure(observation.configuration)
             return
-        # Lower bounds are turned around, so that every constraint reads value <= limit.
+        # Lower bounds are negated, so that every constraint reads value <= limit.
         values = [b.sign * metrics[b.metric.name] for b in self._bounds]
         feasible = observation.feasible or not self.heeds_constraints
         sampler.observe(observation.configuration, observation.objective, values, feasible)
         self._observed += 1
 
     def acquisition(self, configurations: Sequence[Configuration]) -> NDArray[np.float64]:
-        """Logarithm of what the next `ask` maximises, one value per configuration: for figures and tests."""
+        """Logarithm of the acquisition that the next `ask` maximises, one value per configuration; for figures."""
         return self._estimators().acquisition(configurations, max(1, self._good(self._observed)))
 
     @classmethod
@@ -167,7 +166,7 @@ class TPE(Method):
         from nasbench.methods.tpe.sampler import compile_ahead, make_compiled
 
         make_compiled()
-        compile_ahead()  # loads it
+        compile_ahead()  # loads the compiled code into this process
 
     def _estimators(self) -> Sampler:
         if self._sampler is None:
@@ -192,8 +191,8 @@ class TPE(Method):
 class NaiveCTPE(TPE):
     """Naive constrained TPE: the product of plain density ratios of the objective and of every constraint.
 
-    The paper's foil: no relative ratios, and the objective's split does not look at feasibility. Without a constraint
-    it is TPE.
+    The baseline of the c-TPE paper: no relative ratios, and the split of the objective ignores feasibility. Without a
+    constraint it is TPE, but for scores that nearly tie.
     """
 
     source = _CTPE_PAPER
@@ -209,11 +208,11 @@ class CTPE(TPE):
     """c-TPE: the product of relative density ratios, the objective split at feasible observations.
 
     Takes any number of inequality constraints. `knowledge=200` looks up the cheap constraints (model size) of 200
-    random configurations, at no cost, and adds them to those constraints' observations (knowledge augmentation,
-    appendix C). Without a constraint it is TPE. Pending evaluations: as for `tpe`.
+    random configurations before the first evaluation and adds them to the observations of these constraints (knowledge
+    augmentation, appendix C). Without a constraint it is TPE. Pending evaluations are ignored, as in `tpe`.
 
     Options:
-        knowledge: random configurations whose cheap constraints are looked up beforehand; 0 for none.
+        knowledge: random configurations whose cheap constraints are looked up before the first ask; 0 for none.
     """
 
     source = _CTPE_PAPER
@@ -221,7 +220,7 @@ class CTPE(TPE):
 
     seconds = 1.6e-4
     heeds_constraints = True
-    own_candidates = 48
+    default_candidates = 48
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""TreeBO (Jenatton et al., 2017) on conditional spaces and, as NASBOT's authors had it, on feed-forward chains."""
+"""TreeBO (Jenatton et al., 2017) on conditional spaces and, as in NASBOT's experiments, on feed-forward chains."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_MOST_PATHS = 64  # of which each gets candidates of its own
-_FEWEST = 2  # observations that a process needs
-_NEIGHBOURS, _ROUNDS, _BEST = 20, 2, 5  # of each of the best candidates, how often, and of how many
+_MOST_PATHS = 64  # up to this number, candidates are drawn on every path
+_FEWEST = 2  # observations before a process is fitted
+_NEIGHBOURS, _ROUNDS, _BEST = 20, 2, 5  # rounds of local search: neighbours of each of the best candidates
 _SHORTLIST, _MOST_DRAWS = 16, 200
 
 
 @METHODS.register("treebo")
 class TreeBO(Method):
-    """A Gaussian process per path of a tree of decisions, and a linear model of what paths share; expected improvement.
+    """Expected improvement by a Gaussian process per path of a tree of decisions, and a linear model that paths share.
 
-    Free networks are searched as chains (`chains.py`). Where no choice decides about others there is one path, and the
+    Free networks are searched as chains (`chains.py`). If no choice decides about others there is one path, and the
     method is Bayesian optimisation with one Gaussian process. Constraints count as in `nasbot`: by the probability that
-    they hold, or exactly where a metric is known without an evaluation; pending evaluations count with their mean.
+    they hold, or exactly if the metric is known without an evaluation. Pending evaluations count with their mean.
 
     Options:
-        initial: random configurations at first, one per path where there are no more paths.
-        refit: observations after which hyper-parameters are fitted anew.
+        initial: random configurations at first, one per path if there are at most this number of paths.
+        refit: observations after which hyper-parameters are fitted again.
         candidates: configurations drawn for each proposal.
-        acquisition: joint, or two-step: the path by the linear model first.
+        acquisition: joint, or two-step, which first chooses the path by the linear model.
     """
 
     repeatable = Repeatable.SAME_KERNELS
@@ -83,13 +83,13 @@ class TreeBO(Method):
         self._turns: list[Mapping[int, Coordinate]] = []
         self._asked: list[Configuration] = []
         self._places: list[Sequence[Coordinate]] = []
-        """Coordinates of what was asked for."""
+        """Coordinates of the configurations asked for."""
         self._known: set[Configuration] = set()
         self._observed: dict[int, Observation] = {}
-        """By the number of the ask."""
+        """Observations by the number of their ask."""
         self._failed: set[int] = set()
         self._surrogates: dict[str, Surrogate] = {}
-        """By the name of the metric."""
+        """Surrogates by the name of their metric."""
 
     @classmethod
     def make_ready(cls) -> None:
@@ -104,11 +104,12 @@ class TreeBO(Method):
         return "" if fits else "needs a space that is a list of hyper-parameters, or one of free networks"
 
     def ask(self) -> Configuration:
-        found = self._first() if len(self._asked) < self._initial or len(self._observed) < _FEWEST else self._next()
-        self._asked.append(found)
-        self._known.add(found)
-        self._places.append(self._flat.coordinates(found))
-        return found
+        is_first = len(self._asked) < self._initial or len(self._observed) < _FEWEST
+        chosen = self._first() if is_first else self._next()
+        self._asked.append(chosen)
+        self._known.add(chosen)
+        self._places.append(self._flat.coordinates(chosen))
+        return chosen
 
     def tell(self, observation: Observation) -> None:
         number = answered(observation, self._asked, self._observed, self._failed)
@@ -119,12 +120,12 @@ class TreeBO(Method):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """How often each path was asked for."""
+        """The number of configurations asked for on each path."""
         counts = Counter(self._tree.name(self._tree.path(place)) for place in self._places)
         return [Logged(1, "path", count, choice=name or "the only path") for name, count in sorted(counts.items())]
 
     def _first(self) -> Configuration:
-        """Any configuration that is allowed and new; of few paths one after the other."""
+        """A random configuration, allowed and new if possible; if there are few paths, from each path in turn."""
         if self._paths is not None and len(self._paths) <= self._initial and not self._turns:
             self._turns = [self._paths[i] for i in self._rng.permutation(len(self._paths))]
         path = self._turns.pop() if self._turns else None
@@ -132,7 +133,7 @@ class TreeBO(Method):
         refused: Configuration | None = None
         for attempt in range(_MOST_DRAWS):
             if attempt == _MOST_DRAWS // 2:
-                path = None  # nothing there, it seems
+                path = None  # this path seems to have no allowed and new configuration
             drawn = self._made(self._tree.drawn(self._rng, path))
             if drawn is None:
                 continue
@@ -142,9 +143,9 @@ class TreeBO(Method):
                 repeated = drawn
             else:
                 return drawn
-        found = refused if repeated is None else repeated
-        if found is not None:
-            return found
+        fallback = refused if repeated is None else repeated
+        if fallback is not None:
+            return fallback
         if not isinstance(self._problem.space, AsFlat):
             raise UsageError(f"none of {_MOST_DRAWS} chains of layers lies within the bounds of this space: widen them")
         return self._problem.space.sample(self._rng)
@@ -157,9 +158,9 @@ class TreeBO(Method):
         constrained = {bound.metric.name for bound in bounds}
         for metric in (m for m in self._problem.told if m == self._problem.objective.name or m in constrained):
             values = np.array([self._observed[i].evaluation.metrics[metric] for i in observed])
-            if (there := np.isfinite(values)).any():  # of an evaluation that is ok a constraint's metric may be missing
+            if (finite := np.isfinite(values)).any():  # a constraint's metric may be missing from an ok evaluation
                 surrogate = self._surrogates.setdefault(metric, self._new_surrogate())
-                surrogate.fit(seen.only(there), values[there], pending, self._rng)
+                surrogate.fit(seen.only(finite), values[finite], pending, self._rng)
         bounds = tuple(bound for bound in bounds if bound.metric.name in self._surrogates)
         feasible = [self._observed[i].objective for i in observed if self._observed[i].feasible]
 
@@ -183,43 +184,44 @@ class TreeBO(Method):
         return self._chosen(places, values, acquisition)
 
     def _acquisition(self, points: Points, bounds: Sequence[Bound], best: float | None, paths: bool) -> Array:
-        """Expected improvement times the probability that constraints hold; the latter alone before any did."""
+        """Expected improvement times the probability that constraints hold; without it while nothing is feasible."""
         from scipy.special import ndtr
 
         from nasbench.methods.nasbot.acquisition import expected_improvement
 
-        found = np.ones(len(points.leaves))
+        values = np.ones(len(points.leaves))
         if best is not None:
-            found = expected_improvement(*self._surrogates[self._problem.objective.name].predict(points, paths), best)
+            values = expected_improvement(*self._surrogates[self._problem.objective.name].predict(points, paths), best)
         for bound in bounds:
             mean, deviation = self._surrogates[bound.metric.name].predict(points, paths)
-            found = found * ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
-        return found
+            values = values * ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
+        return values
 
     def _drawn(self, observed: Sequence[int]) -> list[Sequence[Coordinate]]:
-        """Candidates: on each path, if there are few; and around the best ones, that of each path and that of all."""
+        """Random candidates, on every path if there are few, and neighbours of the best of each path and of all."""
         tree, count = self._tree, self._candidates
-        found: list[Sequence[Coordinate]] = []
+        candidates: list[Sequence[Coordinate]] = []
         if self._paths is None:
-            found += [tree.drawn(self._rng) for _ in range(count)]
+            candidates += [tree.drawn(self._rng) for _ in range(count)]
         else:
-            found += [tree.drawn(self._rng, path) for path in self._paths for _ in range(-(-count // len(self._paths)))]
+            per_path = -(-count // len(self._paths))
+            candidates += [tree.drawn(self._rng, path) for path in self._paths for _ in range(per_path)]
         ranked = sorted(observed, key=lambda i: self._observed[i].rank(self._problem.constraints))
         leaders: dict[Path, int] = {}
         for i in ranked:
             leaders.setdefault(tree.path(self._places[i]), i)
         for i in list(leaders.values())[:_BEST]:
-            found += [tree.neighbour(self._places[i], self._rng, True) for _ in range(_NEIGHBOURS)]
-        found += [tree.neighbour(self._places[ranked[0]], self._rng) for _ in range(_NEIGHBOURS)]
-        return found
+            candidates += [tree.neighbour(self._places[i], self._rng, True) for _ in range(_NEIGHBOURS)]
+        candidates += [tree.neighbour(self._places[ranked[0]], self._rng) for _ in range(_NEIGHBOURS)]
+        return candidates
 
     def _chosen(
         self, places: Sequence[Sequence[Coordinate]], values: Array, acquisition: Callable[[Points], Array]
     ) -> Configuration:
         """The best candidate that is allowed and new.
 
-        A program may not ask for all coordinates of a candidate, which then lies elsewhere: the best few are looked at
-        again as the program has them.
+        A program may ignore some coordinates of a candidate, so that its configuration lies elsewhere. Therefore the
+        best few are scored again at the coordinates of their configurations.
         """
         order = np.argsort(-values, kind="stable")
         for begin in range(0, len(order), _SHORTLIST):
@@ -231,13 +233,13 @@ class TreeBO(Method):
         return self._first()
 
     def _made(self, coordinates: Sequence[Coordinate]) -> Configuration | None:
-        """The configuration at these coordinates; None where it is no member of the space."""
+        """The configuration at these coordinates; None if it is not a member of the space."""
         try:
-            found = self._flat.at(coordinates)
-            self._problem.space.check(found)
+            configuration = self._flat.at(coordinates)
+            self._problem.space.check(configuration)
         except (ForeignConfiguration, UsageError):
             return None
-        return found
+        return configuration
 
     def _new_surrogate(self) -> Surrogate:
         from nasbench.methods.treebo.surrogate import Surrogate
@@ -251,5 +253,5 @@ def _flat(problem: Problem) -> Flat:
 
         return Chains(problem.space)
     if isinstance(problem.space, ListedSpace):
-        return Rows(problem.space)  # most of what is looked at is not proposed
+        return Rows(problem.space)  # rows alone: most candidates are never proposed
     return problem.flat

@@ -1,4 +1,4 @@
-"""A metric as a tree-structured process, whose hyper-parameters maximise its likelihood now and then."""
+"""A metric modelled by a tree-structured process, whose hyper-parameters are refitted from time to time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from nasbench.methods.surrogates.trees import Hyperparameters, Points, TreeProce
 
 Array = NDArray[np.float64]
 
-_STARTS, _STEPS = 2, 25  # of L-BFGS, and its iterations
+_STARTS, _STEPS = 2, 25  # starts of L-BFGS, and its iterations per start
 # Logarithms of: length-scale of numbers, of categories; variance of leaves, biases, weights, noise; values are scaled.
 _CENTRES = np.log([0.5, 1.0, 0.5, 0.5, 0.5, 1e-3])
 _DEVIATIONS = np.array([0.7, 0.7, 1.0, 1.0, 1.0, 2.0])
-_BOUNDS = [tuple(np.log(own)) for own in ((0.05, 10), (0.1, 10), (1e-3, 10), (0.01, 10), (0.01, 10), (1e-6, 1))]
+_BOUNDS = [tuple(np.log(ends)) for ends in ((0.05, 10), (0.1, 10), (1e-3, 10), (0.01, 10), (0.01, 10), (1e-6, 1))]
 
 
 class Surrogate:
-    """Of one metric.
+    """The model of one metric.
 
     Args:
-        is_category: of each column of `Points.own`.
-        is_bias: of each coefficient.
-        refit: observations after which hyper-parameters are fitted anew.
+        is_category: whether each column of `Points.local` belongs to a category.
+        is_bias: whether each coefficient is a bias.
+        refit: observations after which hyper-parameters are fitted again.
     """
 
     def __init__(self, is_category: NDArray[np.bool_], is_bias: NDArray[np.bool_], refit: int) -> None:
@@ -42,14 +42,14 @@ class Surrogate:
         h = self._hyperparameters(self._theta)
         self._process = TreeProcess(seen, scaled, h)
         if len(pending.leaves):
-            believed = self._process.predict(pending)[0]
-            self._process = TreeProcess(seen.joined(pending), np.concatenate([scaled, believed]), h)
+            predicted = self._process.predict(pending)[0]
+            self._process = TreeProcess(seen.joined(pending), np.concatenate([scaled, predicted]), h)
 
     def predict(self, points: Points, paths: bool = False) -> tuple[Array, Array]:
         """Mean and deviation in the metric's unit.
 
         Args:
-            paths: of the linear model alone (`TreeProcess.predict_paths`).
+            paths: whether to predict by the linear model alone (`TreeProcess.predict_paths`).
         """
         mean, deviation = self._process.predict_paths(points) if paths else self._process.predict(points)
         return self._centre + self._scale * mean, self._scale * deviation
@@ -60,7 +60,7 @@ class Surrogate:
         return Hyperparameters(lengths, float(variance), np.where(self._is_bias, bias, weight), float(noise))
 
     def _best(self, seen: Points, values: Array, rng: Generator) -> Array:
-        """Where the likelihood, times a log-normal prior on each, is largest: from where it was, and from anywhere."""
+        """The maximum of likelihood times log-normal priors, searched from the present values and a random start."""
 
         def loss(theta: Array) -> float:
             prior = 0.5 * float((((theta - _CENTRES) / _DEVIATIONS) ** 2).sum())
@@ -72,8 +72,8 @@ class Surrogate:
 
         low, high = np.array(_BOUNDS).T
         starts = [self._theta, *(rng.uniform(low, high) for _ in range(_STARTS - 1))]
-        found = [
+        optima = [
             minimize(loss, start, method="L-BFGS-B", bounds=_BOUNDS, options={"maxiter": _STEPS}) for start in starts
         ]
-        best: Array = min(found, key=lambda own: own.fun).x
+        best: Array = min(optima, key=lambda optimum: optimum.fun).x
         return best

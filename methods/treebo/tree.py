@@ -1,4 +1,4 @@
-"""The tree of decisions behind a list of hyper-parameters, some of which are there only where another one permits."""
+"""The tree of decisions in a list of conditional hyper-parameters."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from nasbench.methods.surrogates.trees import Points
 Array = NDArray[np.float64]
 Coordinates = list[Coordinate]
 Path = tuple[Coordinate, ...]
-"""The values of the deciding hyper-parameters, None where one is absent."""
+"""The values of the deciding hyper-parameters, None for an absent one."""
 
-_STEP = 0.15  # of a number's range: the deviation of a step to a neighbour
-_FEW = 4  # values of an ordinal up to which a step leads anywhere
+_STEP = 0.15  # standard deviation of a step to a neighbour, as a share of a number's range
+_FEW = 4  # up to this number of values, a step of an ordinal leads to any of them
 
 
 class Tree:
     """Paths, leaves and nodes of a flat view.
 
-    A hyper-parameter *decides* if another one is there on a condition on it. The values of those that decide are a
-    path, and lead to a leaf; its process sees all other hyper-parameters that are there. Nodes are the root, each
-    distinct condition, and each value of a hyper-parameter that decides. A node has a bias, and a weight per column of
-    the hyper-parameters that are there on its condition: leaves share what stands above the point where they part.
+    A hyper-parameter *decides* if the presence of another one depends on it. The values of all deciding ones are a path
+    and lead to a leaf, whose process sees all other present hyper-parameters. Nodes are the root, each distinct
+    condition, and each value of a deciding hyper-parameter. A node has a bias, and a weight per column of the
+    hyper-parameters that depend on its condition: leaves share the nodes above the point where their paths part.
     """
 
     def __init__(self, flat: Flat) -> None:
@@ -59,41 +59,41 @@ class Tree:
         is_category: list[bool] = []
         for d, h in enumerate(hyperparameters):
             if d not in self.deciding:
-                own = len(h.values) if isinstance(h, Categorical) else 1
-                self._columns[d] = slice(width, width + own)
-                is_category += [isinstance(h, Categorical)] * own
-                width += own
+                size = len(h.values) if isinstance(h, Categorical) else 1
+                self._columns[d] = slice(width, width + size)
+                is_category += [isinstance(h, Categorical)] * size
+                width += size
         self.is_category = np.array(is_category, bool)
-        """Of each column that a leaf's process sees whether it says that a category is chosen (else: a number)."""
-        self.is_bias = np.array([bias for own in nodes.values() for bias in self._biases(own)], bool)
-        """Of each coefficient of the linear model whether it is a node's bias (else: a weight)."""
+        """Whether each input column of a leaf's process is an indicator of a category (else: a number)."""
+        self.is_bias = np.array([bias for members in nodes.values() for bias in self._biases(members)], bool)
+        """Whether each coefficient of the linear model is a node's bias (else: a weight)."""
 
     def paths(self, most: int) -> list[Mapping[int, Coordinate]] | None:
-        """Every path as the values of what decides on it; None if there are more than `most`."""
-        found: list[dict[int, Coordinate]] = [{}]
+        """Every path as the values of the hyper-parameters that decide on it; None if there are more than `most`."""
+        paths: list[dict[int, Coordinate]] = [{}]
         for d in self.deciding:
             condition, count = self._flat.conditions[d], _count(self._flat.hyperparameters[d])
             extended = []
-            for path in found:
+            for path in paths:
                 there = condition is None or condition.holds([path.get(i) for i in range(d)])
                 extended += [{**path, d: value} for value in range(count)] if there else [path]
-            found = extended
-            if len(found) > most:
+            paths = extended
+            if len(paths) > most:
                 return None
-        return list(found)
+        return list(paths)
 
     def path(self, coordinates: Sequence[Coordinate]) -> Path:
         """The path of a configuration."""
         return tuple(coordinates[d] for d in self.deciding)
 
     def name(self, path: Path) -> str:
-        """A path in words: `layers=3`; empty where nothing decides."""
+        """A path in words, such as `layers=3`; empty if no hyper-parameter decides."""
         pairs = [(self._flat.hyperparameters[d], x) for d, x in zip(self.deciding, path, strict=True) if x is not None]
         return " ".join(f"{h.name}={h.values[int(x)]}" for h, x in pairs if isinstance(h, Categorical | Ordinal))
 
     def points(self, several: Sequence[Sequence[Coordinate]]) -> Points:
-        """Configurations as the process sees them."""
-        own = np.zeros((len(several), len(self.is_category)))
+        """Configurations as inputs of the process."""
+        local = np.zeros((len(several), len(self.is_category)))
         shared = np.zeros((len(several), len(self.is_bias)))
         leaves = np.empty(len(several), np.int64)
         for i, coordinates in enumerate(several):
@@ -101,38 +101,38 @@ class Tree:
             for d, columns in self._columns.items():
                 x = coordinates[d]
                 if x is not None:
-                    own[i, columns] = _features(self._flat.hyperparameters[d], x)
+                    local[i, columns] = _features(self._flat.hyperparameters[d], x)
             at = 0
             for condition, members in self._nodes.items():
                 if condition is None or condition.holds(coordinates):
                     shared[i, at] = 1.0
                     for d in members:
                         size = self._columns[d].stop - self._columns[d].start
-                        shared[i, at + 1 : at + 1 + size] = own[i, self._columns[d]]
+                        shared[i, at + 1 : at + 1 + size] = local[i, self._columns[d]]
                         at += size
                 else:
                     at += sum(self._columns[d].stop - self._columns[d].start for d in members)
                 at += 1
-        return Points(leaves, own, shared)
+        return Points(leaves, local, shared)
 
     def drawn(self, rng: Generator, path: Mapping[int, Coordinate] | None = None) -> Coordinates:
-        """Coordinates drawn by the prior, on a path or on any."""
+        """Coordinates drawn from the prior, on a given path or on any."""
         return self._completed([None] * len(self._flat.hyperparameters), rng, path or {})
 
     def neighbour(self, coordinates: Sequence[Coordinate], rng: Generator, keeps_path: bool = False) -> Coordinates:
-        """One hyper-parameter is a step away, or of another category; what its choices call for is drawn anew."""
-        there = [
+        """Coordinates with one hyper-parameter moved by a step or to another category; newly present ones are drawn."""
+        choices = [
             d
             for d, (h, x) in enumerate(zip(self._flat.hyperparameters, coordinates, strict=True))
             if x is not None and has_many(h) and not (keeps_path and d in self.deciding)
         ]
-        found = list(coordinates)
-        if there:
-            d = there[int(rng.integers(len(there)))]
-            x = found[d]
+        moved = list(coordinates)
+        if choices:
+            d = choices[int(rng.integers(len(choices)))]
+            x = moved[d]
             assert x is not None
-            found[d] = _stepped(self._flat.hyperparameters[d], x, rng)
-        return self._completed(found, rng, {})
+            moved[d] = _stepped(self._flat.hyperparameters[d], x, rng)
+        return self._completed(moved, rng, {})
 
     def _completed(self, coordinates: Coordinates, rng: Generator, path: Mapping[int, Coordinate]) -> Coordinates:
         for d, (h, condition) in enumerate(zip(self._flat.hyperparameters, self._flat.conditions, strict=True)):
@@ -156,19 +156,19 @@ def _count(h: Hyperparameter) -> int:
 
 
 def _features(h: Hyperparameter, x: float) -> Array | float:
-    """A coordinate as one number in [0, 1] on its own scale, or a 1 at the place of its category."""
+    """A coordinate as a number in [0, 1] on the hyper-parameter's scale, or as an indicator of its category."""
     if isinstance(h, Categorical):
         row = np.zeros(len(h.values))
         row[int(x)] = 1.0
         return row
     if isinstance(h, Ordinal):
         return x / max(len(h.values) - 1, 1)
-    low, high, own = (math.log(v) if h.log else float(v) for v in (h.low, h.high, x))
-    return (own - low) / (high - low)
+    low, high, place = (math.log(v) if h.log else float(v) for v in (h.low, h.high, x))
+    return (place - low) / (high - low)
 
 
 def _stepped(h: Hyperparameter, x: float, rng: Generator) -> float | int:
-    """Another value, of a number one nearby."""
+    """Another value of the hyper-parameter; a nearby one for a number."""
     if isinstance(h, Categorical) or (isinstance(h, Ordinal) and len(h.values) <= _FEW):
         other = int(rng.integers(len(h.values) - 1))
         return other + (other >= x)

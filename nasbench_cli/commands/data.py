@@ -1,46 +1,80 @@
-"""`nasbench data`: fetches and checks the image files that live benchmarks need."""
+"""`nasbench data`: fetches and checks the images of live benchmarks, and published tables and surrogates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 import click
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import BENCHMARKS, UsageError, sources
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images import DATASETS, medmnist
 from nasbench.benchmarks.images.medmnist import DataFile
+from nasbench.benchmarks.sources import Source
+from nasbench.benchmarks.spaces.errors import unknown
+from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
+from nasbench.benchmarks.tabular.families import FAMILIES
+from nasbench.cli.commands.import_ import save_scenario, save_table
 from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import table
+from nasbench.results.display.numbers import count
+
+SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS}
+"""The published tables and surrogates, by name."""
 
 
 @click.group()
 def data() -> None:
-    """Fetch and check the images that live benchmarks train on; no other command uses the network."""
+    """Fetch images, published tables and surrogates, and check them; no other command uses the network."""
 
 
 @data.command("list")
 @takes_data_dir
 def data_list() -> None:
-    """List the data sets and the places of their files."""
+    """List what can be fetched, with its licence, and what is here."""
     listing()
 
 
 @data.command("fetch")
 @click.argument("names", nargs=-1, metavar="NAME…")
-@click.option("--all", "everything", is_flag=True, help="Fetch all of MedMNIST.")
+@click.option(
+    "--all", "everything", is_flag=True, help="All of MedMNIST; with a surrogate, all of its tasks instead of eight."
+)
+@click.option(
+    "--from",
+    "given",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Take the files of a table or a surrogate from this folder, without the network.",
+)
 @makes_data_dir
-def data_fetch(names: tuple[str, ...], everything: bool) -> None:
-    """Download official files of MedMNIST into $NASBENCH_DATA, or your data directory, and check them.
+def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> None:
+    """Fetch official files into $NASBENCH_DATA, or your data directory, and check them.
 
+    A data set of MedMNIST is kept as it is. A published table or surrogate (`nasbench data list`) becomes benchmarks.
     The same command continues an interrupted download.
     """
-    if bool(names) == everything:
-        raise UsageError(f"name data sets to fetch, or give --all; allowed: {', '.join(medmnist.files())}")
-    fetch(names or list(medmnist.files()))
+    published = [name for name in names if name in SOURCES]
+    images = [name for name in names if name not in SOURCES]
+    if not names and not everything:
+        raise UsageError(f"name what to fetch, or give --all; allowed: {', '.join([*medmnist.files(), *SOURCES])}")
+    for name in images:
+        if name not in DATASETS.names() and not name.startswith(tuple(DATASETS.advice)):
+            raise unknown("data set, table or surrogate", name, [*DATASETS.names(), *SOURCES])
+    if everything and (images or not all(name in SCENARIOS for name in names)):
+        raise UsageError(f"--all stands alone, or with one of {', '.join(SCENARIOS)}")
+    if given is not None and len(published) != len(names):
+        raise UsageError(
+            f"--from takes the files of {', '.join(SOURCES)}, not those of {', '.join(images) or 'images'}"
+        )
+    for name in published:
+        fetch_source(SOURCES[name], given, everything)
+    if images or not names:
+        fetch(images or list(medmnist.files()))
 
 
 @data.command("verify")
@@ -56,14 +90,41 @@ def data_verify(names: tuple[str, ...]) -> int:
 
 
 def listing() -> None:
-    """Prints every data set of images with the place of its file."""
+    """Prints every data set of images with the place of its file, and every published table and surrogate."""
     rows = [("benchmark", "train / val / test", "channels", "classes", "licence", "file")]
     for dataset in map(DATASETS.get, DATASETS.names()):
         data = medmnist.files().get(dataset.name)
         place = dataset.place if data is None else str(medmnist.located(data) or "not here")
         counts = " / ".join(f"{dataset.counts[split]:,}" for split in ("train", "val", "test"))
         rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
-    click.echo(table(rows))
+    click.echo(f"{table(rows)}\n")
+    here = BENCHMARKS.names()
+    published = [("published", "what", "licence", "here")]
+    for source in SOURCES.values():
+        begins = source.prefix if isinstance(source, Scenario) else f"{source.name}-"
+        made = sum(name.startswith(begins) or name == source.name for name in here)
+        published.append((source.name, source.what, source.licence, count(made, "benchmark") if made else "not here"))
+    click.echo(table(published))
+
+
+def fetch_source(source: Source, given: Path | None, every: bool) -> None:
+    """Makes benchmarks of a published table or surrogate.
+
+    Args:
+        given: a folder that has its files; None to download them.
+        every: whether all tasks of a surrogate become benchmarks, instead of the chosen ones.
+
+    Raises UsageError if a file cannot be had, or is another one.
+    """
+    click.echo(
+        f"{source.name}: {source.what}\nsource: {source.origin}\ncitation: {source.citation}\nlicence: {source.licence}"
+    )
+    folder = sources.fetch(source) if given is None else sources.take(source, given)
+    if isinstance(source, Scenario):
+        save_scenario(source, folder, every)
+    else:
+        for made in FAMILIES[source.name].convert(folder):
+            save_table(made)
 
 
 def fetch(names: Sequence[str]) -> None:

@@ -9,7 +9,8 @@ import click
 import numpy as np
 
 from nasbench.benchmarks import BENCHMARKS, BenchmarkSpec, UsageError
-from nasbench.benchmarks.surrogate import lcbench
+from nasbench.benchmarks.surrogate import yahpo
+from nasbench.benchmarks.surrogate.scenarios import LCBENCH, Scenario
 from nasbench.benchmarks.tabular import (
     EMBEDDED,
     TabularBenchmark,
@@ -19,8 +20,8 @@ from nasbench.benchmarks.tabular import (
     nasbench101,
     nasbench201,
     nats_size,
-    own,
     taskset,
+    user_table,
 )
 from nasbench.benchmarks.tabular.embedded import NAS_BENCH_201
 from nasbench.benchmarks.tabular.frames import stem_of
@@ -114,7 +115,7 @@ def import_nasbench101(file: Path) -> None:
     """
     with Progress(file.stat().st_size if file.is_file() else 0, "bytes") as progress:
         table = nasbench101.convert(file, progress.advance)
-    _save(table)
+    save_table(table)
 
 
 @import_.command("nats-bench-size", short_help="The official file of NATS-Bench's size space.")
@@ -128,7 +129,7 @@ def import_nats_size(file: Path) -> None:
     with Progress(nats_size.SPACE.size, "networks") as progress:
         tables = nats_size.convert(file, progress.advance)
     for table in tables:
-        _save(table)
+        save_table(table)
 
 
 @import_.command("taskset", short_help="Tasks of TaskSet's Adam with eight parameters.")
@@ -140,7 +141,7 @@ def import_taskset(files: tuple[Path, ...]) -> None:
     A FILE is JSON (also .gz) as in DyHPO's repository: records with hp, train, valid and test.
     """
     for table in [taskset.read_task(file) for file in files]:
-        _save(table)
+        save_table(table)
 
 
 @import_.command("lcbench", short_help="The surrogate of LCBench (YAHPO Gym).")
@@ -151,10 +152,23 @@ def import_lcbench(folder: Path) -> None:
 
     FOLDER has model.onnx, encoding.json and config_space.json from YAHPO Gym's data (lcbench).
     """
-    place = lcbench.import_surrogate(folder)
+    save_scenario(LCBENCH, folder)
+
+
+def save_scenario(scenario: Scenario, folder: Path, every: bool = False) -> None:
+    """Makes benchmarks of a surrogate.
+
+    Args:
+        folder: has its files.
+        every: whether all of its tasks become benchmarks, instead of the chosen ones.
+
+    Raises UsageError if a file is missing, cut off, or another one.
+    """
+    place = yahpo.import_scenario(scenario, folder, every)
+    names = [f"{scenario.prefix}{task}" for task in yahpo.tasks(scenario)]
     click.echo(
-        f"{len(lcbench.TASKS)} benchmarks, lcbench-{lcbench.TASKS[0]} to lcbench-{lcbench.TASKS[-1]}; values come "
-        f"from a surrogate; kept in {place} until you delete it; `nasbench show lcbench-{lcbench.TASKS[0]}` says more"
+        f"{count(len(names), 'benchmark')}, {names[0]} to {names[-1]}; values come from a surrogate; kept in {place} "
+        f"until you delete it; `nasbench show {names[0]}` says more"
     )
 
 
@@ -167,7 +181,7 @@ def convert_table(data: Path, spec: Path) -> None:
 
     Raises UsageError, with all problems, if one of them is wrong.
     """
-    _save(own.read_table(data, spec))
+    save_table(user_table.read_table(data, spec))
 
 
 def _write_guess(data: Path, spec: Path | None) -> None:
@@ -187,7 +201,7 @@ def _write_guess(data: Path, spec: Path | None) -> None:
         "question mark)"
     )
     try:
-        own.read_table(data, spec)
+        user_table.read_table(data, spec)
     except UsageError as error:
         click.echo(f"an import refuses it until it is corrected: {error}")
     click.echo(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")
@@ -210,10 +224,11 @@ def convert_nasbench201(path: Path, trust: bool) -> None:
     with Progress(NAS_BENCH_201.space.size, "architectures") as progress:
         tables = nasbench201.convert(path, trust, progress.advance)
     for table in tables:
-        _save(table)
+        save_table(table)
 
 
-def _save(table: imported.TableData) -> None:
+def save_table(table: imported.TableData) -> None:
+    """Keeps a table as a benchmark. Raises UsageError if another benchmark or a method has its name."""
     if table.name in METHODS.names():
         raise UsageError(f"{table.name} is the name of a method: give the table another name")
     if BENCHMARKS.is_taken(table.name) and table.name not in EMBEDDED:

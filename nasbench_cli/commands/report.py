@@ -83,6 +83,7 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--partial", is_flag=True, help="Include runs that are under way, and compare all at the length of the shortest."
 )
+@click.option("--full", is_flag=True, help="Print every sentence and table that fits a terminal.")
 @click.option("--wilcoxon", is_flag=True, help="Print the Wilcoxon signed-rank tables here too.")
 @takes_data_dir
 def report(stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:

@@ -36,6 +36,7 @@ def asked_report(
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
     partial: bool = False,
+    full: bool = False,
     wilcoxon: bool = False,
 ) -> Request:
     """The request for a report with these options; each argument has the name of its option.
@@ -68,6 +69,7 @@ def asked_report(
         _path(optuna),
         partial,
         wilcoxon,
+        full,
         Literature.read(_CLAIMS),
     )
 

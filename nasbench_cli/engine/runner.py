@@ -179,6 +179,7 @@ class _Search:
         self.rows: list[Row] = []
         self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
         self._seeds, self._best, self._worth = seeds, "", UNKNOWN  # of the incumbent: its configuration as text
+        self._observed: list[int] = []  # seeds of all evaluations of the incumbent
         self._fidelity, self._highest, self._whole = benchmark.fidelity, benchmark.highest, benchmark.highest.work
         self._left = math.inf if setup.evals is None else setup.evals * self._whole
         self._spent = 0
@@ -308,12 +309,14 @@ class _Search:
         if self._charge or self._fees:
             self._put_on_clock(thinking)
         text = self._space.to_json(pending.configuration)
-        if self._repeated is not None and (is_incumbent or text == self._best):
-            trials = [row.trial for row in self.rows if row.configuration == text]
-            seeds = [self._seeds[trial] for trial in (*trials, pending.trial)]
-            self._best, self._worth = (
-                text,
-                unseen(self._repeated, self._benchmark.objective, self._bounds, pending.configuration, seeds),
+        has_left = text == self._best and self._worth is not UNKNOWN  # where no repetition is left, none will be
+        if self._repeated is not None and (is_incumbent or has_left):
+            if text != self._best:
+                self._best = text
+                self._observed = [self._seeds[row.trial] for row in self.rows if row.configuration == text]
+            self._observed.append(self._seeds[pending.trial])
+            self._worth = unseen(
+                self._repeated, self._benchmark.objective, self._bounds, pending.configuration, self._observed
             )
         self.rows.append(
             Row(

@@ -121,7 +121,7 @@ class _Lines:
         self.damaged: dict[int, bytes] = {}
         """Damaged lines by their number, from 1."""
         seed, is_ours = zlib.crc32(_line(header)), False
-        *whole, _ = content.split(b"\n")  # the last one is empty, or incomplete after a crash
+        *whole, rest = content.split(b"\n")
         for number, line in enumerate((text + b"\n" for text in whole), 1):
             by_itself = _is_good(line, seed)
             if not by_itself and not _is_good(line):
@@ -138,6 +138,9 @@ class _Lines:
                 self.good.append(line)
             if "configuration" in facts:
                 self.entries.append(_entry(facts, benchmark))
+        mended = rest[:-1] + b"\n"  # a crash leaves less than a line: of a whole one, the end was changed
+        if _is_good(mended, seed) or _is_good(mended):
+            self.damaged[len(whole) + 1] = rest
         if not is_ours:
             raise StoreError(self._strange(benchmark))
 

@@ -26,8 +26,8 @@ from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.flat import Flat
 from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, Ordinal
 from nasbench.benchmarks.spaces.listed import ListedSpace
-from nasbench.benchmarks.tabular.own import MOST_ABSENT
 from nasbench.benchmarks.tabular.specification import PLACE
+from nasbench.benchmarks.tabular.user_table import MOST_ABSENT
 from nasbench.cli.engine.pool import Lost, in_processes
 from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in

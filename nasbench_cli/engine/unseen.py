@@ -59,8 +59,9 @@ def unseen_block(
     seen = np.zeros((len(starts), benchmark.repetitions), bool)
     changes, known = [], []  # rows after which the score changes, with the repetitions seen by then
     for incumbent, row in zip(incumbents.tolist(), rows.tolist(), strict=True):
+        is_known = seen[incumbent, repetitions[row]] and row != starts[incumbent]
         seen[incumbent, repetitions[row]] = True
-        if starts[incumbent] <= row < ends[incumbent]:
+        if starts[incumbent] <= row < ends[incumbent] and not is_known:
             changes.append(row)
             known.append(seen[incumbent].copy())
     if changes:

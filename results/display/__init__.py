@@ -1,1 +1,1 @@
-"""What parts and reports are drawn with: tables, charts, figures, and numbers as people read them."""
+"""Display of reports: tables, charts, figures, and formatted numbers."""

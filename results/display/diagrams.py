@@ -38,11 +38,11 @@ def critical_differences(
     """A critical-difference diagram (Demšar, JMLR 2006, figure 1), with a row for each method.
 
     Args:
-        ranks: of each method, shape (methods,).
-        looks: of the methods.
-        whiskers: intervals of the ranks, each of shape (methods, 2), the thick ones first; NaN where there is none.
+        ranks: the rank of each method, shape (methods,).
+        looks: the look of each method.
+        whiskers: intervals of the ranks, each of shape (methods, 2), the thick ones first; NaN for no interval.
         difference: Nemenyi's critical difference, drawn as a scale.
-        width: of the diagram in pixels, which then has no title: a caption has it.
+        width: width of the diagram in pixels; it then has no title, which belongs in a caption.
     """
     count = len(methods)
     names = [f"{name} ({rank:.2f})" for name, rank in zip(methods, ranks, strict=True)]
@@ -78,10 +78,10 @@ def critical_differences(
 
 @dataclass(frozen=True)
 class PairCell:
-    """One pair in a matrix: how the method of the row does against that of the column."""
+    """A cell of a matrix: the method of the row compared with that of the column."""
 
     value: float
-    """In [0, 1], one half where neither is better: the colour; NaN where nothing is known."""
+    """A value in [0, 1] that gives the colour, one half if neither is better; NaN if unknown."""
     text: str
     is_bold: bool = False
 

@@ -1,4 +1,4 @@
-"""Tables in LaTeX that go into any class: floats in booktabs style, split where they are too wide or too long."""
+"""Tables in LaTeX for any document class: floats in booktabs style, split if they are too wide or too long."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 PACKAGES = ("booktabs",)
-_NARROW, _WIDEST = 52, 122  # letters of footnote size that fit a column of two, and the width of a page
-_ROWS = 48  # that fit a page
+_NARROW, _WIDEST = 52, 122  # letters of footnote size that fit one of two columns, and a page
+_ROWS = 48  # rows that fit a page
 _SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -29,15 +29,15 @@ _ESCAPED = str.maketrans(
 def floats(
     name: str, caption: str, shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[np.bool_] | None
 ) -> str:
-    """A table as one or more floats, below a comment that says which packages the preamble needs.
+    """A table as one or more floats, after a comment that lists the packages for the preamble.
 
-    A `table` where it fits a column of a two-column page, else a `table*`. What is wider than a page is split by
-    columns, the leading text columns repeated; what is longer by rows, and each part is given out before the next.
+    A float is a `table` if it fits a column of a two-column page, else a `table*`. A table wider than a page is split
+    by columns, with the leading text columns repeated; a longer one is split by rows.
 
     Args:
-        name: of its label, `tab:NAME`; parts after the first have a number too.
-        text_columns: those that are aligned to the left, and hold words.
-        bold: cells to be emphasised, shape of `shown`.
+        name: name in the label, `tab:NAME`; parts after the first also have a number.
+        text_columns: columns of words, aligned to the left.
+        bold: cells to emphasise, shape of `shown`.
     """
     table = _prepared(shown, text_columns, bold)
     parts = [
@@ -45,11 +45,11 @@ def floats(
         for start in range(0, max(1, len(table.cells)), _ROWS)
         for chosen in _splits(table)
     ]
-    found = [f"% \\usepackage{{{','.join(PACKAGES)}}}"]
+    lines = [f"% \\usepackage{{{','.join(PACKAGES)}}}"]
     for number, (chosen, rows) in enumerate(parts):
         star = "" if sum(table.widths[i] for i in chosen) <= _NARROW else "*"
         place = "tbp" if len(parts) == 1 else "p"
-        found += [
+        lines += [
             rf"\begin{{table{star}}}[{place}]",
             rf"\centering{_SMALL}",
             _captioned(name, caption, number, len(parts)),
@@ -62,26 +62,26 @@ def floats(
             r"\end{tabular}",
             rf"\end{{table{star}}}",
         ]
-        found += [r"\clearpage"] if len(parts) > 2 else []
-    return "\n".join(found) + "\n"
+        lines += [r"\clearpage"] if len(parts) > 2 else []
+    return "\n".join(lines) + "\n"
 
 
 def breaking(
     name: str, caption: str, shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[np.bool_] | None
 ) -> str:
-    """The same table as one that breaks between pages (`longtable`), for documents in one column; arguments as above.
+    """The table as a `longtable`, which breaks between pages, for one-column documents; arguments as of `floats`.
 
-    It is split by columns alone.
+    It is split by columns only.
     """
     table = _prepared(shown, text_columns, bold)
     parts = _splits(table)
-    found = [
+    lines = [
         f"% \\usepackage{{{','.join((*PACKAGES, 'longtable'))}}}",
         "% for one column: longtable stops with an error where a page has two",
     ]
     for number, chosen in enumerate(parts):
         head = [r"\toprule", table.head(chosen), r"\midrule"]
-        found += [
+        lines += [
             rf"\begingroup{_SMALL}",
             rf"\begin{{longtable}}{{{table.alignment(chosen)}}}",
             _captioned(name, caption, number, len(parts)) + r"\\",
@@ -95,17 +95,17 @@ def breaking(
             r"\end{longtable}",
             r"\endgroup",
         ]
-    return "\n".join(found) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A table whose cells are LaTeX."""
+    """A table with cells in LaTeX."""
 
     columns: list[str]
     cells: list[list[str]]
     widths: list[int]
-    """In letters, with the space beside them."""
+    """Widths of the columns in letters, with the space between columns."""
     are_words: list[bool]
 
     def alignment(self, chosen: Sequence[int]) -> str:
@@ -120,7 +120,7 @@ def _prepared(shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[n
     are_words = [column in text_columns for column in columns]
     cells = [
         [escape(value) if is_word and column != "margin" else _mixed(_number(value)) for value, is_word, column in row]
-        for row in (zip(map(str, own), are_words, columns, strict=True) for own in shown.to_numpy().tolist())
+        for row in (zip(map(str, row_), are_words, columns, strict=True) for row_ in shown.to_numpy().tolist())
     ]
     if bold is not None:
         pairs = (zip(row, strong, strict=True) for row, strong in zip(cells, bold.tolist(), strict=True))
@@ -133,7 +133,7 @@ def _prepared(shown: pd.DataFrame, text_columns: frozenset[str], bold: NDArray[n
 
 
 def _captioned(name: str, caption: str, number: int, parts: int) -> str:
-    """Caption and label of a part; those after the first have a number."""
+    """Caption and label of a part; parts after the first have a number."""
     of = f" (part {number + 1} of {parts})" if parts > 1 else ""
     return rf"\caption{{{escape(caption)}{of}}}" + "\n" + rf"\label{{tab:{name}{f'-{number + 1}' if number else ''}}}"
 
@@ -143,32 +143,32 @@ def _lines(chosen: Sequence[int], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def escape(text: object) -> str:
-    """Text in which LaTeX sees no commands."""
+    """Text with LaTeX's special characters escaped."""
     return str(text).translate(_ESCAPED)
 
 
 def _splits(table: _Prepared) -> list[list[int]]:
-    """Columns of each part: the leading text columns, and as many others as fit."""
+    """The columns of each part: the leading text columns, and as many others as fit."""
     widths, are_words = table.widths, table.are_words
     head = [i for i in range(len(widths)) if all(are_words[: i + 1])]
     if sum(widths) <= _WIDEST or not head or len(head) == len(widths):
         return [list(range(len(widths)))]
     room = max(_WIDEST - sum(widths[i] for i in head), 1)
-    found: list[list[int]] = [[]]
+    parts: list[list[int]] = [[]]
     for i in range(len(head), len(widths)):
-        if found[-1] and sum(widths[j] for j in found[-1]) + widths[i] > room:
-            found.append([])
-        found[-1].append(i)
-    return [head + own for own in found]
+        if parts[-1] and sum(widths[j] for j in parts[-1]) + widths[i] > room:
+            parts.append([])
+        parts[-1].append(i)
+    return [head + columns for columns in parts]
 
 
 def _number(text: str) -> str:
-    """En-dashes between the ends of intervals, powers of ten, a minus sign; what is unknown is a dash."""
+    """A number or interval in LaTeX: en-dashes in intervals, powers of ten, minus signs; unknown is a dash."""
     if text == "-":
         return "$--$"
-    found = _INTERVAL.sub(r"\1$--$\2", text)
-    found = _POWER.sub(lambda m: _power(m[1], m[2], int(m[3])), found)
-    return _NEGATIVE.sub("$-$", found)
+    marked = _INTERVAL.sub(r"\1$--$\2", text)
+    marked = _POWER.sub(lambda m: _power(m[1], m[2], int(m[3])), marked)
+    return _NEGATIVE.sub("$-$", marked)
 
 
 def _power(sign: str, factor: str, exponent: int) -> str:
@@ -177,6 +177,6 @@ def _power(sign: str, factor: str, exponent: int) -> str:
 
 
 def _mixed(text: str) -> str:
-    """Text with formulas between dollars: only the rest is escaped; `--` between them is a dash, no formula."""
+    """Text with formulas between dollar signs, escaped outside them; `--` between dollar signs is a dash."""
     parts = text.split("$")
     return "".join("--" if p == "--" else f"${p}$" if i % 2 else escape(p) for i, p in enumerate(parts))

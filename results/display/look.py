@@ -1,4 +1,4 @@
-"""Colours, markers and dashes of methods: they belong to a method's name, in every report and figure."""
+"""Colours, markers and dashes of methods, which depend on the method's name and are the same in every report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
-"""Okabe and Ito (2008), with olive for their yellow: distinguishable with any colour vision."""
+"""The colours of Okabe and Ito (2008), with olive for their yellow; distinguishable with any colour vision."""
 MARKER_SHAPES = {
     "o": "M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0z",
     "s": "M-3,-3h6v6h-6z",
@@ -23,26 +23,27 @@ MARKER_SHAPES = {
     "X": "M-3.4,-2L-2,-3.4L0,-1.4L2,-3.4L3.4,-2L1.4,0L3.4,2L2,3.4L0,1.4L-2,3.4L-3.4,2L-1.4,0z",
     "*": "M0,-4L1,-1.2H4L1.6,.6L2.5,3.5L0,1.7L-2.5,3.5L-1.6,.6L-4,-1.2H-1z",
 }
-"""Markers by their letters in matplotlib, as SVG paths, some seven pixels wide, around the origin."""
+"""Markers by their letters in matplotlib, as SVG paths about seven pixels wide, centred at the origin."""
 MARKERS = tuple(MARKER_SHAPES)
 DASHES: tuple[tuple[int, ...], ...] = ((), (6, 2), (2, 2), (8, 2, 2, 2))
-"""Lengths of strokes and gaps, in widths of the line."""
+"""Lengths of strokes and gaps, as multiples of the line's width."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a line is drawn."""
+    """The appearance of a line."""
 
     colour: str
-    """A hexadecimal code."""
+    """Hexadecimal code."""
     marker: str
-    """Its letter in matplotlib."""
+    """Letter in matplotlib."""
     dash: tuple[int, ...] = ()
     """One of `DASHES`; empty for a line without gaps."""
 
 
 _OURS = (
-    # Four rows of a colour each: solid, dashed, dotted, dash-dotted. Methods that often meet stand in one row.
+    # One row per dash (solid, dashed, dotted, dash-dotted), one column per colour. Methods that are often compared are
+    # in one row.
     ("c-tpe", "c-tpe-naive", "tpe", "smbo", "local", "evolution", "random", "mcts"),
     ("zo-darts++", "darts", "milenas", "zo-darts+", "zo-darts", "nasbot-ea", "nasbot-rand", "nasbot"),
     ("optuna-tpe", "ax-nei", "rf-cei", "cnsga2", "optuna-gp", "bananas", "spos", "asha"),
@@ -56,12 +57,12 @@ _CURATED = {
 
 
 def look(spec: str) -> Look:
-    """The look of a method where nothing else has it: of our own from a list, of any other from a hash of its name.
+    """The preferred look of a method: from a list for built-in ones, for others from a hash of the name.
 
-    A method with options has the colour of its name, and marker and dash of its own.
+    A method with options has the colour of its name, and marker and dash from a hash of the options.
 
     Args:
-        spec: the method's name, with its options: `evolution:population=10`.
+        spec: the method's name with its options: `evolution:population=10`.
     """
     name, has_options, _ = spec.partition(":")
     if name in _CURATED and not has_options:
@@ -73,24 +74,24 @@ def look(spec: str) -> Look:
 
 @lru_cache
 def looks(specs: tuple[str, ...]) -> tuple[Look, ...]:
-    """The look of each method of a report, no two alike while there are 256 or fewer.
+    """The look of each method of a report, distinct for up to 256 methods.
 
-    Where two would have one colour and one dash, the later by name (those with options last) takes another dash, or
-    else another marker: a line's look depends on the others in that case alone.
+    If two would have the same colour and dash, the later by name (those with options last) gets another dash, or else
+    another marker. Only in this case does a look depend on other methods.
     """
-    found: dict[str, Look] = {}
+    by_spec: dict[str, Look] = {}
     for spec in sorted(specs, key=lambda s: (s not in _CURATED, s)):
-        found[spec] = _free(look(spec), list(found.values()))
-    return tuple(found[spec] for spec in specs)
+        by_spec[spec] = _free(look(spec), list(by_spec.values()))
+    return tuple(by_spec[spec] for spec in specs)
 
 
 def numbered(count: int) -> tuple[Look, ...]:
-    """Looks for lines that are no methods: operations, stages."""
+    """Looks for lines that are not methods, such as operations or stages."""
     return tuple(Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i in range(count))
 
 
 def _free(wish: Look, taken: Sequence[Look]) -> Look:
-    """The wish, or what is nearest to it: another dash, another marker, another colour."""
+    """The wish if it is free, or else the nearest free look: another dash, another marker, another colour."""
     lines = {(other.colour, other.dash) for other in taken}
     if (wish.colour, wish.dash) not in lines:
         return wish
@@ -98,11 +99,11 @@ def _free(wish: Look, taken: Sequence[Look]) -> Look:
         if (wish.colour, dash) not in lines:
             return Look(wish.colour, wish.marker, dash)
     choices = product(_from(COLOURS, wish.colour), _from(MARKERS, wish.marker), _from(DASHES, wish.dash))
-    return next((own for own in (Look(*choice) for choice in choices) if own not in taken), wish)
+    return next((candidate for candidate in (Look(*choice) for choice in choices) if candidate not in taken), wish)
 
 
 def _from(options: Sequence[T], first: T) -> list[T]:
-    """The options in their order, from one of them on, and round."""
+    """The options rotated so that `first` comes first."""
     start = list(options).index(first)
     return [*options[start:], *options[:start]]
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them; `-` where one is not known."""
+"""Formatted numbers; `-` for NaN."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits."""
+    """A number with `digits` significant digits."""
     return "-" if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def fixed(value: float, digits: int = 2) -> str:
-    """A number with so many digits after the point."""
+    """A number with `digits` digits after the point."""
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def p_value(value: float) -> str:
-    """A p-value: three digits, a power of ten where it is smaller."""
+    """A p-value with three digits, or a power of ten if it is smaller."""
     if math.isnan(value):
         return "-"
     return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}" if value >= 1e-99 else "<1e-99"
@@ -39,11 +39,11 @@ def point(value: float, unit: str) -> str:
 
 
 def count(amount: int | str, what: str, plural: str = "") -> str:
-    """How many of something there are: `1 run`, `24,000 runs`, of a text `10 to 30 runs`."""
+    """An amount with its noun: `1 run`, `24,000 runs`, or from a text `10 to 30 runs`."""
     text = amount if isinstance(amount, str) else f"{amount:,}"
     return f"{text} {what if text == '1' else plural or what + 's'}"
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
-    """Words with commas between them, and another word before the last."""
+    """Words joined by commas, with `last` before the last word."""
     return ", ".join(words) if len(words) < 2 else f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,4 +1,4 @@
-"""Charts of lines, whoever draws them: `plots` for papers, `svg` for the page and for files."""
+"""Charts of lines as data; `plots` draws them for papers, `svg` for the page and for files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Series:
     y: Array
     low: Array | None = None
     high: Array | None = None
-    """The ends of a band; NaN where there is none."""
+    """The ends of a band; NaN where there is no band."""
 
 
 @dataclass(frozen=True)
@@ -32,41 +32,41 @@ class Panel:
     x: Array
     series: tuple[Series, ...]
     limits: tuple[float, float]
-    """Of the y axis, the lower end first."""
+    """Limits of the y axis, the lower end first."""
     log: bool = False
     best_on_top: bool = False
     reference: float | None = None
-    """A horizontal line: the oracle."""
+    """Value of a horizontal line: the oracle."""
     place: tuple[str, str, str] | None = None
-    """Family, benchmark and constraint, where the panel is about one setting."""
+    """Family, benchmark and constraint, if the panel is about one setting."""
 
 
 POINTS = 41
-"""Of a line on a screen: more cannot be seen."""
+"""Points of a line on a screen; more cannot be seen."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart of lines, or several beside each other: a file, and as many charts on the page."""
+    """One or several panels: one file, and one chart per panel on the page."""
 
     name: str
     make: Callable[[int], Sequence[Panel]]
-    """Its panels, by how many points a line may have."""
+    """(largest number of points of a line) → panels."""
     title: str = ""
-    """Of several."""
+    """Title of several panels."""
     note: str = ""
-    """What its lines, bands and axes mean."""
+    """The meaning of lines, bands and axes."""
     _made: dict[int, Sequence[Panel]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def panels(self, points: int) -> Sequence[Panel]:
-        """Its panels; made once, whoever draws them."""
+        """The panels, computed once for each number of points."""
         if points not in self._made:
             self._made[points] = self.make(points)
         return self._made[points]
 
 
 def scaled(panel: Panel) -> Panel:
-    """The panel with a logarithmic axis where values span a decade and more, and with limits that show them."""
+    """The panel with limits that fit its values, and a logarithmic axis if they span more than a factor of 20."""
     lines = [line for s in panel.series if len(line := s.y[np.isfinite(s.y)])]
     if not lines:
         return panel
@@ -88,7 +88,7 @@ def scaled(panel: Panel) -> Panel:
 
 
 def evenly(last: int, points: int) -> NDArray[np.intp]:
-    """Up to so many evaluations (from 0), evenly spaced, the first and the last among them."""
+    """At most `points` evenly spaced evaluations (from 0), including the first and the last."""
     return np.unique(np.linspace(0, last - 1, points).round().astype(int))
 
 

@@ -1,4 +1,4 @@
-"""Figures for papers, each a pure function of panels or statistics; no global state, the same bytes each time."""
+"""Figures for papers, drawn by matplotlib without global state; the same bytes each time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from nasbench.results.display.panels import Panel
 from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text
 from nasbench.results.display.table import shortened
 
-_FEW, SHORT = 4, 24  # methods, and letters of their names, up to which lines carry them
+_FEW, SHORT = 4, 24  # up to this number of methods, and of letters of their names, lines carry the names
 _LEGEND = 60  # letters of a name in a legend
 _STYLE: Any = {
     "svg.hashsalt": "nasbench",
-    "svg.fonttype": "path",  # letters as outlines: they look alike everywhere
+    "svg.fonttype": "path",  # letters as outlines, which look the same everywhere
     "pdf.fonttype": 42,  # TrueType, embedded
     "font.size": 8,
     "axes.spines.top": False,
@@ -34,15 +34,15 @@ _STYLE: Any = {
 
 
 def styled(changes: dict[str, Any] | None = None) -> AbstractContextManager[None]:
-    """The look of every figure here, with some changes."""
+    """A context with the style of all figures here, with some changes."""
     return mpl.rc_context(_STYLE | (changes or {}))
 
 
 def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look], width: float = 5.6) -> Figure:
-    """One panel as a figure: names beside the lines where they are few, else a legend.
+    """One panel as a figure, with names beside the lines if there are few, else with a legend.
 
     Args:
-        width: in inches; letters have 8 points.
+        width: width in inches; letters have 8 points.
     """
     with styled():
         lines = -(-len(methods) // _legend_columns(methods, width))
@@ -66,8 +66,8 @@ def charts(panels: Sequence[Panel], methods: tuple[str, ...], looks: Sequence[Lo
         lines = -(-len(methods) // _legend_columns(methods, width))
         figure = Figure(figsize=(width, 2.7 * rows + 0.2 + 0.2 * lines), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
-        for panel, own in zip(panels, axes, strict=False):
-            _draw(own, panel, looks)
+        for panel, panel_axes in zip(panels, axes, strict=False):
+            _draw(panel_axes, panel, looks)
         for spare in axes[len(panels) :]:
             spare.remove()
         legend(figure, methods, looks, only={series.method for panel in panels for series in panel.series})
@@ -127,7 +127,7 @@ def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:
                 panel.x, series.low, series.high, where=known.tolist(), color=look.colour, alpha=0.15, linewidth=0
             )
         every = max(1, len(panel.x) // 5)
-        start = series.method % 4 * every // 4  # so that no marker hides another
+        start = series.method % 4 * every // 4  # offsets, so that markers do not hide each other
         marked = (min(start, len(panel.x) - 1), every)
         axes.plot(panel.x, series.y, **_line(look), markevery=marked, markersize=4, linewidth=1.4)
     if panel.reference is not None:
@@ -141,13 +141,13 @@ def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:
 
 
 def _line(look: Look, has_marker: bool = True) -> dict[str, Any]:
-    """What matplotlib must know of a look."""
+    """A look as arguments of matplotlib."""
     dash: Any = (0, look.dash) if look.dash else "-"
     return {"color": look.colour, "marker": look.marker if has_marker else "", "linestyle": dash}
 
 
 def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> None:
-    """Writes each method's name at the end of its line, far enough apart to be read."""
+    """Writes each method's name at the end of its line, with legible distances."""
     low, high = panel.limits
     gap, last = 0.06 * (high - low), -np.inf
     for series in sorted(panel.series, key=lambda s: float(s.y[-1])):
@@ -165,7 +165,7 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...], looks: Seque
 
 
 def plain(text: str) -> str:
-    """The text, in which matplotlib sees no formulas."""
+    """The text, escaped so that matplotlib finds no formulas in it."""
     return text.replace("$", r"\$")
 
 
@@ -176,10 +176,10 @@ def legend(
     markers: bool = True,
     only: Collection[int] | None = None,
 ) -> None:
-    """Below the figure: the colour and marker of each method, or of whatever else its lines stand for.
+    """Adds a legend below the figure with the colour and marker of each method (or other kind of line).
 
     Args:
-        only: the numbers of those that are drawn; by default all.
+        only: numbers of the methods in the legend; by default all.
     """
     names = [plain(name) for name in shortened(methods, _LEGEND)]
     handles = [
@@ -192,6 +192,6 @@ def legend(
 
 
 def _legend_columns(methods: tuple[str, ...], width: float) -> int:
-    """As many as fit: letters are about a fifteenth of an inch."""
+    """The number of columns that fit; letters are about 1/15 inch wide."""
     longest = max(map(len, shortened(methods, _LEGEND)))
     return min(5, max(1, int(15 * width / (6 + longest))))

@@ -1,4 +1,4 @@
-"""Diagrams as shapes in pixels: written as SVG here, and drawn by matplotlib (`plots`) where a file is PDF or PNG."""
+"""Diagrams as shapes in pixels, written as SVG here, or drawn by matplotlib (`plots`) for PDF and PNG."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal, TypeAlias
 from nasbench.results.display.look import MARKER_SHAPES
 
 LETTER = 0.58
-"""Width of a letter, as a share of its size: names are measured with it."""
+"""Estimated width of a letter, as a share of its size."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A straight line; `ink` is the colour of the page's text."""
+    """A straight line; the colour `ink` is that of the page's text."""
 
     x0: float
     y0: float
@@ -58,7 +58,7 @@ class Text:
     colour: str = "ink"
     is_bold: bool = False
     turned: float = 0.0
-    """Degrees, clockwise."""
+    """Rotation in degrees, clockwise."""
 
 
 Shape: TypeAlias = Line | Box | Mark | Text
@@ -66,22 +66,22 @@ Shape: TypeAlias = Line | Box | Mark | Text
 
 @dataclass(frozen=True)
 class Scene:
-    """Shapes on a sheet, the first at the bottom."""
+    """Shapes on a sheet, drawn in order."""
 
     width: float
     height: float
     shapes: Sequence[Shape]
     title: str
-    """What it shows, for people and for screen readers."""
+    """Description, also for screen readers."""
 
     def element(self) -> str:
-        """An SVG element of a page, in whose text colour it is drawn."""
+        """An SVG element of a page, in the page's text colour."""
         size = f'viewBox="0 0 {self.width:g} {self.height:g}" width="{self.width:g}" height="{self.height:g}"'
         label = html.escape(self.title)
         return f'<svg class="scene" {size} role="img" aria-label="{label}">{"".join(map(_element, self.shapes))}</svg>'
 
     def file(self) -> bytes:
-        """An SVG file on white."""
+        """An SVG file with a white background."""
         sheet = f'<rect width="{self.width:g}" height="{self.height:g}" fill="#fff"/>'
         font = 'xmlns="http://www.w3.org/2000/svg" color="#000" font-family="DejaVu Sans, Arial, sans-serif"'
         text = self.element().replace("<svg", f"<svg {font}", 1)

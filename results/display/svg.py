@@ -1,4 +1,4 @@
-"""Charts of lines as SVG: elements of the page, which its script makes interactive, and files of their own."""
+"""Charts of lines as SVG: elements of the page, which its script makes interactive, and separate files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nasbench.results.display.ticks import ticks
 
 WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 26, 40
-_FINE = 10  # lines are drawn on a grid so much finer than a pixel
-_MARKS = 5  # on a line
-_FEW = 4  # bands that can be told from each other where they overlap
-_LETTERS = 58  # of a title
+_FINE = 10  # lines are drawn on a grid of 1/10 pixel
+_MARKS = 5  # markers on a line
+_FEW = 4  # overlapping bands that are distinguishable
+_LETTERS = 58  # letters of a title
 
 STYLE = """\
 .chart text, .key text { font: 11px system-ui, 'DejaVu Sans', Arial, sans-serif; fill: #5a5f66; }
@@ -29,26 +29,26 @@ STYLE = """\
 .many .band { opacity: .06; }
 .chart .dots { fill: none; stroke: none; }
 """
-"""How charts look, whoever shows them; `colours` says what belongs to methods."""
+"""The style of charts, except that of single methods (`colours`)."""
 
 
 def colours(looks: Sequence[Look]) -> str:
-    """The rules of style of each method, by number: class `m3` is that of method 3."""
+    """The style rules of each method; class `m3` belongs to method 3."""
     return "".join(
-        f".m{i} .line {{ stroke: {own.colour}; }} .m{i} .band, .k{i} {{ fill: {own.colour}; }} "
+        f".m{i} .line {{ stroke: {look.colour}; }} .m{i} .band, .k{i} {{ fill: {look.colour}; }} "
         f".m{i} .dots {{ marker: url(#k{i}); }}\n"
-        for i, own in enumerate(looks)
+        for i, look in enumerate(looks)
     )
 
 
 def definitions(looks: Sequence[Look]) -> str:
-    """What all charts of a document refer to: the window of the lines, and the markers."""
+    """Definitions that all charts of a document refer to: the window of the lines, and the markers."""
     width, height = WIDTH - LEFT - RIGHT + 5, HEIGHT - TOP - BOTTOM + 8
     window = f'<clipPath id="window"><rect x="{LEFT}" y="{TOP - 4}" width="{width}" height="{height}"/></clipPath>'
     markers = "".join(
         f'<marker id="k{i}" markerUnits="userSpaceOnUse" markerWidth="90" markerHeight="90" viewBox="-4.5 -4.5 9 9">'
-        f'<path class="k{i}" d="{MARKER_SHAPES[own.marker]}"/></marker>'
-        for i, own in enumerate(looks)
+        f'<path class="k{i}" d="{MARKER_SHAPES[look.marker]}"/></marker>'
+        for i, look in enumerate(looks)
     )
     return f"<defs>{window}{markers}</defs>"
 
@@ -64,10 +64,10 @@ def key(number: int, look: Look) -> str:
 def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) -> str:
     """A panel as an SVG element, which refers to `definitions`.
 
-    Its attributes x0, x1, y0, y1 (data-…) say which values the edges of the window stand for.
+    Its attributes data-x0, data-x1, data-y0 and data-y1 are the values at the edges of the window.
 
     Args:
-        name: an id for its title.
+        name: id of its title.
     """
     (low, high), (first, last) = panel.limits, (float(panel.x[0]), float(panel.x[-1]))
     bottom, top = (high, low) if panel.best_on_top else (low, high)
@@ -95,15 +95,15 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) 
 
 
 def same_lines(panel: Panel) -> list[list[int]]:
-    """Groups of methods whose lines cover each other from end to end."""
+    """Groups of methods with identical lines."""
     groups: dict[str, list[int]] = {}
     for series in panel.series:
         groups.setdefault(_path(panel, series.y), []).append(series.method)
-    return [own for path, own in groups.items() if path and len(own) > 1]
+    return [methods for path, methods in groups.items() if path and len(methods) > 1]
 
 
 def document(panels: Sequence[Panel], names: Sequence[str], looks: Sequence[Look], title: str = "") -> bytes:
-    """Panels beside each other, and a legend, as a file."""
+    """Panels with a legend as an SVG file."""
     columns, head = min(3, len(panels)), 24 if title else 0
     rows = -(-len(panels) // columns)
     drawn = sorted({series.method for panel in panels for series in panel.series})
@@ -164,8 +164,8 @@ def _axes(panel: Panel) -> list[str]:
 
 
 def _lines(panel: Panel, looks: Sequence[Look]) -> list[str]:
-    """Bands below all lines; lines that cover each other are drawn in turns, so that all are seen."""
-    groups = {method: (own.index(method), len(own)) for own in same_lines(panel) for method in own}
+    """Bands, then lines above them; identical lines are drawn as alternating dashes, so that all are visible."""
+    groups = {method: (group.index(method), len(group)) for group in same_lines(panel) for method in group}
     bands, lines = [], []
     for number, series in enumerate(panel.series):
         look = looks[series.method]
@@ -187,7 +187,7 @@ def _dash(look: Look, width: float) -> str:
 
 
 def _dots(panel: Panel, series: Series, number: int) -> str:
-    """Markers, at other points than the next method's, so that none hides another."""
+    """Markers on a line, at points that differ between neighbouring methods, so that they do not hide each other."""
     shift = (number % 4) / 4
     places = {round((i + 0.2 + 0.8 * shift) / _MARKS * (len(panel.x) - 1)) for i in range(_MARKS)}
     known = [i for i in sorted(places) if i < len(panel.x) and np.isfinite(series.y[i])]
@@ -213,13 +213,13 @@ def _band(panel: Panel, series: Series) -> str:
 
 
 def _known(values: Array) -> list[slice]:
-    """Stretches without a gap."""
+    """The slices of consecutive finite values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], np.isfinite(values), [False]]).astype(int)))
     return [slice(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
 def _moves(x: Array, y: Array) -> str:
-    """A path through points on the fine grid, from each to the next; those on a level stretch are left out."""
+    """A path through points on the fine grid; points inside a horizontal stretch are left out."""
     level = np.zeros(len(x), bool)
     if len(x) > 2:
         level[1:-1] = (y[1:-1] == y[:-2]) & (y[1:-1] == y[2:]) & ((x[1:-1] > x[:-2]) == (x[2:] > x[1:-1]))
@@ -227,7 +227,7 @@ def _moves(x: Array, y: Array) -> str:
 
 
 def _through(x: Array, y: Array) -> str:
-    """A path through all of some points."""
+    """A path through all points."""
     kept_x, kept_y = x.astype(int).tolist(), y.astype(int).tolist()
     path = [f"M{kept_x[0]},{kept_y[0]}"]
     before = (kept_x[0], kept_y[0])
@@ -239,10 +239,10 @@ def _through(x: Array, y: Array) -> str:
 
 
 def _x(panel: Panel, values: Array) -> Array:
-    """Places on the fine grid."""
+    """Horizontal places on the fine grid."""
     span = panel.x[-1] - panel.x[0] or 1.0
-    found: Array = np.round(_FINE * (LEFT + (values - panel.x[0]) / span * (WIDTH - LEFT - RIGHT)))
-    return found
+    places: Array = np.round(_FINE * (LEFT + (values - panel.x[0]) / span * (WIDTH - LEFT - RIGHT)))
+    return places
 
 
 def _y(panel: Panel, values: Array) -> Array:
@@ -250,8 +250,8 @@ def _y(panel: Panel, values: Array) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.log(values / low) / np.log(high / low) if panel.log else (values - low) / ((high - low) or 1.0)
     places = TOP + (share if panel.best_on_top else 1 - share) * (HEIGHT - TOP - BOTTOM)
-    found: Array = np.round(_FINE * np.clip(places, -50, HEIGHT + 50))
-    return found
+    rounded: Array = np.round(_FINE * np.clip(places, -50, HEIGHT + 50))
+    return rounded
 
 
 def _plain(value: float | str) -> str:

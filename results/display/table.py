@@ -1,4 +1,4 @@
-"""A table: numbers for files, text for people, in the formats of both."""
+"""A table with full-precision numbers for files and rounded text for display, in several formats."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ _TEXT = frozenset(
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what it claims, its numbers, and the same as people read it."""
+    """A table with its title and notes."""
 
     name: str
     title: str
     note: str
-    """How the numbers were computed."""
+    """The computation of the numbers."""
     data: pd.DataFrame
-    """Full precision, for CSV."""
+    """Numbers in full precision, for CSV."""
     shown: pd.DataFrame
-    """Rounded text, for people."""
+    """Rounded text, for display."""
     bold: NDArray[np.bool_] | None = None
-    """The cells of `shown` to be emphasised."""
+    """The cells of `shown` to emphasise."""
     marks: str = ""
-    """What bold print and marks in the cells mean."""
+    """The meaning of bold print and marks in the cells."""
     place: Place = "page"
-    """How far up the table goes: `terminal` (and the page), `page`, or `files` alone, for what is too long."""
+    """Where the table is shown: `terminal` (and the page and files), `page` (and files), or only `files`."""
 
     def csv(self) -> str:
-        """Comma-separated, full precision; NaN is empty. What a spreadsheet would compute begins with an apostrophe."""
+        """Comma-separated values in full precision; NaN is empty. Text that looks like a formula is escaped."""
         texts = self.data.select_dtypes(exclude=["number", "bool"])
         return self.data.assign(**texts.map(inert)).to_csv(index=False, lineterminator="\n")
 
@@ -72,7 +72,7 @@ class Table:
         return latex.floats(self.name, self._caption, self.shown, _TEXT, self.bold)
 
     def longtable(self) -> str:
-        """The same, as a table that breaks between pages (`latex.breaking`)."""
+        """A table in LaTeX that breaks between pages (`latex.breaking`)."""
         return latex.breaking(self.name, self._caption, self.shown, _TEXT, self.bold)
 
     @property
@@ -80,7 +80,7 @@ class Table:
         return self.title + (f". {self.marks}" if self.marks else "")
 
     def html(self) -> str:
-        """A `<table>`; text is escaped, and text columns are marked so that they align to the left."""
+        """A `<table>`; text is escaped, and text columns have a class that aligns them to the left."""
         cells = self._cells(lambda text: f"<b>{text}</b>", html.escape)
         classes = [' class="text"' if column in _TEXT else "" for column in self.shown.columns]
         head = "".join(
@@ -100,12 +100,12 @@ class Table:
         return "\n".join("| " + " | ".join(row) + " |" for row in [[*self.shown.columns], rules, *cells])
 
     def text(self, width: int = 80, short: Mapping[str, str] | None = None) -> str:
-        """For a terminal: aligned columns, a line of its own above the rows of each setting, bold as ANSI codes.
+        """Text for a terminal: aligned columns, one heading line per setting, bold as ANSI codes.
 
-        Text columns are shortened where a line would be wider than `width`, unless their entries would become alike.
+        Text columns are shortened if a line would be wider than `width`, unless entries would become equal.
 
         Args:
-            short: what stands for some texts in all tables of a report, wide or not.
+            short: texts that are replaced in all tables of a report, whatever their width.
         """
         columns = [column for column in self.shown.columns if column not in _SETTING]
         grouped = len(columns) < len(self.shown.columns)
@@ -120,8 +120,8 @@ class Table:
                 texts = shortened(
                     [row[i] for row in cells[1:]], max(12, widths[i] - excess, *(len(n) + 2 for n in names))
                 )
-                for row, own in zip(cells[1:], texts, strict=True):
-                    row[i] = own
+                for row, short_text in zip(cells[1:], texts, strict=True):
+                    row[i] = short_text
                 narrower = max(map(len, [column, *texts]))
                 widths[i], excess = narrower, excess - (widths[i] - narrower)
         kept = [i for i, column in enumerate(self.shown.columns) if column not in _SETTING]
@@ -154,28 +154,28 @@ class Table:
 
 
 def shortened(labels: Sequence[str], width: int) -> list[str]:
-    """Labels of at most so many letters, still as distinct as they were; whole where that cannot be.
+    """Labels of at most `width` letters, still distinct; unchanged if that is impossible.
 
-    The middle gives way; where that makes labels alike, what all of them share does.
+    The middle of a label is cut; if that makes labels equal, the parts that all of them share are cut.
     """
-    found = [_cut(label, width) for label in labels]
-    if len(set(found)) < len(set(labels)):
+    cut = [_cut(label, width) for label in labels]
+    if len(set(cut)) < len(set(labels)):
         different = sorted(set(labels))
         start = _shared(different)
         end = min(_shared([label[::-1] for label in different]), min(map(len, different)) - start)
         cores = [label[start : len(label) - end] for label in labels]
         room = max(3, width - 2 - max(map(len, cores)))
-        found = [f"{label[: min(start, room)]}…{core}…" for label, core in zip(labels, cores, strict=True)]
-    return found if len(set(found)) == len(set(labels)) and max(map(len, found)) <= width else list(labels)
+        cut = [f"{label[: min(start, room)]}…{core}…" for label, core in zip(labels, cores, strict=True)]
+    return cut if len(set(cut)) == len(set(labels)) and max(map(len, cut)) <= width else list(labels)
 
 
 def _shared(labels: list[str]) -> int:
-    """How many first letters all labels share."""
+    """The number of first letters that all labels share."""
     return next((i for i, letters in enumerate(zip(*labels, strict=False)) if len(set(letters)) > 1), 0)
 
 
 def _cut(text: str, width: int) -> str:
-    """The middle gives way; of a method with options that of the options."""
+    """The text with its middle cut; for a method with options, the middle of the options."""
     if len(text) <= width:
         return text
     name, colon, options = text.partition(":")
@@ -190,7 +190,7 @@ def _padded(column: str, text: str, width: int, bold: bool) -> str:
 
 
 def inert(value: object) -> object:
-    """A text that spreadsheets do not take for a formula."""
+    """A text that spreadsheets do not interpret as a formula: an apostrophe is added in front."""
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") and not _is_number(value):
         return f"'{value}"
     return value

@@ -9,7 +9,7 @@ _MOST = 7
 
 
 def ticks(low: float, high: float, log: bool = False) -> list[tuple[float, str]]:
-    """Three to seven round numbers of an axis with their labels; fewer where the ends are hardly apart."""
+    """Three to seven round numbers of an axis with their labels; fewer if the ends are almost equal."""
     values = _powers(low, high) if log else []
     if log and len(values) >= 3:
         return [(value, label(value, value)) for value in values]
@@ -18,7 +18,7 @@ def ticks(low: float, high: float, log: bool = False) -> list[tuple[float, str]]
 
 
 def label(value: float, step: float) -> str:
-    """A number of an axis, with the digits that tell it from the next one, `step` away."""
+    """A number of an axis, with enough digits to distinguish it from the next one, `step` away."""
     if value == 0:
         return "0"
     if abs(value) >= 1e6 or abs(value) < 1e-3:
@@ -31,7 +31,7 @@ def label(value: float, step: float) -> str:
 
 
 def _digits(step: float) -> int:
-    """Digits after the point that multiples of a step need."""
+    """Number of digits after the point that multiples of a step need."""
     return next((d for d in range(12) if abs(step * 10**d - round(step * 10**d)) < 1e-6 * step * 10**d), 12)
 
 
@@ -42,11 +42,11 @@ def _steps(low: float, high: float) -> tuple[list[float], float]:
     raw = (high - low) / 4.2
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * (1 - 1e-9))
-    found = _multiples(low, high, step)
-    while len(found) < 3:
+    multiples = _multiples(low, high, step)
+    while len(multiples) < 3:
         step /= 2
-        found = _multiples(low, high, step)
-    return found, step
+        multiples = _multiples(low, high, step)
+    return multiples, step
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
@@ -61,7 +61,7 @@ def _powers(low: float, high: float) -> list[float]:
     def inside(factors: tuple[int, ...]) -> list[float]:
         return [v for e in exponents for m in factors if low * 0.999 <= (v := m * 10.0**e) <= high * 1.001]
 
-    found = inside((1,))
-    if len(found) < 3:
-        found = inside((1, 2, 5))
-    return found[:: -(-len(found) // _MOST)]
+    powers = inside((1,))
+    if len(powers) < 3:
+        powers = inside((1, 2, 5))
+    return powers[:: -(-len(powers) // _MOST)]

@@ -1,5 +1,5 @@
-"""Parts of a report, one file each: what it takes to add a table is a file here and its place in `registry`.
+"""Parts of a report, one file each. A new table is a new file here, and a line in `registry`.
 
-Each offers `part(subject)`: a `Part` with its tables, charts, figures and sentences, or None where the runs do not ask
-for one. All read from the one `Comparison`.
+Each file offers `part(subject)`: a `Part` with its tables, charts, figures and sentences, or None if it does not apply
+to the runs. All parts read from the same `Comparison`.
 """

@@ -1,4 +1,4 @@
-"""The answer of a report: expected ranks with their intervals, and what they say in sentences."""
+"""The answer of a report: expected ranks with their intervals, and sentences about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINES = (
 
 
 def part(subject: Subject) -> Part:
-    """Who is first, and expected ranks."""
+    """The leader, and expected ranks."""
     comparison = subject.comparison
     chart = Chart("ranks", lambda points: [over_budget(comparison, points)], note=_LINES)
     tables = [standing.table(comparison), table(comparison)]
@@ -72,7 +72,7 @@ def over_budget(comparison: Comparison, points: int) -> Panel:
 
 
 def _kinds(comparison: Comparison) -> list[tuple[int, tuple[int, ...]]]:
-    """Each method with its class."""
+    """Each method with its class of identical methods."""
     return sorted((m, kind) for kind in comparison.overall.kinds for m in kind)
 
 

@@ -1,4 +1,4 @@
-"""The baseline held against every other method."""
+"""The baseline compared with every other method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINES = (
 
 
 def part(subject: Subject) -> Part | None:
-    """None where the baseline meets no other method."""
+    """The part; None if the baseline shares no setting with another method."""
     comparison = subject.comparison
     if not comparison.against_baseline(comparison.overall):
         return None
@@ -28,7 +28,7 @@ def part(subject: Subject) -> Part | None:
 
 
 def table(comparison: Comparison) -> Table:
-    """The probability that the baseline is better than each other method, at the end and on the way."""
+    """The probability that the baseline is better than each other method, at all checkpoints."""
     pairs = comparison.against_baseline(comparison.overall)
     name = comparison.methods[comparison.baseline]
     earlier = comparison.checkpoints[:-1]

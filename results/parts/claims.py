@@ -1,4 +1,4 @@
-"""What papers say of methods that are here, held against our runs."""
+"""Claims of papers about the methods, tested on our runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from nasbench.results.statistics.verdicts import EQUIVALENT, Pair, held, tested
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no paper claims anything of two methods that are here."""
-    _, one = subject.fragments[0]
-    found = claims(subject.comparison, subject.literature.claims, one.setup.workers)
-    if found.empty:
+    """The part; None if no paper makes a claim about two of the methods."""
+    _, fragment = subject.fragments[0]
+    frame = claims(subject.comparison, subject.literature.claims, fragment.setup.workers)
+    if frame.empty:
         return None
-    return Part("claims", "Claims of papers", [_table(found)], sentences=_sentences(found))
+    return Part("claims", "Claims of papers", [_table(frame)], sentences=_sentences(frame))
 
 
 def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd.DataFrame:
-    """A row for each claim and each pair of methods here that it is about.
+    """One row per claim and pair of methods that it is about.
 
     Columns: paper, claim, better, worse (methods here), settings, seeds, probability (that a run of the better is
     better), low, high (simultaneous), p, p_holm (over all rows, by the budget of claims), sample (whether defaults of
@@ -36,7 +36,7 @@ def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd
     not supported (an advantage of 0.05 over one half is excluded), or cannot be told.
 
     Args:
-        workers: the number on which the runs were made.
+        workers: number of workers of the runs.
     """
     meant: list[tuple[Claim, Pair]] = []
     constrained = (comparison.curves.settings["constraint"] != "none").to_numpy()
@@ -57,9 +57,9 @@ def claims(comparison: Comparison, claims_: Sequence[Claim], workers: int) -> pd
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table, each by the names of its columns."""
-    found: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
-    return found
+    """The rows of a table as dictionaries by column."""
+    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+    return rows
 
 
 def _facts(comparison: Comparison, claim: Claim, pair: Pair) -> dict[str, Any]:
@@ -98,21 +98,25 @@ def _qualified(row: dict[str, Any]) -> str:
 
 
 def _called(comparison: Comparison, name: str, foils: Sequence[str] = ()) -> list[int]:
-    """The methods of a name, whatever their options; but for those that make a foil of it, which learns nothing."""
+    """The methods with a name and any options, except options that turn it into an ablation (`foils`)."""
     methods = [method.partition(":") for method in comparison.curves.methods]
-    return [i for i, (own, _, options) in enumerate(methods) if own == name and not {*foils} & {*options.split(",")}]
+    return [
+        i
+        for i, (method_name, _, options) in enumerate(methods)
+        if method_name == name and not {*foils} & {*options.split(",")}
+    ]
 
 
-def _table(found: pd.DataFrame) -> Table:
+def _table(frame: pd.DataFrame) -> Table:
     shown = pd.DataFrame(
         {
-            "claim": found["claim"],
-            "method": found["better"],
-            "against": found["worse"],
-            "better": found["probability"].map(fixed),
-            "CI (these)": intervals(found["low"], found["high"]),
-            "p": found["p_holm"].map(p_value),
-            "verdict": [_qualified(row) for row in rows_of(found)],
+            "claim": frame["claim"],
+            "method": frame["better"],
+            "against": frame["worse"],
+            "better": frame["probability"].map(fixed),
+            "CI (these)": intervals(frame["low"], frame["high"]),
+            "p": frame["p_holm"].map(p_value),
+            "verdict": [_qualified(row) for row in rows_of(frame)],
         }
     )
     note = (
@@ -125,13 +129,13 @@ def _table(found: pd.DataFrame) -> Table:
         "everything else. in sample: defaults of the method were chosen on the search spaces of these settings; "
         "partly: on some of them; out of sample: on none. A claim was made on the paper's own benchmarks and budget."
     )
-    return Table("claims", "Claims of papers on these runs", note, found, shown)
+    return Table("claims", "Claims of papers on these runs", note, frame, shown)
 
 
-def _sentences(found: pd.DataFrame) -> list[str]:
+def _sentences(frame: pd.DataFrame) -> list[str]:
     sentences = []
-    for (paper, claim, ours), own in groupby(rows_of(found), key=itemgetter("paper", "claim", "better")):
-        parts = [f"{r['worse']} {fixed(r['probability'])}{_ends(r)}, {_qualified(r)}" for r in own]
+    for (paper, claim, ours), rows in groupby(rows_of(frame), key=itemgetter("paper", "claim", "better")):
+        parts = [f"{r['worse']} {fixed(r['probability'])}{_ends(r)}, {_qualified(r)}" for r in rows]
         sentences.append(f'{paper} says: "{claim}". Here, the probability that {ours} is better: {"; ".join(parts)}.')
     return sentences
 

@@ -1,4 +1,4 @@
-"""Runs of so many evaluations, compared at equal seconds."""
+"""Runs with a budget in evaluations, compared at equal seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINES = "Line: a method's expected rank at equal time on the run's clock (1, at
 
 
 def part(subject: Subject) -> Part | None:
-    """None where the budget is in seconds: then everything is at equal seconds."""
+    """The part; None if the budget is in seconds, so that all comparisons are at equal seconds."""
     comparison = subject.comparison
     if comparison.curves.seconds is not None:
         return None

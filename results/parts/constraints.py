@@ -1,4 +1,4 @@
-"""Verdicts under each constraint, beside the average over them."""
+"""Verdicts under each constraint."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from nasbench.results.statistics.verdicts import Pair
 
 
 def part(subject: Subject) -> Part | None:
-    """None where there is one constraint: it is the average."""
+    """The part; None if there is only one constraint."""
     comparison = subject.comparison
     if len(comparison.by_constraint) < 2 or len(comparison.methods) < 2:
         return None
-    own = [
+    pairs = [
         (name, pair)
         for name, verdicts in [("(average)", comparison.overall), *comparison.by_constraint.items()]
         for pair in comparison.against_baseline(verdicts)
     ]
     every = [(name, pair) for name, verdicts in comparison.by_constraint.items() for pair in verdicts.pairs.values()]
-    if not own:
+    if not pairs:
         return None
     title = f"Under each constraint: probability that {comparison.methods[comparison.baseline]} is better"
-    tables = [_table("constraints", title, comparison, own)]
+    tables = [_table("constraints", title, comparison, pairs)]
     tables.append(_table("constraints-pairs", "Under each constraint: every pair", comparison, every))
     return Part("constraints", "Constraint by constraint", tables)
 
 
-def _table(name: str, title: str, comparison: Comparison, found: Sequence[tuple[str, Pair]]) -> Table:
+def _table(name: str, title: str, comparison: Comparison, named_pairs: Sequence[tuple[str, Pair]]) -> Table:
     every_pair = name != "constraints"
-    pairs = [pair for _, pair in found]
+    pairs = [pair for _, pair in named_pairs]
     data = pd.DataFrame([rows.facts(pair, comparison.methods) for pair in pairs])
-    data.insert(0, "constraint", [constraint for constraint, _ in found])
+    data.insert(0, "constraint", [constraint for constraint, _ in named_pairs])
     names = {"method": data["method"], "other": data["other"]} if every_pair else {"against": data["other"]}
     shown = pd.DataFrame({"constraint": data["constraint"], **names}).assign(**rows.shown(pairs))
     bold = np.zeros(shown.shape, bool)

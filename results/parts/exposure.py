@@ -22,7 +22,7 @@ _NOTE = (
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no default was chosen on a space of this report, and none is sealed."""
+    """The part; None if no default was chosen on a space of this report, and no space is sealed."""
     comparison = subject.comparison
     scopes = comparison.by_exposure
     if set(scopes) <= {"out of sample"}:
@@ -55,7 +55,7 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
         lines.append(line)
     shown = pd.DataFrame(lines)
     title = "Expected rank in sample and out of sample"
-    return Table("exposure", title, _NOTE, pd.DataFrame(rows), shown, np.zeros(shown.shape, bool))
+    return Table("exposure", title, _NOTE, pd.DataFrame(rows), shown, place="terminal")
 
 
 def _sentences(comparison: Comparison) -> list[str]:

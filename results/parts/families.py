@@ -24,7 +24,7 @@ _OF_NO_VERDICT = [
 
 
 def part(subject: Subject) -> Part | None:
-    """None where there is one family."""
+    """The part; None if there is only one family."""
     comparison = subject.comparison
     if comparison.curves.families < 2 or not comparison.against_baseline(comparison.overall):
         return None
@@ -34,7 +34,7 @@ def part(subject: Subject) -> Part | None:
 
 
 def _table(comparison: Comparison, level: str, scopes: Mapping[str, Verdicts]) -> Table:
-    """Wins, losses, and effects of the baseline in each space, or in each family."""
+    """Wins, losses and effects of the baseline in each space or family."""
     curves = comparison.curves
     middle = medians(curves, curves.at((comparison.end,)))[:, :, 0]
     data = pd.DataFrame(
@@ -68,20 +68,20 @@ def _table(comparison: Comparison, level: str, scopes: Mapping[str, Verdicts]) -
 
 
 def _rows(comparison: Comparison, place: dict[str, str], verdicts: Verdicts, middle: Array) -> list[dict[str, object]]:
-    """A row for each other method.
+    """One row per other method.
 
     Args:
-        place: the level and the name of the scope, which its rows begin with.
+        place: the level and the name of the scope, in the first column of its rows.
         middle: medians, shape (settings, methods).
     """
     pairs = comparison.against_baseline(verdicts)
-    found = []
+    records = []
     for pair, ratio in zip(pairs, log_ratios(comparison, pairs), strict=True):
         differences = rows.differences(comparison.curves, middle, pair)
-        found.append(
+        records.append(
             place
             | rows.facts(pair, comparison.methods)
             | {"relative_difference": float(differences.median()), "log10_ratio": ratio}
             | {"won": int((differences > 0).sum()), "lost": int((differences < 0).sum())}
         )
-    return found
+    return records

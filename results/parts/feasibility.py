@@ -1,4 +1,4 @@
-"""How methods treat the constraints."""
+"""Feasibility of the methods' proposals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def part(subject: Subject) -> Part:
 
 
 def table(comparison: Comparison) -> Table:
-    """Shares of feasible evaluations, and the wait for the first."""
+    """Shares of feasible evaluations, and the time to the first one."""
     data = named(comparison.curves, summaries.feasibility(comparison.curves))
     shown = pd.DataFrame(
         {
@@ -54,8 +54,8 @@ def found(comparison: Comparison, points: int) -> Panel:
     known = np.isfinite(curves.at(at))
     series = []
     for method in range(len(curves.methods)):
-        own = [curves.groups[s, method] for s in curves.complete]
-        if own:
-            series.append(Series(method, np.mean([known[runs].mean(axis=0) for runs in own], axis=0)))
+        groups = [curves.groups[s, method] for s in curves.complete]
+        if groups:
+            series.append(Series(method, np.mean([known[runs].mean(axis=0) for runs in groups], axis=0)))
     label = "share of runs with a feasible incumbent"
     return Panel("Anything feasible yet", curves.unit, label, at, tuple(series), (0.0, 1.05))

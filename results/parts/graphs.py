@@ -1,4 +1,4 @@
-"""What searches over graphs of layers found: the best network of a setting, and all of a run in a plane."""
+"""Results of searches over graphs of layers: the best network of each setting, and a map of a run's networks."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """One run's networks, as near to each other as the method says they are."""
+    """A map of one run's networks, whose distances approximate those that the method logs."""
 
     setting: int
     method: int
     seed: int
     places: Array
-    """Shape (networks, 2), in the order in which they were asked for."""
+    """Places, shape (networks, 2), in the order in which the networks were proposed."""
     objective: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Graphs:
-    """Of the runs of a report; settings and methods are numbered as in its curves."""
+    """The networks of a report's runs; settings and methods are numbered as in its curves."""
 
     best: dict[int, tuple[float, int, networks.Facts]]
-    """Setting → the smallest feasible objective, the method that found it, and the network."""
+    """Setting → the smallest feasible objective, its method, and its network."""
     planes: list[Plane]
-    """Of the first seed of each setting and method that places networks."""
+    """A map of the first seed of each setting and method that logs one."""
 
 
 def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | None:
-    """None where no run searches graphs of layers."""
+    """The networks of some fragments; None if no run searches graphs of layers."""
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     best: dict[int, tuple[float, int, networks.Facts]] = {}
     planes: dict[tuple[int, int], Plane] = {}
@@ -56,9 +56,9 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
         method = curves.methods.index(f.setup.method)
         if searched.get(f.setup.bench) is None:
             searched[f.setup.bench] = _are_networks(f)
-        found = _best(f) if searched[f.setup.bench] else None
-        if found is not None and found[0] < best.get(setting, (np.inf,))[0]:
-            best[setting] = (found[0], method, found[1])
+        incumbent = _best(f) if searched[f.setup.bench] else None
+        if incumbent is not None and incumbent[0] < best.get(setting, (np.inf,))[0]:
+            best[setting] = (incumbent[0], method, incumbent[1])
         for run in f.runs:
             if not run.log and f.setup.schema > 1:
                 continue
@@ -70,15 +70,15 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Graphs | N
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no run searches graphs of layers."""
-    found = load(subject.fragments, subject.curves)
-    if found is None:
+    """The part; None if no run searches graphs of layers."""
+    graphs = load(subject.fragments, subject.curves)
+    if graphs is None:
         return None
-    return Part("networks", "Networks found", figures=partial(drawn, found, subject.curves))
+    return Part("networks", "Networks found", figures=partial(drawn, graphs, subject.curves))
 
 
 def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
-    """Every figure, with the words of its name."""
+    """Every figure with the words of its name."""
     where = curves.settings[["bench", "constraint"]].to_numpy().tolist()
     for setting, (_, _, values) in sorted(graphs.best.items()):
         yield ("network", *where[setting]), networks.draw(values)
@@ -109,16 +109,16 @@ def _scatter(plane: Plane, title: str, objective: str) -> Figure:
 def _are_networks(f: Fragment) -> bool | None:
     try:
         first = f.first("configuration")
-    except Torn:  # the store has said so when the curves were read
+    except Torn:  # a notice was given when the curves were read
         return None
     return None if first is None else networks.is_network(json.loads(first))
 
 
 def _best(f: Fragment) -> tuple[float, networks.Facts] | None:
-    """The best feasible network of a fragment that was trained to the end; None where there is none."""
+    """The best feasible, fully trained network of a fragment; None if there is none."""
     try:
         table = f.whole(["configuration", "objective", "feasible"])
-    except Torn:  # the store has said so when the curves were read
+    except Torn:  # a notice was given when the curves were read
         return None
     objective = np.where(table["feasible"].to_numpy(), table["objective"].to_numpy(), np.nan)
     if not np.isfinite(objective).any():

@@ -16,18 +16,18 @@ from nasbench.results.statistics import summaries
 
 
 def part(subject: Subject) -> Part | None:
-    """Test metrics; None where no benchmark has any."""
-    found = summaries.held_out(subject.curves)
-    if not len(found):
+    """Test metrics; None if no benchmark has any."""
+    summary = summaries.held_out(subject.curves)
+    if not len(summary):
         return None
     title = "Test metrics of the incumbents"
-    return Part("held-out", title, [_held_out(named(subject.curves, found), title)])
+    return Part("held-out", title, [_held_out(named(subject.curves, summary), title)])
 
 
 def references(subject: Subject) -> Part | None:
-    """Single networks; None where the stores have none."""
-    found = _references(subject.references)
-    return Part("references", "Reference networks", [found]) if found is not None else None
+    """Reference networks; None if the stores have none."""
+    table = _references(subject.references)
+    return Part("references", "Reference networks", [table]) if table is not None else None
 
 
 def _held_out(data: pd.DataFrame, title: str) -> Table:
@@ -59,8 +59,8 @@ def _references(every: Sequence[Curves]) -> Table | None:
             values = [(known["objective"], curves.incumbent[runs, -1])]
             tested = pd.DataFrame([facts for facts in curves.runs["held_out"].iloc[runs] if facts])
             values += [(metric, tested[metric].to_numpy(float)) for metric in tested.columns]
-            for metric, found in values:
-                kept = found[np.isfinite(found)]
+            for metric, metric_values in values:
+                kept = metric_values[np.isfinite(metric_values)]
                 if len(kept):
                     rows.append((known["bench"], metric, len(kept), np.median(kept), kept.min(), kept.max()))
     if not rows:

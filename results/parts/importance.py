@@ -1,4 +1,4 @@
-"""How much each hyper-parameter mattered for being good: PED-ANOVA of what all runs evaluated. An optional part."""
+"""Importance of each hyper-parameter by PED-ANOVA over all evaluations. An optional part."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nasbench.results.errors import StoreError
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.store.fragment import Torn
 
-_MOST = 1000  # evaluations of a setting: more change little and take long
+_MOST = 1000  # evaluations per setting; more change little and take long
 _FEWEST = 50
-_PARTS = 10  # of the values of a number
+_PARTS = 10  # bins of a numerical value
 
 Evaluated: TypeAlias = tuple[dict[str, Any], float]
 """Choices by name, and the objective."""
@@ -34,13 +34,13 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
         raise StoreError("the part importance takes no options: --part importance")
     rows = [
         {"benchmark": bench, "constraint": constraint, "parameter": name, "importance": value, "evaluations": count}
-        for bench, constraint, count, found in importances(subject)
-        for name, value in sorted(found.items(), key=lambda item: -item[1])
+        for bench, constraint, count, values in importances(subject)
+        for name, value in sorted(values.items(), key=lambda item: -item[1])
     ]
     if not rows:
         raise StoreError("no configuration here has named choices of which there are enough evaluations")
     data = pd.DataFrame(rows)
-    # A parameter that did not vary under a constraint has no row there, and no importance.
+    # A parameter that did not vary under a constraint has no row there: its importance is 0.
     constraints = data.groupby("benchmark")["constraint"].nunique()
     mean = data.groupby(["benchmark", "parameter"], sort=False)["importance"].sum().reset_index()
     mean["importance"] /= mean["benchmark"].map(constraints)
@@ -59,7 +59,7 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
 
 
 def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, float]]]:
-    """Benchmark, constraint, number of evaluations, and the share of each parameter that varied."""
+    """For each benchmark and constraint: the number of evaluations, and the importance of each varied parameter."""
     try:
         import optuna
     except ImportError:
@@ -69,12 +69,12 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
         if len(evaluations) < _FEWEST or not labels:
             continue
         spaces: dict[str, Any] = {
-            name: optuna.distributions.CategoricalDistribution(sorted(x for x in set(own) if x is not None))
-            for name, own in labels.items()
+            name: optuna.distributions.CategoricalDistribution(sorted(x for x in set(row_labels) if x is not None))
+            for name, row_labels in labels.items()
         }
         trials = []
         for row, (_, objective) in enumerate(evaluations):
-            params = {name: own[row] for name, own in labels.items() if own[row] is not None}
+            params = {name: value for name, row_labels in labels.items() if (value := row_labels[row]) is not None}
             there = {name: spaces[name] for name in params}
             trials.append(optuna.create_trial(params=params, distributions=there, value=objective))
         level = optuna.logging.get_verbosity()
@@ -83,24 +83,24 @@ def importances(subject: Subject) -> Iterator[tuple[str, str, int, dict[str, flo
             study = optuna.create_study()
             study.add_trials(trials)
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-            found = optuna.importance.get_param_importances(study, evaluator=evaluator)
+            values = optuna.importance.get_param_importances(study, evaluator=evaluator)
         finally:
             optuna.logging.set_verbosity(level)
-        yield bench, constraint, len(evaluations), {name: float(value) for name, value in found.items()}
+        yield bench, constraint, len(evaluations), {name: float(value) for name, value in values.items()}
 
 
 def _varied(evaluations: Sequence[Evaluated]) -> dict[str, list[str | None]]:
-    """The distinguished values of each parameter that varied, in each evaluation."""
+    """The labels of each parameter that varied, one per evaluation."""
     names = sorted({name for values, _ in evaluations for name in values})
     labels = {name: _labels([values.get(name) for values, _ in evaluations]) for name in names}
-    return {name: own for name, own in labels.items() if len(set(own) - {None}) > 1}
+    return {name: values_of for name, values_of in labels.items() if len(set(values_of) - {None}) > 1}
 
 
 def _labels(values: Sequence[Any]) -> list[str | None]:
-    """The distinguished values of a parameter; None where it is not there.
+    """The values of a parameter as categories; None if it is absent.
 
-    A number of many values in parts of about as many evaluations each, whatever its scale: of a real number hardly any
-    value occurs twice, so that among its values themselves the best would always be others than all.
+    A number with many values is divided into bins with about equal numbers of evaluations, because a real number hardly
+    ever has the same value twice.
     """
     numbers = sorted(v for v in values if type(v) in (int, float))
     is_number = len(numbers) == sum(v is not None for v in values)
@@ -111,22 +111,22 @@ def _labels(values: Sequence[Any]) -> list[str | None]:
 
 
 def _evaluations(subject: Subject) -> Iterator[tuple[tuple[str, str], list[Evaluated]]]:
-    """Of each benchmark under each constraint: choices and objectives of feasible whole evaluations, evenly chosen."""
+    """For each benchmark and constraint: choices and objectives of evenly selected, feasible full evaluations."""
     tables: dict[tuple[str, str], list[pa.Table]] = {}
     for _, f in subject.fragments:
         try:
             table = f.whole(["configuration", "objective", "feasible"])
-        except Torn:  # the store has said so when the curves were read
+        except Torn:  # a notice was given when the curves were read
             continue
         tables.setdefault((f.setup.bench, f.setup.constraint), []).append(table.filter(table["feasible"]))
-    for place, own in tables.items():
-        joined = pa.concat_tables(own)
+    for place, parts in tables.items():
+        joined = pa.concat_tables(parts)
         if not len(joined):
             continue
         spread = joined.take(np.unique(np.linspace(0, len(joined) - 1, _MOST).round().astype(int)))
         pairs = zip(map(json.loads, spread["configuration"].to_pylist()), spread["objective"].to_pylist(), strict=True)
-        if found := [(values, objective) for values, objective in pairs if _is_named(values)]:
-            yield place, found
+        if evaluated := [(values, objective) for values, objective in pairs if _is_named(values)]:
+            yield place, evaluated
 
 
 def _is_named(values: object) -> bool:

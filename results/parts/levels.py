@@ -1,4 +1,4 @@
-"""Searches that grow networks level by level: their fronts, as predicted and measured, and published rows."""
+"""Searches that grow networks level by level: predicted and measured fronts, and published results."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ _SHOWN = 0.9  # of the objectives of a figure: those that are worse lie above it
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no method logs levels with their fronts."""
+    """The part; None if no method logs levels with their fronts."""
     log = load(subject)
     if log.empty:
         return None
     papers = [paper for paper in subject.literature.papers if "progressive" in paper]
-    tables = [levels(subject, log), *(own for paper in papers for own in beside_published(subject, log, paper))]
+    tables = [levels(subject, log), *(table for paper in papers for table in beside_published(subject, log, paper))]
     title = "Searches that grow level by level"
     return Part("levels", title, tables, figures=partial(drawn, subject, log))
 
 
 def load(subject: Subject) -> pd.DataFrame:
-    """The logs of such searches: setting, method (numbered as in the curves), seed, and the columns of a log."""
+    """The logs of these searches: setting, method (numbered as in the curves), seed, and the columns of a log."""
     places = subject.curves.settings[["bench", "constraint"]].to_numpy().tolist()
-    found, seen = [], set()
+    logs, seen = [], set()
     for store, f in subject.fragments:
         place = [f.setup.bench, f.setup.constraint]
         if place not in places or f.setup.method not in subject.curves.methods:
-            continue  # none of its fragments is readable
+            continue  # its fragments are unreadable
         ids = {"setting": places.index(place), "method": subject.curves.methods.index(f.setup.method)}
         for seed in [run.seed for run in f.runs if run.log and (f.setup.id, run.seed) not in seen]:
             seen.add((f.setup.id, seed))
             log = store.search_log(f, seed)
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
-                found.append(log.select(LOG.names).to_pandas().assign(**ids, seed=seed))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_KEYS, *LOG.names])
+                logs.append(log.select(LOG.names).to_pandas().assign(**ids, seed=seed))
+    return pd.concat(logs, ignore_index=True) if logs else pd.DataFrame(columns=[*_KEYS, *LOG.names])
 
 
 def levels(subject: Subject, log: pd.DataFrame) -> Table:
-    """What each level had to choose from, what was evaluated, and how well predictions agreed with it."""
+    """The candidates of each level, the evaluated networks, and the rank correlations of predictions."""
     rows = []
-    for (setting, method, level), own in parts(log, "setting", "method", "stage"):
-        values = {str(name): part["value"] for name, part in own.groupby("quantity")}
+    for (setting, method, level), group in parts(log, "setting", "method", "stage"):
+        values = {str(name): part["value"] for name, part in group.groupby("quantity")}
         nothing = pd.Series(dtype=float)
-        rounds = own[own["quantity"] == "candidates"].groupby("seed").size()
-        evaluated = own[own["quantity"] == "front_objective"].groupby("seed").size()
+        rounds = group[group["quantity"] == "candidates"].groupby("seed").size()
+        evaluated = group[group["quantity"] == "front_objective"].groupby("seed").size()
         facts = subject.curves.settings.iloc[setting]
         rows.append(
             {
@@ -68,7 +68,7 @@ def levels(subject: Subject, log: pd.DataFrame) -> Table:
                 "constraint": facts["constraint"],
                 "method": subject.curves.names[method],
                 "level": level,
-                "seeds": own["seed"].nunique(),
+                "seeds": group["seed"].nunique(),
                 "rounds": rounds.median(),
                 "candidates": values["candidates"].median(),
                 "front": values["front"].median(),
@@ -95,37 +95,40 @@ def levels(subject: Subject, log: pd.DataFrame) -> Table:
 
 
 def drawn(subject: Subject, log: pd.DataFrame) -> Iterator[Drawn]:
-    """A figure for each setting and method: the first seed's networks by level."""
+    """One figure per setting and method: the first seed's networks by level."""
     for (setting, method), every in parts(log, "setting", "method"):
         facts = subject.curves.settings.iloc[setting]
         name = subject.curves.methods[method]
-        own = every[every["seed"] == every["seed"].min()]
-        yield (f"levels-{name}", facts["bench"], facts["constraint"]), _figure(own, facts, subject.curves.names[method])
+        search = every[every["seed"] == every["seed"].min()]
+        yield (
+            (f"levels-{name}", facts["bench"], facts["constraint"]),
+            _figure(search, facts, subject.curves.names[method]),
+        )
 
 
-def points(own: pd.DataFrame, suffix: str = "") -> pd.DataFrame:
+def points(search: pd.DataFrame, suffix: str = "") -> pd.DataFrame:
     """The networks of one search as rows: epoch, stage, choice, seconds, objective; measured, or `_predicted`."""
     keys = ["epoch", "step"]
-    both = [own[own["quantity"] == f"front_{name}{suffix}"].set_index(keys) for name in ("seconds", "objective")]
-    found = both[0][["stage", "choice"]].assign(seconds=both[0]["value"], objective=both[1]["value"])
-    return found.dropna(subset=["seconds", "objective"]).reset_index()
+    both = [search[search["quantity"] == f"front_{name}{suffix}"].set_index(keys) for name in ("seconds", "objective")]
+    rows = both[0][["stage", "choice"]].assign(seconds=both[0]["value"], objective=both[1]["value"])
+    return rows.dropna(subset=["seconds", "objective"]).reset_index()
 
 
 def nondominated(values: Array) -> Array:
-    """The rows that no other dominates, ascending by the first column, shape (points, 2)."""
+    """The non-dominated rows, ascending by the first column, shape (points, 2)."""
     order = values[np.lexsort(values.T[::-1])]
     lowest = np.minimum.accumulate(order[:, 1])
     kept: Array = order[np.concatenate([[True], order[1:, 1] < lowest[:-1]])]
     return kept
 
 
-def _figure(own: pd.DataFrame, facts: pd.Series, method: str) -> Figure:
+def _figure(search: pd.DataFrame, facts: pd.Series, method: str) -> Figure:
     from matplotlib.figure import Figure  # which is heavy
 
     from nasbench.results.display.look import numbered
     from nasbench.results.display.plots import styled
 
-    measured, predicted = points(own), points(own, "_predicted")
+    measured, predicted = points(search), points(search, "_predicted")
     stages = sorted(set(measured["stage"].astype(int)))
     with styled():
         figure = Figure(figsize=(5.6, 3.8), layout="constrained")
@@ -146,14 +149,14 @@ def _figure(own: pd.DataFrame, facts: pd.Series, method: str) -> Figure:
         axes.set(xlabel="seconds of a training", ylabel=facts["objective"], ylim=(low - margin, high + margin))
         constraint = "" if facts["constraint"] == "none" else f", {facts['constraint']}"
         axes.set_title(
-            f"{method} on {facts['bench']}{constraint}, seed {own['seed'].iloc[0]}; dashed: predicted", fontsize=8
+            f"{method} on {facts['bench']}{constraint}, seed {search['seed'].iloc[0]}; dashed: predicted", fontsize=8
         )
         figure.legend(loc="outside lower center", ncols=len(stages) + 1, frameon=False)
         return figure
 
 
 def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[Table]:
-    """What a paper prints of these methods, beside the network that each run ended with; none of other methods."""
+    """Published results of these methods beside the final networks of our runs; empty for papers on other methods."""
     curves, rows = subject.curves, []
     for (setting, method), runs in curves.groups.items():
         facts, name = curves.settings.iloc[setting], curves.methods[method].partition(":")[0]
@@ -161,7 +164,7 @@ def beside_published(subject: Subject, log: pd.DataFrame, paper: Paper) -> list[
         if searches.empty or name not in paper["progressive"] or facts["family"] not in paper["benchmarks"]:
             continue
         known, title = paper["progressive"][name], paper["benchmarks"][facts["family"]]
-        tested = pd.DataFrame([own for own in curves.runs["held_out"].iloc[runs] if own])
+        tested = pd.DataFrame([metrics for metrics in curves.runs["held_out"].iloc[runs] if metrics])
         errors = [c for c in tested.columns if c.startswith("test-error@")]
         accuracy = 100 - tested[errors[0]].to_numpy(float) if errors else np.array([np.nan])
         rows.append(

@@ -1,4 +1,4 @@
-"""What papers claim of methods and print of them; a report gets it with its request, for it knows no method."""
+"""Claims and numbers of papers about methods. A report gets them in its request, because it knows no method itself."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 Paper: TypeAlias = Mapping[str, Any]
-"""Numbers that a paper prints: `source` and `note` for people, and one of these.
+"""The numbers of a paper: `source` and `note` as text, and one of the following.
 
 rows: wins, losses and ties of its `baseline`, for the settings of each row (`published.beside`).
-scores: by method and benchmark (`published.scores`), which are called `methods` and `benchmarks` there.
-accuracy, parameters, seconds: of what searches led to (`searches.tables`, `levels`).
+scores: scores by method and benchmark (`published.scores`), with their names in `methods` and `benchmarks`.
+accuracy, parameters, seconds: results of searches (`searches.tables`, `levels`).
 """
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A paper says that a method is better than others."""
+    """A paper's claim that a method is better than others."""
 
     paper: str
     claim: str
-    """In a sentence without its full stop."""
+    """The claim as a sentence without its full stop."""
     better: str
     """Name of the method."""
     worse: tuple[str, ...]
-    """Names of the others."""
+    """Names of the other methods."""
     constrained: bool | None
-    """Whether it is about runs under constraints, or without; None for both."""
+    """Whether the claim is about runs with constraints, or without; None for both."""
     foils: tuple[str, ...] = ()
-    """Options that make a foil of the method, which learns nothing."""
+    """Options that turn the method into an ablation, which the claim does not mean."""
     workers: int = 1
-    """The fewest workers of the runs that it is about."""
+    """Least number of workers of the runs that the claim is about."""
 
 
 @dataclass(frozen=True)
 class Literature:
-    """The papers that a report sets its runs against."""
+    """The papers with which a report compares its runs."""
 
     claims: tuple[Claim, ...] = ()
     papers: tuple[Paper, ...] = ()
 
     @classmethod
     def read(cls, folder: Path) -> Literature:
-        """Reads a folder: `claims.json` has the claims, every other JSON file is a paper."""
+        """Reads a folder: `claims.json` has the claims, and every other JSON file is a paper."""
         contents = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
         claims = (
             Claim(**facts | {"worse": tuple(facts["worse"]), "foils": tuple(facts.get("foils", ()))})

@@ -1,4 +1,4 @@
-"""Networks that are graphs of layers, as text and as a picture; they are read from a configuration's JSON."""
+"""Networks that are graphs of layers, as text and as pictures, from a configuration's JSON."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _COLOURS = {"conv": "#56B4E9", "res": "#0072B2", "max": "#E69F00", "avg": "#E69F
 
 
 def is_network(values: Facts) -> bool:
-    """Whether a configuration is one."""
+    """Whether a configuration is a network."""
     return {"labels", "units", "edges"} <= values.keys()
 
 
 def lines(values: Facts) -> list[str]:
-    """A line a layer: its number, what it is, and where it leads."""
-    found = []
+    """One line per layer: its number, its label, and the layers it leads to."""
+    texts = []
     for v in range(len(values["labels"])):
         after = ", ".join(str(b) for a, b in values["edges"] if a == v)
-        found.append(f"  {v:>2} {_named(values, v)}" + (f" → {after}" if after else ""))
-    return found
+        texts.append(f"  {v:>2} {_named(values, v)}" + (f" → {after}" if after else ""))
+    return texts
 
 
 def draw(values: Facts) -> Figure:

@@ -21,11 +21,11 @@ from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Pair
 from nasbench.results.statistics.wilcoxon import cliques
 
-_LOWEST = 1e-3  # normalised regret below which a ratio says no more
+_LOWEST = 1e-3  # smaller normalised regrets are raised to this before ratios are taken
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no two methods share a setting."""
+    """The part; None if no two methods share a setting."""
     comparison = subject.comparison
     if not comparison.overall.pairs:
         return None
@@ -59,17 +59,17 @@ def table(comparison: Comparison) -> Table:
 
 
 def log_ratios(comparison: Comparison, pairs: list[Pair]) -> Array:
-    """Median over settings of log10 (regret of the other / ours), of normalised regrets of the medians; NaN unknown."""
+    """Median over settings of log10 (other's regret / ours), for normalised regrets of medians; NaN if unknown."""
     curves = comparison.curves
     values = curves.at((comparison.end,))
     middle = medians(curves, values)[:, :, 0]
     span = curves.settings["median"].to_numpy(float) - curves.oracle
     regret = np.maximum((middle - curves.oracle[:, None]) / np.where(span > 0, span, np.nan)[:, None], _LOWEST)
-    found = []
+    middles = []
     for pair in pairs:
         ratios = np.log10(regret[pair.settings, pair.b] / regret[pair.settings, pair.a])
-        found.append(float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else np.nan)
-    return np.array(found)
+        middles.append(float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else np.nan)
+    return np.array(middles)
 
 
 def _figures(comparison: Comparison) -> Iterator[Drawn]:
@@ -97,34 +97,35 @@ def _cell(pair: Pair | None) -> PairCell:
 
 
 def critical_difference(comparison: Comparison, width: float | None = None) -> Scene:
-    """Axis: expected ranks. Thick bars join methods without a significant difference on these benchmarks, thin ones on
-    new tasks.
+    """The critical-difference diagram of expected ranks.
+
+    Thick bars join methods without a significant difference on these benchmarks, thin bars on new tasks.
 
     Args:
-        width: as of `critical_differences`.
+        width: see `critical_differences`.
     """
     overall = comparison.overall
     methods = [rank.method for rank in overall.ranks]
     values = np.array([rank.these.value for rank in overall.ranks])
     size = len(methods)
-    told = [[overall.pair(a, b) if a != b else None for b in methods] for a in methods]
+    pair_of = [[overall.pair(a, b) if a != b else None for b in methods] for a in methods]
     bars = []
     if overall.ranks[0].these.known:
         for is_thick in (True, False):
             if is_thick or overall.unit:
-                apart = np.array([[p is not None and _differ(p, is_thick) for p in row] for row in told])
-                bars += [Bar(found, is_thick) for found in cliques(values, apart)]
+                differ = np.array([[p is not None and _differ(p, is_thick) for p in row] for row in pair_of])
+                bars += [Bar(clique, is_thick) for clique in cliques(values, differ)]
     whiskers = [
-        np.array([estimate.interval(1.0, size) for estimate in own])
-        for own in ([r.these for r in overall.ranks], [r.new for r in overall.ranks])
+        np.array([estimate.interval(1.0, size) for estimate in estimates])
+        for estimates in ([r.these for r in overall.ranks], [r.new for r in overall.ranks])
     ]
     title = (
         f"expected rank, {count(len(overall.complete), 'setting')}; bars: no significant difference, thick on these "
         "benchmarks, thin on new tasks"
     )
     names = tuple(comparison.methods[m] for m in methods)
-    own = looks(comparison.curves.methods)
-    return critical_differences(values, bars, names, title, [own[m] for m in methods], whiskers, width=width)
+    every = looks(comparison.curves.methods)
+    return critical_differences(values, bars, names, title, [every[m] for m in methods], whiskers, width=width)
 
 
 def _differ(pair: Pair, on_these: bool) -> bool:

@@ -1,4 +1,4 @@
-"""The baseline over the budget as papers compare it: over settings, as if these were independent. A secondary part."""
+"""The baseline over the budget as papers compare it, with settings as independent tests. A secondary part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTRO = (
 
 
 def part(subject: Subject) -> Part | None:
-    """None where there is one method."""
+    """The part; None if there is only one method."""
     if len(subject.comparison.methods) < 2:
         return None
     return Part("papers", "The baseline as papers compare it", [baseline(subject.comparison)], intro=_INTRO)
@@ -27,8 +27,10 @@ def part(subject: Subject) -> Part | None:
 def baseline(comparison: Comparison) -> Table:
     """The baseline against every other method at the checkpoints: wins, Wilcoxon, Bayes."""
     curves = comparison.curves
-    found = compare(curves, comparison.baseline, comparison.checkpoints)
-    data = found.assign(method=[curves.names[m] for m in found["method"]]).rename(columns={"method": "against"})
+    comparisons = compare(curves, comparison.baseline, comparison.checkpoints)
+    data = comparisons.assign(method=[curves.names[m] for m in comparisons["method"]]).rename(
+        columns={"method": "against"}
+    )
     shown = pd.DataFrame(
         {
             "against": data["against"],

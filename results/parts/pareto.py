@@ -30,14 +30,14 @@ _LINES = (
 
 @dataclass(frozen=True, eq=False)
 class Fronts:
-    """What runs evaluated, in two metrics that are minimised."""
+    """The non-dominated evaluations of runs, in two metrics that are minimised."""
 
     metrics: tuple[str, str]
-    """As the benchmarks call them, without epochs."""
+    """Names of the metrics, without epochs."""
     points: dict[tuple[int, int, int], Array]
-    """(setting, method, seed) → the feasible evaluations that none dominates, shape (points, 2)."""
+    """(setting, method, seed) → the non-dominated feasible evaluations, shape (points, 2)."""
     ideal: dict[int, Array]
-    """Setting → the lowest value of each metric that any run saw, shape (2,)."""
+    """Setting → the lowest value of each metric in any run, shape (2,)."""
     worst: dict[int, Array]
     """Setting → the highest value of each metric on any front, shape (2,)."""
 
@@ -47,22 +47,22 @@ def part(subject: Subject, metrics: Sequence[str]) -> Part:
 
     Raises StoreError unless there are two metrics that some benchmark has, or without moocore.
     """
-    found = fronts(subject, metrics)
-    first, second = found.metrics
+    evaluated = fronts(subject, metrics)
+    first, second = evaluated.metrics
     curves = subject.curves
     charts = [
-        Chart(f"attainment-{bench}", _panels(found, curves, bench), bench, _LINES)
-        for bench in dict.fromkeys(curves.settings["bench"].iloc[s] for s in sorted(found.ideal))
+        Chart(f"attainment-{bench}", _panels(evaluated, curves, bench), bench, _LINES)
+        for bench in dict.fromkeys(curves.settings["bench"].iloc[s] for s in sorted(evaluated.ideal))
     ]
     title = f"{first} and {second} at once"
-    return Part("pareto", title, [hypervolumes(found, subject.comparison)], charts)
+    return Part("pareto", title, [hypervolumes(evaluated, subject.comparison)], charts)
 
 
 def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
-    """Reads two metrics of every run's whole evaluations.
+    """Reads two metrics of every run's full evaluations.
 
-    A name stands for the metric of each benchmark that is called so, with or without epochs. Raises StoreError for one
-    of which more is better.
+    A name stands for the metric of that name in each benchmark, with or without epochs. Raises StoreError for a metric
+    that is maximised.
     """
     moocore = _moocore()
     if len(metrics) != 2:
@@ -90,36 +90,36 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
                 raise StoreError(f"of {column} more is better: the part pareto takes metrics that are minimised")
         try:
             table = f.whole(["seed", "feasible", *(f"metric.{column}" for column in columns)])
-        except Torn:  # the store has said so when the curves were read
+        except Torn:  # a notice was given when the curves were read
             continue
         values = np.stack([table[f"metric.{column}"].to_numpy() for column in columns], axis=1)
         kept = table["feasible"].to_numpy() & np.all(np.isfinite(values), axis=1)
         seeds = table["seed"].to_numpy()
         for seed in f.seeds:
-            own = values[kept & (seeds == seed)]
-            front: Array = np.asarray(moocore.filter_dominated(own)) if len(own) else own
+            candidates = values[kept & (seeds == seed)]
+            front: Array = np.asarray(moocore.filter_dominated(candidates)) if len(candidates) else candidates
             points[setting, curves.methods.index(f.setup.method), seed] = front
     ends: dict[int, list[Array]] = {}
-    for (setting, _, _), own in points.items():
-        ends.setdefault(setting, []).append(own)
-    joined = {setting: np.concatenate(own) for setting, own in ends.items() if any(map(len, own))}
+    for (setting, _, _), candidates in points.items():
+        ends.setdefault(setting, []).append(candidates)
+    joined = {setting: np.concatenate(candidates) for setting, candidates in ends.items() if any(map(len, candidates))}
     return Fronts(
         (metrics[0], metrics[1]),
         points,
-        {setting: own.min(axis=0) for setting, own in joined.items()},
-        {setting: own.max(axis=0) for setting, own in joined.items()},
+        {setting: candidates.min(axis=0) for setting, candidates in joined.items()},
+        {setting: candidates.max(axis=0) for setting, candidates in joined.items()},
     )
 
 
-def hypervolumes(found: Fronts, comparison: Comparison) -> Table:
-    """Mean hypervolume of each method over settings and seeds, with its interval over seeds."""
-    values = _hypervolumes(found, comparison)
+def hypervolumes(evaluated: Fronts, comparison: Comparison) -> Table:
+    """Mean hypervolume of each method over settings and seeds, with a CI over seeds."""
+    values = _hypervolumes(evaluated, comparison)
     rows = []
     for method, name in enumerate(comparison.methods):
         kept, seeds = _common(values, method)
-        own = values[kept, method][:, seeds]
+        seed_values = values[kept, method][:, seeds]
         weights = comparison.field.tasks.of(kept).weights
-        estimate = jackknife(own, partial(_mean, weights)) if own.size else None
+        estimate = jackknife(seed_values, partial(_mean, weights)) if seed_values.size else None
         low, high = estimate.interval() if estimate else (np.nan, np.nan)
         mean = estimate.value if estimate else np.nan
         rows.append((name, len(kept), len(seeds), mean, low, high))
@@ -133,7 +133,7 @@ def hypervolumes(found: Fronts, comparison: Comparison) -> Table:
             "settings": data["settings"].astype(str),
         }
     )
-    first, second = found.metrics
+    first, second = evaluated.metrics
     note = (
         f"Share of the rectangle between the best and the worst of {first} and {second} on the fronts of all runs of a "
         "setting that a run's feasible evaluations dominate, as observed (moocore); mean over runs, with families, "
@@ -145,25 +145,25 @@ def hypervolumes(found: Fronts, comparison: Comparison) -> Table:
 
 
 def _mean(weights: Array, values: Array) -> float:
-    """Over seeds, and over settings by their weights."""
+    """The mean over seeds, and over settings by their weights."""
     return float(weights @ values.mean(axis=1))
 
 
-def _hypervolumes(found: Fronts, comparison: Comparison) -> Array:
-    """Shape (settings, methods, seeds); NaN where there is no run."""
+def _hypervolumes(evaluated: Fronts, comparison: Comparison) -> Array:
+    """The hypervolume of every run, shape (settings, methods, seeds); NaN where there is no run."""
     moocore = _moocore()
-    seeds = {seed: i for i, seed in enumerate(sorted({seed for *_, seed in found.points}))}
+    seeds = {seed: i for i, seed in enumerate(sorted({seed for *_, seed in evaluated.points}))}
     values = np.full((len(comparison.curves.settings), len(comparison.methods), len(seeds)), np.nan)
-    for (setting, method, seed), own in found.points.items():
-        if setting in found.ideal:
-            low, high = found.ideal[setting], found.worst[setting]
-            scaled = (own - low) / np.where(high > low, high - low, 1.0)
-            values[setting, method, seeds[seed]] = moocore.hypervolume(scaled, ref=[1.0, 1.0]) if len(own) else 0.0
+    for (setting, method, seed), front in evaluated.points.items():
+        if setting in evaluated.ideal:
+            low, high = evaluated.ideal[setting], evaluated.worst[setting]
+            scaled = (front - low) / np.where(high > low, high - low, 1.0)
+            values[setting, method, seeds[seed]] = moocore.hypervolume(scaled, ref=[1.0, 1.0]) if len(front) else 0.0
     return values
 
 
 def _common(values: Array, method: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The settings on which every method has runs, and the seeds that this one has on all of them."""
+    """The settings on which every method has runs, and the seeds of this method on all of them."""
     there = np.isfinite(values).any(axis=2)
     settings = np.flatnonzero(np.all(there, axis=1))
     if not len(settings):
@@ -171,18 +171,18 @@ def _common(values: Array, method: int) -> tuple[NDArray[np.intp], NDArray[np.in
     return settings, np.flatnonzero(np.all(np.isfinite(values[settings, method]), axis=0))
 
 
-def _panels(found: Fronts, curves: Curves, bench: str) -> Callable[[int], list[Panel]]:
-    settings = [s for s in sorted(found.ideal) if curves.settings["bench"].iloc[s] == bench]
-    return lambda points: [_panel(found, curves, setting, points) for setting in settings]
+def _panels(evaluated: Fronts, curves: Curves, bench: str) -> Callable[[int], list[Panel]]:
+    settings = [s for s in sorted(evaluated.ideal) if curves.settings["bench"].iloc[s] == bench]
+    return lambda points: [_panel(evaluated, curves, setting, points) for setting in settings]
 
 
-def _panel(found: Fronts, curves: Curves, setting: int, points: int) -> Panel:
+def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Panel:
     """Median attainment surfaces of one setting."""
-    low, high = found.ideal[setting], found.worst[setting]
+    low, high = evaluated.ideal[setting], evaluated.worst[setting]
     x = np.linspace(low[0], high[0] if high[0] > low[0] else low[0] + 1, points)
     series = []
     for method in range(len(curves.methods)):
-        runs = [own for (s, m, _), own in found.points.items() if (s, m) == (setting, method)]
+        runs = [front for (s, m, _), front in evaluated.points.items() if (s, m) == (setting, method)]
         surface = _median_surface(runs)
         if len(surface):
             reached = np.where(surface[:, 0] <= x[:, None], surface[:, 1], np.inf).min(axis=1)
@@ -192,18 +192,18 @@ def _panel(found: Fronts, curves: Curves, setting: int, points: int) -> Panel:
     title = facts["constraint"].replace("none", "no constraint").replace("+", " + ")
     place = facts["family"], facts["bench"], facts["constraint"]
     limits = (float(low[1] - margin), float(high[1] + margin))
-    return Panel(title, found.metrics[0], found.metrics[1], x, tuple(series), limits, place=place)
+    return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)
 
 
 def _median_surface(runs: Sequence[Array]) -> Array:
-    """Points of the surface that half of the runs attain, shape (points, 2); none where fewer have anything."""
-    sets = np.repeat(np.arange(len(runs)), [len(own) for own in runs])
+    """Points of the surface that half of the runs attain, shape (points, 2); empty if fewer runs have a point."""
+    sets = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
     if len(set(sets.tolist())) * 2 < len(runs) or not len(sets):
         return np.zeros((0, 2))
-    # A run without a point attains nothing: the share that half of all runs is of those that have some.
+    # A run without a point attains nothing, so half of all runs is a larger share of the runs with points.
     share = min(100.0, 50.0 * len(runs) / len(set(sets.tolist())))
-    found: Array = np.asarray(_moocore().eaf(np.concatenate(runs), sets, percentiles=[share]))
-    return found[:, :2]
+    surface: Array = np.asarray(_moocore().eaf(np.concatenate(runs), sets, percentiles=[share]))
+    return surface[:, :2]
 
 
 def _is_called(metric: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A part of a report: what every one is given, and what it brings."""
+"""A part of a report, and the subject from which it is made."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Drawn: TypeAlias = "tuple[tuple[str, ...], Figure | Scene]"
 
 @dataclass(frozen=True)
 class Subject:
-    """What a report is about: all that a part may ask."""
+    """Everything from which a part is made."""
 
     comparison: Comparison
     fragments: Sequence[tuple[Store, Fragment]]
-    """Of the runs that are compared, each with its store."""
+    """The fragments of the compared runs, each with its store."""
     references: Sequence[Curves] = ()
     """Single networks, for orientation."""
     literature: Literature = NOTHING
-    """What papers say of the methods."""
+    """Claims and numbers of papers about the methods."""
 
     @property
     def curves(self) -> Curves:
-        """The runs that are compared."""
+        """The compared runs."""
         return self.comparison.curves
 
 
@@ -53,14 +53,14 @@ class Part:
     tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
     figures: Callable[[], Iterator[Drawn]] = _no_figures
-    """Diagrams, drawn one at a time, anew with each call."""
+    """An iterator over diagrams, which are drawn one at a time."""
     sentences: Sequence[str] = ()
     intro: str = ""
-    """What the reader must know first."""
+    """Introduction for the reader."""
 
 
 MakeOptional: TypeAlias = Callable[[Subject, Sequence[str]], Part]
-"""What a module of this folder offers where its part is made on request alone: from the words after its name."""
+"""The function `part` of an optional part: (subject, words after its name) → part."""
 
 MakePart: TypeAlias = Callable[[Subject], Part | None]
-"""What a module of this folder offers: its part of a report, or None where the runs do not ask for one."""
+"""The function `part` of a part: subject → part, or None if it does not apply to the runs."""

@@ -1,4 +1,4 @@
-"""Numbers printed in papers beside ours for the same comparison."""
+"""Published numbers beside ours for the same comparison."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from nasbench.results.statistics.wilcoxon import relative_differences
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no paper prints numbers of methods and settings that are here."""
+    """The part; None if no paper has numbers of these methods and settings."""
     papers = subject.literature.papers
     tables = _wins(subject.curves, subject.comparison.baseline, papers) + _scores(subject.curves, papers)
     return Part("published", "Published beside reproduced", tables) if tables else None
 
 
 def beside(curves: Curves, baseline: int, papers: Sequence[Paper]) -> list[tuple[Paper, pd.DataFrame]]:
-    """Every paper whose baseline is ours and whose settings we have some of: its facts, and a row for each of its rows.
+    """The papers with our baseline and some of our settings, each with one row per row of the paper.
 
     Columns: method, published_as, table, settings, evaluations, published_pairs, published (wins/losses/ties), pairs,
-    wins, losses, ties (ours; none of them where we have no run of the method on such settings).
+    wins, losses, ties (ours; zero without runs of the method on these settings).
     """
-    found = []
+    matches = []
     for paper in papers:
         if paper.get("baseline") == curves.methods[baseline]:
             at = {n: curves.incumbent[:, n - 1] for n in paper["evaluations"] if n <= curves.evaluations}
             medians = {n: medians_of(curves, values[:, None])[:, :, 0] for n, values in at.items()}
             rows = [row for published in paper["rows"] for row in _rows(curves, medians, baseline, published, paper)]
             if any(row["pairs"] for row in rows):
-                found.append((paper, pd.DataFrame(rows)))
-    return found
+                matches.append((paper, pd.DataFrame(rows)))
+    return matches
 
 
 def scores(curves: Curves, papers: Sequence[Paper]) -> list[tuple[Paper, pd.DataFrame]]:
-    """Every paper that prints scores of methods and data sets that we have runs of: its facts, and a row for each.
+    """The papers with scores of our methods and data sets, each with one row per score.
 
     Columns: benchmark, published_as, method, published_method, published, published_std, ours (the median over seeds of
     the final objective without a constraint), evaluations.
     """
-    found = []
+    matches = []
     medians = medians_of(curves, curves.incumbent[:, -1:])
     places = curves.settings[["bench", "constraint"]].to_numpy().tolist()
     for paper in papers:
@@ -66,8 +66,8 @@ def scores(curves: Curves, papers: Sequence[Paper]) -> list[tuple[Paper, pd.Data
             if constraint == "none" and "scores" in paper and bench in paper["benchmarks"] and name in paper["methods"]
         ]
         if rows:
-            found.append((paper, pd.DataFrame(rows)))
-    return found
+            matches.append((paper, pd.DataFrame(rows)))
+    return matches
 
 
 def _score(paper: Paper, bench: str, method: str) -> tuple[float, float]:
@@ -87,8 +87,8 @@ def _rows(
         row |= {"published": "/".join(map(str, numbers)), "pairs": 0, "wins": 0, "losses": 0, "ties": 0}
         if published["method"] in curves.methods and evaluations in medians and settings:
             pair = medians[evaluations][np.ix_(settings, [curves.methods.index(published["method"]), baseline])]
-            other, ours = pair[~np.isnan(pair).any(axis=1)].T
-            differences = relative_differences(other, ours)
+            of_method, of_baseline = pair[~np.isnan(pair).any(axis=1)].T
+            differences = relative_differences(of_method, of_baseline)
             wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
             pairs = len(differences)
             row |= {"pairs": pairs, "wins": wins, "losses": losses, "ties": pairs - wins - losses}
@@ -97,7 +97,7 @@ def _rows(
 
 
 def _is_meant(label: str, published: dict[str, Any]) -> bool:
-    """Whether a constraint's label belongs to the settings a published row summarises."""
+    """Whether a constraint's label belongs to the settings of a published row."""
     if label == "none" or "<=" in label or ">=" in label:
         return False
     parts = [part.rpartition("@") for part in label.split("+")]
@@ -108,7 +108,7 @@ def _is_meant(label: str, published: dict[str, Any]) -> bool:
 
 
 def differences(curves: Curves, paper: Paper) -> str:
-    """How our protocol differs from the paper's, from what the runs themselves say."""
+    """The differences between our protocol and the paper's, derived from the runs."""
     benches = curves.settings["bench"].nunique()
     splits = ", ".join(sorted({f"{f}: {s or 'unnamed'}" for f, s in curves.settings[["family", "split"]].to_numpy()}))
     parts = [
@@ -121,7 +121,7 @@ def differences(curves: Curves, paper: Paper) -> str:
 
 
 def _wins(curves: Curves, baseline: int, papers: Sequence[Paper]) -> list[Table]:
-    """Wins, losses and ties that a paper prints, and ours for the same method and settings: one table per paper."""
+    """Published wins, losses and ties, and ours for the same method and settings: one table per paper."""
     tables = []
     for paper, data in beside(curves, baseline, papers):
         ours = [f"{r['wins']}/{r['losses']}/{r['ties']}" if r["pairs"] else "no runs" for r in data.to_dict("records")]
@@ -144,7 +144,7 @@ def _wins(curves: Curves, baseline: int, papers: Sequence[Paper]) -> list[Table]
 
 
 def _scores(curves: Curves, papers: Sequence[Paper]) -> list[Table]:
-    """Scores that a paper prints, and ours of the same method on data of the same name: one table per paper."""
+    """Published scores, and ours of the same method on data of the same name: one table per paper."""
     made = []
     for paper, data in scores(curves, papers):
         shown = pd.DataFrame(

@@ -18,21 +18,21 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import expected_ranks
 from nasbench.results.statistics.verdicts import Pair
 
-_MOST = 4  # names that an answer lists
+_MOST = 4  # names in an answer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A question, and what the runs say to it."""
+    """A question with its answer."""
 
     question: str
     text: str
     place: str
-    """The id of the section of the page that has the evidence."""
+    """The id of the page's section with the evidence."""
 
 
 def answers(subject: Subject) -> list[Answer]:
-    """The ten; where the runs allow no verdict, the first ones say why."""
+    """The ten questions with answers; if no verdict is possible, the first answers say why."""
     comparison = subject.comparison
     why = hindrance(comparison)
     asked: list[tuple[str, str, Callable[[Comparison], str]]] = [
@@ -46,11 +46,11 @@ def answers(subject: Subject) -> list[Answer]:
         ("What is tied?", "pairs", _tied),
     ]
     nothing = why or "There is one method: nothing is compared."
-    found = [
+    compared = [
         Answer(question, nothing if why is not None else answer(comparison), place) for question, place, answer in asked
     ]
     return [
-        *found,
+        *compared,
         Answer("What failed?", _failed(comparison), "feasibility"),
         Answer("Can I repeat it?", _again(subject), "provenance"),
     ]
@@ -74,11 +74,11 @@ def _who(comparison: Comparison) -> str:
 
 
 def _next(comparison: Comparison) -> Pair:
-    """The leader held against the method that is next by expected rank."""
+    """The comparison of the leader with the method next by expected rank."""
     overall = comparison.overall
-    found = overall.pair(overall.ranks[0].method, overall.ranks[1].method)
-    assert found is not None  # ranks are of methods that share settings
-    return found
+    pair = overall.pair(overall.ranks[0].method, overall.ranks[1].method)
+    assert pair is not None  # ranks are of methods that share settings
+    return pair
 
 
 def _how_much(comparison: Comparison) -> str:
@@ -117,8 +117,8 @@ def _spaces(comparison: Comparison) -> str:
     ours, theirs = (called(comparison, comparison.overall, m) for m in (pair.a, pair.b))
     scopes = comparison.by_space if len(comparison.by_space) > 1 else comparison.by_family
     word = "search space" if len(comparison.by_space) > 1 else "family"
-    own = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in scopes.items()}
-    parts = {name: p.these.value for name, p in own.items() if p is not None}
+    pairs = {name: verdicts.pair(pair.a, pair.b) for name, verdicts in scopes.items()}
+    parts = {name: p.these.value for name, p in pairs.items() if p is not None}
     if len(parts) == 1:
         return f"There is one {word}, {next(iter(parts))}: this says nothing about others."
     ahead = sum(value > 0.5 for value in parts.values())
@@ -130,7 +130,7 @@ def _spaces(comparison: Comparison) -> str:
 
 
 def _budget(comparison: Comparison) -> str:
-    """From which point of the budget on the leader at the end leads."""
+    """The point of the budget from which the final leader leads."""
     at = comparison.along(100)
     values = comparison.ranks(comparison.curves.at(at))
     leader = comparison.overall.ranks[0].method
@@ -199,12 +199,12 @@ def _tied(comparison: Comparison) -> str:
     names = [f"{called(comparison, overall, p.a)} and {called(comparison, overall, p.b)}" for p in level]
     same = [" = ".join(comparison.methods[m] for m in kind) for kind in overall.kinds if len(kind) > 1]
     more = f"; and {count(len(names) - _MOST, 'pair')} more" if len(names) > _MOST else ""
-    found = (
+    text = (
         f"No significant difference: {'; '.join(names[:_MOST])}{more}."
         if names
         else "Every pair differs significantly."
     )
-    return found + (f" Identical: {_some(same)}." if same else "")
+    return text + (f" Identical: {_some(same)}." if same else "")
 
 
 def _failed(comparison: Comparison) -> str:
@@ -236,7 +236,7 @@ def _again(subject: Subject) -> str:
 
 
 def _where(subject: Subject) -> str:
-    """The machines on which the runs can be repeated, by what each method and benchmark states of itself."""
+    """The machines on which the runs can be repeated, as methods and benchmarks declare."""
     methods: dict[str, set[str]] = {}
     for _, fragment in subject.fragments:
         methods.setdefault(str(fragment.provenance.get("repeatable", "the same machine")), set()).add(

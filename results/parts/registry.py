@@ -1,4 +1,4 @@
-"""The parts of a report: ours, and those of third parties by the entry point `nasbench.parts`."""
+"""The parts of a report: built in, or of third parties by the entry point `nasbench.parts`."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ PARTS: tuple[MakePart, ...] = (
 """The parts of every report, in the order of the page; the first is the answer."""
 
 OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part, "thinking": thinking.part}
-"""Our parts that are made on request, by name; they stand before the settings."""
+"""The built-in optional parts by name; they are placed before the settings."""
 
 _GROUP = "nasbench.parts"
 
 
 def optional_names() -> tuple[str, ...]:
-    """Names of all parts that are made on request, ours first; third parties' are not imported for this."""
+    """Names of all optional parts, built-in ones first; nothing is imported."""
     return (*OPTIONAL, *(point.name for point in entry_points(group=_GROUP) if point.name not in OPTIONAL))
 
 
 def requested(text: str) -> tuple[MakeOptional, list[str]]:
-    """Reads `name` or `name:word,…`: the function that makes this part, and the words that it is given.
+    """Parses `name` or `name:word,…` into the function that makes the part, and its words.
 
     Raises StoreError, with the nearest name, if there is no such part or it cannot be loaded.
     """
@@ -86,7 +86,7 @@ def requested(text: str) -> tuple[MakeOptional, list[str]]:
 
 
 def _third_partys(point: EntryPoint) -> MakeOptional:
-    """A third party's function, whose errors become one sentence."""
+    """A third party's function, wrapped so that its errors become one sentence."""
     try:
         make = point.load()
     except Exception as error:

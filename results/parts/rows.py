@@ -30,7 +30,7 @@ NEW = (
 
 
 def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:
-    """A pair in full precision, for a file; `low` and `high` are of this pair alone."""
+    """A pair in full precision, for a file; `low` and `high` are its own 95 % CI, not simultaneous."""
     low, high = pair.these.interval()
     low_all, high_all = pair.interval
     low_new, high_new = pair.new.interval()
@@ -67,7 +67,7 @@ def facts(pair: Pair, methods: Sequence[str]) -> dict[str, Any]:
 
 
 def shown(pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    """The columns that people read: probability, both intervals, both p, and benchmarks won, tied and lost."""
+    """The columns for display: probability, both intervals, both p, and benchmarks won, tied and lost."""
     return {
         "better": [marked(pair) for pair in pairs],
         "CI (these)": ["=" if pair.is_identical else interval(pair.interval) for pair in pairs],
@@ -79,19 +79,19 @@ def shown(pairs: Sequence[Pair]) -> dict[str, list[str]]:
 
 
 def marked(pair: Pair) -> str:
-    """The probability that the first is better, with its marks."""
+    """The probability that the first method is better, with its marks."""
     if pair.is_identical:
         return "="
     return fixed(pair.these.value) + "*" * (abs(pair.verdict) + abs(pair.verdict_new))
 
 
 def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str:
-    """What the marks and the heads mean, and whether the seeds can ever earn a mark.
+    """The meaning of marks and column heads, and a note if there are too few seeds for any mark.
 
     Args:
-        pairs: those that the table shows.
-        tested: all that Holm's correction is over.
-        scope: where these are, if that is not everywhere.
+        pairs: the pairs in the table.
+        tested: all pairs of Holm's correction.
+        scope: the scope of these pairs, if it is not all settings.
     """
     text = ["=: every run of the one is that of the other."] * any(pair.is_identical for pair in pairs)
     if not tested:
@@ -110,7 +110,7 @@ def marks(pairs: Sequence[Pair], tested: Sequence[Pair], scope: str = "") -> str
 
 
 def differences(curves: Curves, middle: Array, pair: Pair) -> pd.Series:
-    """How much worse the other's medians are than ours, relatively, in each setting of a pair.
+    """Relative differences of the medians, b's minus a's, in each setting of a pair.
 
     Args:
         middle: medians, shape (settings, methods).

@@ -1,4 +1,4 @@
-"""The scores side by side: ranks by each, the verdicts that change, and where unseen repetitions are left."""
+"""The scores compared: ranks by each score, verdicts that change, and runs with unseen repetitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nasbench.results.statistics.summaries import luck
 
 
 def part(subject: Subject) -> Part | None:
-    """None where runs tell nothing but what was observed, as on live benchmarks."""
+    """The part; None if runs have only observed values, as on live benchmarks."""
     comparison = subject.comparison
     if comparison.curves.compared is OBSERVED and len(comparison.by_score) < 2:
         return None
@@ -24,12 +24,12 @@ def part(subject: Subject) -> Part | None:
 
 
 def ranks(comparison: Comparison) -> Table:
-    """Expected ranks by each score, and how lucky incumbents were."""
+    """Expected ranks by each score, and the luck of incumbents."""
     data = luck(comparison.curves, next(iter(comparison.by_score.values())).score, comparison.end)
     data["method"] = comparison.methods
     for name, other in comparison.by_score.items():
-        found = [other.rank_of(m) for m in range(len(comparison.methods))]
-        data[f"rank_{name}"] = [np.nan if rank is None else rank.these.value for rank in found]
+        by_method = [other.rank_of(m) for m in range(len(comparison.methods))]
+        data[f"rank_{name}"] = [np.nan if rank is None else rank.these.value for rank in by_method]
     shown = pd.DataFrame({"method": data["method"]})
     for name in comparison.by_score:
         shown[name] = data[f"rank_{name}"].map(fixed)
@@ -49,7 +49,7 @@ def ranks(comparison: Comparison) -> Table:
 
 
 def verdicts(comparison: Comparison) -> Table | None:
-    """The pairs whose verdict depends on the score; None where there is none."""
+    """The pairs whose verdict depends on the score; None if there is none."""
     changed = _changed(comparison)
     if not changed:
         return None
@@ -73,7 +73,7 @@ def verdicts(comparison: Comparison) -> Table | None:
 
 
 def left(comparison: Comparison) -> Table | None:
-    """Share of the runs that have not observed all repetitions of their last incumbent; None where no run tells."""
+    """Share of the runs with unobserved repetitions of their last incumbent; None if unknown for all runs."""
     curves = comparison.curves
     if UNSEEN.name not in curves.worth:
         return None
@@ -93,6 +93,6 @@ def left(comparison: Comparison) -> Table | None:
 
 
 def _changed(comparison: Comparison) -> list[tuple[int, int]]:
-    """The pairs whose verdict is not the same by all scores."""
+    """The pairs whose verdicts differ between scores."""
     every = [other.overall.pairs for other in comparison.by_score.values()]
     return [key for key in every[0] if len({pairs[key].verdict for pairs in every}) > 1]

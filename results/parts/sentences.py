@@ -1,4 +1,4 @@
-"""What the verdicts of a comparison say in words: who is better than whom, how surely, and what cannot be told."""
+"""The verdicts of a comparison as sentences."""
 
 from __future__ import annotations
 
@@ -10,26 +10,67 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, Verdicts
 
-_MOST_NAMED = 8  # others of whom a sentence gives numbers
+_MOST_NAMED = 8  # methods with numbers in a sentence
 _MOST_CONSTRAINTS = 8
 
 
 def answer(comparison: Comparison) -> list[str]:
-    """Sentences on the average over constraints, on new tasks, and on every constraint."""
+    """Sentences on the average over constraints, on new tasks, and on each constraint."""
     why = hindrance(comparison)
     if why is not None:
         return [why] if why else []
-    found = [_these(comparison), _new(comparison), *_equivalent(comparison)]
+    texts = [_these(comparison), _new(comparison), *_equivalent(comparison)]
     if 1 < len(comparison.by_constraint) <= _MOST_CONSTRAINTS:
-        found += [_under(comparison, name, own) for name, own in comparison.by_constraint.items()]
-    return found
+        texts += [_under(comparison, name, verdicts) for name, verdicts in comparison.by_constraint.items()]
+    return texts
+
+
+def headline(comparison: Comparison) -> str:
+    """The verdict in one or two short sentences: who is first or shares first place, who is last, and on new tasks."""
+    why = hindrance(comparison)
+    if why is not None:
+        return why
+    overall = comparison.overall
+    leader, better, level, worse = leading(overall)
+    first = called(comparison, overall, leader.method)
+    benches = comparison.curves.settings["bench"].iloc[overall.complete].unique()
+    where = f"On {benches[0]}" if len(benches) == 1 else f"On these {len(benches)} benchmarks"
+    spaces = comparison.curves.settings["space"].iloc[overall.complete]
+    tuned = spaces[comparison.curves.in_sample([leader.method])[overall.complete]].nunique()
+    if tuned:
+        first += f" (its defaults were chosen on {tuned} of these {count(spaces.nunique(), 'search space')})"
+    tied = [called(comparison, overall, pair.b) for pair in level]
+    if not better and not worse:
+        return f"{where} no method differs significantly from {first}, which has the lowest expected rank."
+    if worse:
+        verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
+    elif tied:
+        verdict = f"{listed([first, *tied])} share first place"
+    else:
+        verdict = f"{first} is first"
+    last = overall.ranks[-1]
+    if last.first == last.last == len(overall.ranks) > 2:
+        verdict += f"; {called(comparison, overall, last.method)} is last"
+    return f"{where} {verdict}. {_new_in_brief(comparison)}"
+
+
+def _new_in_brief(comparison: Comparison) -> str:
+    overall = comparison.overall
+    if not overall.unit:
+        return "One benchmark says nothing about new tasks."
+    leader, *_ = leading(overall)
+    pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
+    beaten = [called(comparison, overall, pair.b) for pair in pairs if pair.verdict_new == 1]
+    first = called(comparison, overall, leader.method)
+    told = f"{first} is better than {listed(beaten)}" if beaten else f"no advantage of {first} is significant"
+    return f"On new tasks ({pairs[0].units} {overall.unit} are the evidence) {told}."
 
 
 def _equivalent(comparison: Comparison) -> list[str]:
-    """The pairs that are equivalent on every space, and those that are so on average alone."""
+    """The pairs that are equivalent in every space, and those that are equivalent only on average."""
     tested = [pair for pair in comparison.overall.tested if not pair.is_identical and not pair.verdict]
     within = f"between {fixed(EQUIVALENT[0])} and {fixed(EQUIVALENT[1])} (5 %, Holm over pairs)"
-    found = []
+    texts = []
     for pairs, what in (
         (
             [f"{_named(comparison, p)}" for p in tested if p.is_equivalent],
@@ -42,8 +83,8 @@ def _equivalent(comparison: Comparison) -> list[str]:
     ):
         if pairs:
             more = f"; and {count(len(pairs) - _MOST_NAMED, 'pair')} more" if len(pairs) > _MOST_NAMED else ""
-            found.append(f"{what}: {'; '.join(pairs[:_MOST_NAMED])}{more}.")
-    return found
+            texts.append(f"{what}: {'; '.join(pairs[:_MOST_NAMED])}{more}.")
+    return texts
 
 
 def _named(comparison: Comparison, pair: Pair) -> str:
@@ -51,7 +92,7 @@ def _named(comparison: Comparison, pair: Pair) -> str:
 
 
 def _spaces(comparison: Comparison, pair: Pair) -> str:
-    """Where the first method of a pair is ahead, and where behind, by intervals that exclude one half."""
+    """The spaces in which the first method of a pair is significantly ahead, and those in which it is behind."""
     parts = []
     for word, sign in (("ahead in", 1), ("behind in", -1)):
         names = [
@@ -64,7 +105,7 @@ def _spaces(comparison: Comparison, pair: Pair) -> str:
 
 
 def hindrance(comparison: Comparison) -> str | None:
-    """Why nothing can be said, empty where there is nothing to ask; None where something can."""
+    """The reason why no verdict is possible, empty with only one method; None if verdicts are possible."""
     curves, overall = comparison.curves, comparison.overall
     if len(curves.methods) == 1:
         return ""
@@ -89,7 +130,7 @@ def hindrance(comparison: Comparison) -> str | None:
 
 
 def _these(comparison: Comparison) -> str:
-    """Who is better than whom on these benchmarks, and by how much."""
+    """The verdict on these benchmarks."""
     overall = comparison.overall
     leader, better, level, worse = leading(overall)
     count_ = len(overall.ranks)
@@ -122,7 +163,7 @@ def _these(comparison: Comparison) -> str:
 
 
 def _beaten(comparison: Comparison, better: list[Pair]) -> str:
-    """Against whom with which probability, how surely, and in how many spaces."""
+    """The other methods with probabilities, intervals, and the number of spaces ahead."""
     named = better[:_MOST_NAMED]
     words = [
         f"{fixed(p.these.value)} ({interval(p.interval)}) against {called(comparison, comparison.overall, p.b)}"
@@ -139,7 +180,7 @@ def _beaten(comparison: Comparison, better: list[Pair]) -> str:
 
 
 def _new(comparison: Comparison) -> str:
-    """The same question for new tasks."""
+    """The verdict on new tasks."""
     overall, methods = comparison.overall, comparison.methods
     if not overall.unit:
         return "This says nothing about new tasks: one benchmark."
@@ -172,43 +213,43 @@ def _new(comparison: Comparison) -> str:
 
 
 def _basis(pair: Pair, units: str) -> str:
-    """What a verdict on new tasks rests on."""
+    """The basis of a verdict on new tasks."""
     lent = pair.shared.freedom - pair.new.freedom
     moderated = f", moderated t with {pair.shared.freedom:.3g} df" if lent > 0 else ""
     return f"{units}; t with {pair.new.freedom:.0f} df{moderated}"
 
 
-def _under(comparison: Comparison, name: str, own: Verdicts) -> str:
-    """One constraint in brief."""
+def _under(comparison: Comparison, name: str, verdicts: Verdicts) -> str:
+    """The verdict under one constraint, in brief."""
     where = "Without a constraint" if name == "none" else f"Under {name}"
-    found = np.isfinite(comparison.curves.at((comparison.end,))[:, 0])
-    there = np.isin(comparison.curves.runs["setting"].to_numpy(), own.settings)
-    if not found[there].any():
+    has_feasible = np.isfinite(comparison.curves.at((comparison.end,))[:, 0])
+    in_scope = np.isin(comparison.curves.runs["setting"].to_numpy(), verdicts.settings)
+    if not has_feasible[in_scope].any():
         return f"{where}: nothing feasible was found."
-    if len(own.kinds) == 1:
+    if len(verdicts.kinds) == 1:
         return f"{where}: all methods are identical."
-    if not own.ranks:
+    if not verdicts.ranks:
         return f"{where}: no setting has runs of every method."
-    if not own.ranks[0].these.known:
+    if not verdicts.ranks[0].these.known:
         return f"{where}: too few seeds for a verdict."
-    leader, better, level, worse = leading(own)
-    rank, name = f"{fixed(leader.these.value)} of {len(own.ranks)}", called(comparison, own, leader.method)
-    if len(shared := sharing(own)) > 1:
-        names = listed([called(comparison, own, m) for m in shared])
+    leader, better, level, worse = leading(verdicts)
+    rank, name = f"{fixed(leader.these.value)} of {len(verdicts.ranks)}", called(comparison, verdicts, leader.method)
+    if len(shared := sharing(verdicts)) > 1:
+        names = listed([called(comparison, verdicts, m) for m in shared])
         return f"{where}: {names} share the lowest expected rank, {rank}."
     if not level and not worse:
         return f"{where}: {name} is first, expected rank {rank}, and better than each other method."
     told = (
-        f"better than {listed([called(comparison, own, p.b) for p in better])}"
+        f"better than {listed([called(comparison, verdicts, p.b) for p in better])}"
         if better
         else "better than no other"
         if worse
         else "significantly different from no other"
     )
     is_said = level and (better or worse)
-    names = listed([called(comparison, own, p.b) for p in level], "or")
+    names = listed([called(comparison, verdicts, p.b) for p in level], "or")
     rest = f", not significantly different from {names}" if is_said else ""
-    rest += f"; {beaten_by(comparison, own, worse)}, one against one" if worse else ""
+    rest += f"; {beaten_by(comparison, verdicts, worse)}, one against one" if worse else ""
     return f"{where}: no clear winner; the lowest expected rank, {rank}, has {name}, {told}{rest}."
 
 

@@ -1,4 +1,4 @@
-"""Setting by setting: medians, curves, regrets, the baseline against the others, and what the settings are."""
+"""Results by setting: medians, curves, regrets, the baseline against other methods, and the settings themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINES = (
 
 
 def part(subject: Subject) -> Part:
-    """Every setting for itself."""
+    """The results on each setting."""
     comparison = subject.comparison
     tables = [medians(comparison), performance(comparison), within(comparison)]
     charts = [
@@ -37,7 +37,7 @@ def part(subject: Subject) -> Part:
 
 
 def explained(subject: Subject) -> Part:
-    """What the settings are."""
+    """The description of the settings."""
     return Part("explained", "What the settings are", [_explained(subject.curves)])
 
 
@@ -70,17 +70,17 @@ def medians(comparison: Comparison) -> Table:
 
 
 def performance(comparison: Comparison) -> Table:
-    """What the incumbents of every method on every setting are worth, with regrets and areas."""
+    """Values of the incumbents of every method on every setting, with regrets and areas."""
     curves = comparison.curves
-    found = summaries.performance(curves, comparison.checkpoints)
+    summary = summaries.performance(curves, comparison.checkpoints)
     area = targets.areas(comparison)
-    own = pd.DataFrame(
+    areas = pd.DataFrame(
         [(s, m, float(np.mean(area[runs]))) for (s, m), runs in curves.groups.items()],
         columns=["setting", "method", "area"],
     )
-    own.loc[~np.isin(own["setting"], targets.with_oracle(curves)), "area"] = np.nan
-    data = named(curves, found.merge(own, on=["setting", "method"], how="left"))
-    # Where there is no table, what stands in for nothing found is what another method saw: no result of this one's.
+    areas.loc[~np.isin(areas["setting"], targets.with_oracle(curves)), "area"] = np.nan
+    data = named(curves, summary.merge(areas, on=["setting", "method"], how="left"))
+    # Without a table, the value that replaces a missing incumbent comes from another method: it is left out.
     nothing = (data["found"] == 0) & data["normalised_regret"].isna()
     ends = data["low"].map(number) + "-" + data["high"].map(number)
     spread = data["values"].where(data["values"] != "", ends)
@@ -111,7 +111,7 @@ def performance(comparison: Comparison) -> Table:
 
 
 def within(comparison: Comparison) -> Table | None:
-    """The baseline against every other method inside each setting; None for one setting, or where they never meet."""
+    """The baseline against every other method within each setting; None for one setting, or without common settings."""
     settings, base = range(len(comparison.curves.settings)), comparison.baseline
     others = [method for method in range(len(comparison.methods)) if method != base]
     pairs = [held(comparison.field, np.array([setting]), base, method) for setting in settings for method in others]
@@ -146,37 +146,37 @@ def within(comparison: Comparison) -> Table | None:
 
 
 def lowest(values: Array) -> np.ndarray:
-    """Where each row has its lowest value, ties included."""
+    """A mask of the lowest value of each row, ties included."""
     known = np.where(np.isnan(values), np.inf, values)
     least = known.min(axis=1, keepdims=True)
-    found: np.ndarray = np.isclose(known, least, rtol=1e-9, atol=0) & ~np.isnan(values)
-    return found
+    is_lowest: np.ndarray = np.isclose(known, least, rtol=1e-9, atol=0) & ~np.isnan(values)
+    return is_lowest
 
 
 def named(curves: Curves, frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the names of benchmark, constraint, method, objective and unit in place of numbers."""
+    """The frame with names of benchmark, constraint, method, objective and unit in place of numbers."""
     settings = curves.settings.iloc[frame["setting"]].reset_index(drop=True)
     methods = [curves.names[m] for m in frame["method"]]
-    found = frame.drop(columns=["setting", "method"])
+    renamed = frame.drop(columns=["setting", "method"])
     for name, values in (("method", methods), ("unit", settings["unit"]), ("objective", settings["objective"])):
-        found.insert(0, name, values)
+        renamed.insert(0, name, values)
     for name in ("constraint", "bench"):
-        found.insert(0, name, settings[name])
-    return found
+        renamed.insert(0, name, settings[name])
+    return renamed
 
 
 def _column(method: str) -> str:
-    """A column's name for a method: not that of another column."""
+    """A column's name for a method, different from those of other columns."""
     taken = ("benchmark", "objective", "constraint", "oracle", "bench")
     return f"{method} (method)" if method in taken else method
 
 
 def _by_bench(curves: Curves) -> dict[str, list[int]]:
     """The settings of each benchmark."""
-    found: dict[str, list[int]] = {}
+    settings: dict[str, list[int]] = {}
     for setting, bench in enumerate(curves.settings["bench"]):
-        found.setdefault(bench, []).append(setting)
-    return found
+        settings.setdefault(bench, []).append(setting)
+    return settings
 
 
 def _panels(comparison: Comparison, settings: list[int], points: int) -> list[Panel]:
@@ -184,9 +184,9 @@ def _panels(comparison: Comparison, settings: list[int], points: int) -> list[Pa
 
 
 def curve(comparison: Comparison, setting: int, points: int) -> Panel:
-    """Median and quartiles of what the incumbent is worth, against the budget, on one setting.
+    """Median and quartiles of the incumbent's value against the budget on one setting.
 
-    A line begins where its median rests on feasible incumbents alone, so padding is never drawn.
+    A line begins where its median depends on feasible incumbents only, so padding is never drawn.
     """
     curves = comparison.curves
     facts = curves.settings.iloc[setting]
@@ -199,9 +199,9 @@ def curve(comparison: Comparison, setting: int, points: int) -> Panel:
         if runs is None:
             continue
         values = curves.at(at, runs)
-        own = np.where(np.isnan(values), np.inf, values)
-        with np.errstate(invalid="ignore"):  # between a number and infinity lies nothing
-            low, median, high = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
+        padded = np.where(np.isnan(values), np.inf, values)
+        with np.errstate(invalid="ignore"):  # interpolation between a number and infinity
+            low, median, high = np.quantile(padded, [0.25, 0.5, 0.75], axis=0)
         both = np.isfinite(low) & np.isfinite(high)
         band = (np.where(both, low, np.nan), np.where(both, high, np.nan))
         series.append(Series(method, np.where(np.isfinite(median), median, np.nan), *band))

@@ -1,4 +1,4 @@
-"""Who leads, who is tied, and by how much: of all settings together, and under each constraint."""
+"""The leader, the methods tied with it, and the margin: over all settings, and under each constraint."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Lead(NamedTuple):
 
     leader: Rank
     better: list[Pair]
-    """With those that it is significantly better than, the clearest first."""
+    """Pairs with methods that are significantly worse, the clearest first."""
     level: list[Pair]
-    """With those from which it does not differ significantly."""
+    """Pairs with methods that do not differ significantly."""
     worse: list[Pair]
-    """With those that are significantly better: a rank is over all others, and a single one may contradict it."""
+    """Pairs with methods that are significantly better; a rank is over all methods, and single pairs may disagree."""
 
 
 def leading(verdicts: Verdicts) -> Lead:
-    """Who leads, and against whom that is significant."""
+    """The leader, and its pairs with the other methods."""
     leader = verdicts.ranks[0]
     pairs = [pair for r in verdicts.ranks[1:] if (pair := verdicts.pair(leader.method, r.method)) is not None]
     better, level, worse = ([p for p in pairs if p.verdict == verdict] for verdict in (1, 0, -1))
@@ -36,7 +36,7 @@ def leading(verdicts: Verdicts) -> Lead:
 
 
 def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> str:
-    """Who beats the leader, as the end of a clause."""
+    """The methods that beat the leader, as the end of a clause."""
     names = [called(comparison, verdicts, p.b) for p in worse]
     return f"{listed(names)} beat{'s' if len(names) == 1 else ''} it"
 
@@ -48,17 +48,18 @@ def sharing(verdicts: Verdicts) -> list[int]:
 
 
 def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
-    """A method, with those that are identical to it."""
+    """The name of a method, with the names of those that are identical to it."""
     kind = next((kind for kind in verdicts.kinds if method in kind), (method,))
     return " = ".join(comparison.methods[m] for m in kind)
 
 
 def table(comparison: Comparison) -> Table:
-    """The answer at a glance: a row for all settings together, and one for each constraint."""
+    """The answer at a glance: one row for all settings together, and one per constraint."""
     scopes = [("all together", comparison.overall)]
     if len(comparison.by_constraint) > 1:
-        scopes += [(name.replace("none", "no constraint"), own) for name, own in comparison.by_constraint.items()]
-    rows = [_row(comparison, own) for _, own in scopes]
+        by_constraint = comparison.by_constraint.items()
+        scopes += [(name.replace("none", "no constraint"), verdicts) for name, verdicts in by_constraint]
+    rows = [_row(comparison, verdicts) for _, verdicts in scopes]
     shown = pd.DataFrame([shown for shown, _ in rows], columns=["first", "tuned", "tied with", "margin", "ahead in"])
     shown.insert(0, "where", [name for name, _ in scopes])
     data = pd.DataFrame([facts_ for _, facts_ in rows])
@@ -81,28 +82,28 @@ def table(comparison: Comparison) -> Table:
     return Table("answer", "Who is first", note, data, shown, bold)
 
 
-def _row(comparison: Comparison, own: Verdicts) -> tuple[list[str], dict[str, object]]:
-    """What people read, and the same in full precision."""
-    if len(own.ranks) < 2:
+def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[str, object]]:
+    """The cells for display, and the values in full precision."""
+    if len(verdicts.ranks) < 2:
         return ["-"] * 5, {"is_first": False}
-    leader, better, level, worse = leading(own)
-    shared = sharing(own)
-    name = called(comparison, own, leader.method)
+    leader, better, level, worse = leading(verdicts)
+    shared = sharing(verdicts)
+    name = called(comparison, verdicts, leader.method)
     is_first = bool(better) and not level and not worse and len(shared) == 1
-    leaders = name if len(shared) == 1 else listed([called(comparison, own, m) for m in shared])
+    leaders = name if len(shared) == 1 else listed([called(comparison, verdicts, m) for m in shared])
     first = name if is_first else f"no clear winner; lowest rank: {leaders}"
-    first += f", but {beaten_by(comparison, own, worse)}" if worse and len(shared) == 1 else ""
-    ties = [called(comparison, own, p.b) for p in level if p.b not in shared]
-    next_ = own.pair(leader.method, own.ranks[1].method)
+    first += f", but {beaten_by(comparison, verdicts, worse)}" if worse and len(shared) == 1 else ""
+    ties = [called(comparison, verdicts, p.b) for p in level if p.b not in shared]
+    next_ = verdicts.pair(leader.method, verdicts.ranks[1].method)
     assert next_ is not None  # ranks are of methods that share settings
     known = next_.these.known
     margin = f"{fixed(next_.these.value)}" + (f" ({interval(next_.interval)})" if known else "")
-    margin += f" over {called(comparison, own, next_.b)}"
+    margin += f" over {called(comparison, verdicts, next_.b)}"
     ahead = f"{next_.ahead} of {next_.units} {next_.unit}" if next_.unit else "-"
     tied = "?" if not known else ", ".join(ties) or "-"
     data = {"is_first": is_first, "first": leaders, "rank": leader.these.value, "tied": "; ".join(ties)}
-    spaces = comparison.curves.settings["space"].iloc[own.complete]
-    tuned = spaces[comparison.curves.in_sample([leader.method])[own.complete]].nunique()
+    spaces = comparison.curves.settings["space"].iloc[verdicts.complete]
+    tuned = spaces[comparison.curves.in_sample([leader.method])[verdicts.complete]].nunique()
     data |= {"tuned_on_spaces": tuned, "spaces": spaces.nunique()}
     shown = f"{tuned}/{spaces.nunique()}" if tuned else "-"
     return [first, shown, tied, margin, ahead], data | {

@@ -1,4 +1,4 @@
-"""Targets of regret: shares reached, areas, interquartile means, and performance profiles."""
+"""Targets of regret: reached shares, areas, interquartile means, and performance profiles."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PROFILES = "Performance profiles: the share of runs that end at or below a norm
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no setting that all methods have has an oracle."""
+    """The part; None if no setting with all methods has an oracle."""
     comparison = subject.comparison
     if not targets.known(comparison):
         return None
-    found = targets.table(comparison)
-    tables = [reached(comparison), *([] if found is None else [aggregates(comparison, found)])]
+    table = targets.table(comparison)
+    tables = [reached(comparison), *([] if table is None else [aggregates(comparison, table)])]
     charts = [
         Chart("targets", lambda points: [over_budget(comparison, points)], note=_TARGETS),
         Chart("profiles", lambda points: [profiles(comparison, points)], note=_PROFILES),
@@ -49,22 +49,22 @@ def reached(comparison: Comparison) -> Table:
     return Table("targets", "Share of targets reached", note, data, shown, bold)
 
 
-def aggregates(comparison: Comparison, found: targets.Targets) -> Table:
+def aggregates(comparison: Comparison, scores: targets.Targets) -> Table:
     """Interquartile mean and mean of the target score at the end, and its area over the budget, with intervals."""
 
     def weighted(values: Array) -> float:
-        return float(found.weights @ values.mean(axis=1))
+        return float(scores.weights @ values.mean(axis=1))
 
     base = comparison.baseline
     records: list[dict[str, float | str]] = []
     for method, name in enumerate(comparison.methods):
         row: dict[str, float | str] = {"method": name}
-        row |= _facts("iqm", targets.jackknife(found.final[method], targets.interquartile_mean))
+        row |= _facts("iqm", targets.jackknife(scores.final[method], targets.interquartile_mean))
         if method != base:
-            both = np.stack([found.final[method], found.final[base]])
+            both = np.stack([scores.final[method], scores.final[base]])
             row |= _facts("difference", targets.jackknife(both, _difference), -1.0)
-        row |= _facts("mean", targets.jackknife(found.final[method], weighted))
-        row |= _facts("area", targets.jackknife(found.area[method], weighted))
+        row |= _facts("mean", targets.jackknife(scores.final[method], weighted))
+        row |= _facts("area", targets.jackknife(scores.area[method], weighted))
         records.append(row)
     data = pd.DataFrame(records)
     shown = data[["method"]].copy()
@@ -73,7 +73,7 @@ def aggregates(comparison: Comparison, found: targets.Targets) -> Table:
             shown[label] = data[name].map(fixed)
             shown[f"95 % of {label}"] = intervals(data[f"{name}_low"], data[f"{name}_high"])
     note = (
-        f"Of the share of targets reached by each run, over {count(found.final.shape[2], 'seed')} that all methods "
+        f"Of the share of targets reached by each run, over {count(scores.final.shape[2], 'seed')} that all methods "
         "have. iqm: mean of the middle half of all runs of all settings (Agarwal et al., 2021), which leaves out the "
         "settings where a method fails, so the mean stands beside it. area: mean over the budget of the share reached "
         "so far; padding before the first feasible evaluation cannot dominate it, for it counts as 0. Intervals: "
@@ -84,7 +84,7 @@ def aggregates(comparison: Comparison, found: targets.Targets) -> Table:
 
 
 def _difference(values: Array) -> float:
-    """Of the interquartile means of two methods."""
+    """The difference of the interquartile means of two methods."""
     return targets.interquartile_mean(values[0]) - targets.interquartile_mean(values[1])
 
 

@@ -1,4 +1,4 @@
-"""What a second of thought buys: expected ranks beside the methods' own time per suggestion. An optional part."""
+"""Expected ranks against the methods' computing time per suggestion. An optional part."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def _shown(ms: float) -> str:
 
 
 def seconds(subject: Subject) -> dict[str, float]:
-    """Method → seconds of thinking per evaluation: the mean of each run, and the median of these over runs."""
+    """Method → seconds of its computing time per evaluation: the median over runs of each run's mean."""
     means: dict[str, list[float]] = {}
     for _, fragment in subject.fragments:
         try:
             table = fragment.table(["seed", "thinking", "configuration"])
-        except Torn:  # the store has said so when the curves were read
+        except Torn:  # a notice was given when the curves were read
             continue
-        table = table.filter(pc.is_valid(table["configuration"]))  # the row that closes a failed run is no ask
-        own = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()
-        means.setdefault(fragment.setup.method, []).extend(own.dropna())
+        table = table.filter(pc.is_valid(table["configuration"]))  # without the closing rows of failed runs
+        by_run = pd.Series(table["thinking"].to_numpy()).groupby(table["seed"].to_numpy()).mean()
+        means.setdefault(fragment.setup.method, []).extend(by_run.dropna())
     return {method: median(values) for method, values in means.items() if values}
 
 
 def undominated(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """For each point whether no other one is as low in both coordinates, and lower in one."""
+    """Whether each point is non-dominated: no other point is as low in both coordinates and lower in one."""
     return [
         not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in points)
         for point in points

@@ -1,4 +1,4 @@
-"""Wilcoxon signed-rank tables of every pair, with their rank tables and heat maps, beside the report's verdicts."""
+"""Wilcoxon signed-rank tables of every pair, with rank tables and heat maps, compared with the report's verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.wilcoxon import RankTests, cliques, levels
 
 _MOST_NAMED = 3
-_DARKEST = 1e-3  # p whose colour is the darkest
+_DARKEST = 1e-3  # p with the darkest colour
 
 _INTRO = (
     "What papers of this field print: Wilcoxon's signed-rank test of each pair on the medians over seeds, after "
@@ -32,17 +32,17 @@ _INTRO = (
 
 
 def part(subject: Subject) -> Part | None:
-    """None where fewer than two settings have all methods."""
+    """The part; None if fewer than two settings have all methods."""
     comparison = subject.comparison
-    found = tested(comparison)
-    if not found[0].pairs or found[0].count < 2:
+    by_level = tested(comparison)
+    if not by_level[0].pairs or by_level[0].count < 2:
         return None
     return Part(
         "wilcoxon",
         "Wilcoxon signed-rank",
-        [pairs(comparison, found), side_by_side(comparison, found), ranks(comparison, found)],
-        figures=partial(_figures, comparison, found),
-        sentences=sentences(comparison, found),
+        [pairs(comparison, by_level), side_by_side(comparison, by_level), ranks(comparison, by_level)],
+        figures=partial(_figures, comparison, by_level),
+        sentences=sentences(comparison, by_level),
         intro=_INTRO,
     )
 
@@ -53,24 +53,24 @@ def tested(comparison: Comparison) -> tuple[RankTests, ...]:
     return levels(medians(curves, curves.at((comparison.end,)))[:, :, 0], comparison.field.tasks)
 
 
-def pairs(comparison: Comparison, found: Sequence[RankTests]) -> Table:
-    """Every pair: over settings for people, on all levels in the file."""
-    data = pd.DataFrame([row for level in found for row in _rows(comparison, level)])
-    own = data[data["over"] == "settings"]
+def pairs(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
+    """Every pair: over settings for display, over all levels in the file."""
+    data = pd.DataFrame([row for level in by_level for row in _rows(comparison, level)])
+    of_settings = data[data["over"] == "settings"]
     shown = pd.DataFrame(
         {
-            "method": own["method"],
-            "other": own["other"],
-            "n": own["n"].astype(str),
-            "W": own["W"].map("{:g}".format),
-            "R+": own["R_plus"].map("{:g}".format),
-            "R-": own["R_minus"].map("{:g}".format),
-            "r": own["r"].map(fixed),
-            "p": own["p"].map(p_value),
-            "p (Holm)": own["p_holm"].map(p_value),
+            "method": of_settings["method"],
+            "other": of_settings["other"],
+            "n": of_settings["n"].astype(str),
+            "W": of_settings["W"].map("{:g}".format),
+            "R+": of_settings["R_plus"].map("{:g}".format),
+            "R-": of_settings["R_minus"].map("{:g}".format),
+            "r": of_settings["r"].map(fixed),
+            "p": of_settings["p"].map(p_value),
+            "p (Holm)": of_settings["p_holm"].map(p_value),
         }
     )
-    kinds = own["test"].unique()
+    kinds = of_settings["test"].unique()
     note = (
         "Two-sided test of the relative differences of medians, (other - method) / max(|other|, |method|), over "
         "settings; those within 1e-7 are zero and dropped (scipy's zero_method wilcox). n: differences that are not "
@@ -81,7 +81,7 @@ def pairs(comparison: Comparison, found: Sequence[RankTests]) -> Table:
         "the same over benchmarks and over search spaces. A run that has found nothing feasible counts with the worst "
         "feasible value of its setting."
     )
-    settings = count(found[0].count, "setting")
+    settings = count(by_level[0].count, "setting")
     return Table("wilcoxon", f"Wilcoxon signed-rank test over {settings}", note, data, shown)
 
 
@@ -92,29 +92,29 @@ def _rows(comparison: Comparison, level: RankTests) -> list[dict[str, Any]]:
             "blocks": level.count,
             "method": comparison.methods[a],
             "other": comparison.methods[b],
-            "n": own.pairs,
-            "W": own.statistic,
-            "R_plus": own.plus,
-            "R_minus": own.minus,
-            "r": own.effect,
-            "p": own.p,
+            "n": test.pairs,
+            "W": test.statistic,
+            "R_plus": test.plus,
+            "R_minus": test.minus,
+            "r": test.effect,
+            "p": test.p,
             "p_holm": level.holm[a, b],
-            "floor": own.floor,
-            "test": "exact" if own.is_exact else "asymptotic",
+            "floor": test.floor,
+            "test": "exact" if test.is_exact else "asymptotic",
         }
-        for (a, b), own in level.pairs.items()
+        for (a, b), test in level.pairs.items()
     ]
 
 
-def side_by_side(comparison: Comparison, found: Sequence[RankTests]) -> Table:
+def side_by_side(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
     """p of every pair on the three levels, beside the report's verdict."""
     rows, shown = [], []
-    for a, b in found[0].pairs:
+    for a, b in by_level[0].pairs:
         pair = comparison.overall.pairs[a, b]
         names = {"method": comparison.methods[a], "other": comparison.methods[b]}
         facts: dict[str, Any] = {}
         cells = {}
-        for level in found:
+        for level in by_level:
             facts |= {f"r_{level.unit}": level.pairs[a, b].effect, f"p_holm_{level.unit}": level.holm[a, b]}
             cells[level.unit] = p_value(level.holm[a, b])
         verdicts = {"verdict": pair.verdict, "verdict_new": pair.verdict_new}
@@ -129,28 +129,28 @@ def side_by_side(comparison: Comparison, found: Sequence[RankTests]) -> Table:
         "medians, and gives search spaces equal weights."
     )
     title = "Wilcoxon signed-rank test over settings, benchmarks and search spaces: p (Holm)"
-    return Table("wilcoxon-levels", title, note, data, pd.DataFrame(shown), None, _floors(found))
+    return Table("wilcoxon-levels", title, note, data, pd.DataFrame(shown), None, _floors(by_level))
 
 
-def _floors(found: Sequence[RankTests]) -> str:
+def _floors(by_level: Sequence[RankTests]) -> str:
     """The levels on which no pair can be significant, however clear."""
     told = []
-    for level in found:
-        least = min((own.floor for own in level.pairs.values()), default=np.nan)
+    for level in by_level:
+        least = min((test.floor for test in level.pairs.values()), default=np.nan)
         if least * len(level.pairs) > 0.05:
             told.append(f"Over {level.count} {level.unit} no pair can be significant: p is at least {p_value(least)}.")
     return " ".join(told)
 
 
-def ranks(comparison: Comparison, found: Sequence[RankTests]) -> Table:
+def ranks(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
     """Mean rank of each method over settings, benchmarks and spaces."""
-    data = pd.DataFrame({"method": comparison.methods} | {level.unit: level.ranks for level in found})
-    order = np.argsort(found[0].ranks, kind="stable")
+    data = pd.DataFrame({"method": comparison.methods} | {level.unit: level.ranks for level in by_level})
+    order = np.argsort(by_level[0].ranks, kind="stable")
     shown = data.iloc[order].map(lambda value: fixed(value) if isinstance(value, float) else value)
     tests = [
         f"over {level.count} {level.unit} χ² = {level.chi_square:.4g}, p = {p_value(level.p)}, critical difference "
         f"{fixed(level.critical_difference)}"
-        for level in found
+        for level in by_level
         if not np.isnan(level.p)
     ]
     marks = f"Friedman: {'; '.join(tests)}." if tests else ""
@@ -162,11 +162,11 @@ def ranks(comparison: Comparison, found: Sequence[RankTests]) -> Table:
     return Table("wilcoxon-ranks", "Average ranks of medians (1 is best)", note, data, shown, None, marks)
 
 
-def sentences(comparison: Comparison, found: Sequence[RankTests]) -> list[str]:
-    """How many pairs differ on each level, and where that disagrees with the report's verdicts."""
-    settings = found[0]
-    counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in found}
-    parts = [f"{counts[level.unit]} over {count(level.count, level.unit[:-1])}" for level in found]
+def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str]:
+    """The number of pairs that differ on each level, and disagreements with the report's verdicts."""
+    settings = by_level[0]
+    counts = {level.unit: sum(level.verdict(*key) != 0 for key in level.pairs) for level in by_level}
+    parts = [f"{counts[level.unit]} over {count(level.count, level.unit[:-1])}" for level in by_level]
     total = count(len(settings.pairs), "pair")
     told = f"Wilcoxon signed-rank test on medians (5 %, Holm): of {total} differ {listed(parts)}."
     if not comparison.overall.tested:
@@ -190,34 +190,37 @@ def sentences(comparison: Comparison, found: Sequence[RankTests]) -> list[str]:
         "opposite": "It finds the opposite of this report: {}. It gives each setting the same weight, this report "
         f"each search space; {crowded}.",
     }
+    said = [told]
     if further:
-        told += (
-            f" Said of new tasks, {further} of those over settings would go further than this report: the test takes "
+        said.append(
+            f"Said of new tasks, {further} of those over settings would go further than this report: the test takes "
             f"{count(settings.count, 'setting')} for independent tasks, and they come from "
             f"{count(comparison.curves.spaces, 'search space')}."
         )
     for kind, names in disagreements.items():
         if names:
             rest = f"; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            told += " " + reasons[kind].format("; ".join(names[:_MOST_NAMED]) + rest)
-    return [told]
+            said.append(reasons[kind].format("; ".join(names[:_MOST_NAMED]) + rest))
+    return said
 
 
-def _figures(comparison: Comparison, found: Sequence[RankTests]) -> Iterator[Drawn]:
-    for level in found:
+def _figures(comparison: Comparison, by_level: Sequence[RankTests]) -> Iterator[Drawn]:
+    for level in by_level:
         yield (f"wilcoxon-{level.unit}",), _heat_map(comparison, level)
-    settings = found[0]
+    settings = by_level[0]
     at = f"average rank of medians over {count(settings.count, 'setting')}"
     for name, title, p, difference in (
         ("cd-wilcoxon", "Wilcoxon, Holm", settings.holm, None),
         ("cd-nemenyi", "Nemenyi", settings.nemenyi, settings.critical_difference),
     ):
         bars = [Bar(clique) for clique in cliques(settings.ranks, p < 0.05)]
-        own = looks(comparison.curves.methods)
+        method_looks = looks(comparison.curves.methods)
         heading = f"{title}: {at}"
         yield (
             (name,),
-            critical_differences(settings.ranks, bars, comparison.methods, heading, own, difference=difference),
+            critical_differences(
+                settings.ranks, bars, comparison.methods, heading, method_looks, difference=difference
+            ),
         )
 
 
@@ -232,12 +235,12 @@ def _heat_map(comparison: Comparison, level: RankTests) -> Any:
 
 
 def _cell(level: RankTests, a: int, b: int) -> PairCell:
-    """The darker, the smaller p; white from p = 1 on."""
-    own = level.pairs.get((min(a, b), max(a, b)))
-    if own is None:
+    """The cell of a pair, darker for smaller p and white for p = 1."""
+    test = level.pairs.get((min(a, b), max(a, b)))
+    if test is None:
         return PairCell(np.nan, "")
     p = float(level.holm[a, b])
-    effect = own.effect if a < b else -own.effect
+    effect = test.effect if a < b else -test.effect
     depth = 0.5 * min(1.0, np.log(max(p, _DARKEST)) / np.log(_DARKEST))
     value = 0.5 + np.sign(np.nan_to_num(effect)) * depth
     return PairCell(float(value), f"{p_value(p)}\n{fixed(effect)}", is_bold=p < 0.05)

@@ -1,1 +1,1 @@
-"""The report: one page, tables, figures, and the sentences that say what they mean."""
+"""The report: one page, with tables, figures, and sentences that interpret them."""

@@ -1,4 +1,4 @@
-"""Runs for other tools: a tidy CSV, and the format of IOHprofiler, which IOHanalyzer and iohinspector read."""
+"""Export of runs: a tidy CSV, and the format of IOHprofiler, which IOHanalyzer and iohinspector read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nasbench.results.display.table import inert
 from nasbench.results.report.files import slug
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
-_IOH_VERSION = "0.3.14"  # of the logger whose format this is
+_IOH_VERSION = "0.3.14"  # version of the logger that defines the format
 
 
 def tidy(curves: Curves) -> str:
-    """CSV with a row for each step of each run: its first evaluation, each change of its incumbent, and its last.
+    """CSV with one row per step of each run: its first evaluation, each change of its incumbent, and its last.
 
-    Columns: family, bench, constraint, method, seed, evaluation, seconds (on the run's clock), value (what the
-    incumbent is worth, by the report's score) and observed; both are empty before anything feasible.
+    Columns: family, bench, constraint, method, seed, evaluation, seconds (on the run's clock), value (of the incumbent
+    by the report's score) and observed; both are empty before the first feasible evaluation.
     """
     names = ("family", "bench", "constraint")
     where = {name: curves.settings[name].map(inert).to_numpy(object) for name in names}
@@ -32,9 +32,9 @@ def tidy(curves: Curves) -> str:
         facts |= {"method": inert(curves.names[run["method"]]), "seed": run["seed"]}
         columns = {"seconds": curves.finished, "value": curves.incumbent, "observed": curves.observed}
         parts.append(
-            pd.DataFrame({"evaluation": steps + 1} | {name: own[row, steps] for name, own in columns.items()}).assign(
-                **facts
-            )
+            pd.DataFrame(
+                {"evaluation": steps + 1} | {name: values[row, steps] for name, values in columns.items()}
+            ).assign(**facts)
         )
     order = [*names, "method", "seed", "evaluation", "seconds", "value", "observed"]
     if not parts:
@@ -43,10 +43,10 @@ def tidy(curves: Curves) -> str:
 
 
 def ioh(curves: Curves) -> dict[str, bytes]:
-    """Files of IOHprofiler's format by name: for each method and setting a JSON and its data, seeds as instances.
+    """Files in IOHprofiler's format by name: for each method and setting a JSON file and its data; seeds are instances.
 
-    A setting is a function; `raw_y` is what the incumbent is worth, the worst feasible value of the setting before
-    anything feasible. Dimension is 1 throughout: our spaces have no common one.
+    A setting is a function; `raw_y` is the value of the incumbent, or the worst feasible value of the setting before
+    the first feasible evaluation. The dimension is always 1, because our spaces have no common notion of it.
     """
     padded = curves.padded(curves.incumbent)
     steps = dict(_steps(curves))
@@ -83,10 +83,10 @@ def ioh(curves: Curves) -> dict[str, bytes]:
 
 
 def _steps(curves: Curves) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Each run that has evaluations, with those (from 0) at which something changes, and the last."""
+    """Each run with evaluations, with its first evaluation (0), changes of its incumbent, and its last evaluation."""
     values = curves.incumbent
     for row, count in enumerate(curves.runs["evaluations"].to_numpy()):
         if count:
-            own = values[row, :count]
-            changed = np.flatnonzero((own[1:] != own[:-1]) & ~(np.isnan(own[1:]) & np.isnan(own[:-1]))) + 1
+            run = values[row, :count]
+            changed = np.flatnonzero((run[1:] != run[:-1]) & ~(np.isnan(run[1:]) & np.isnan(run[:-1]))) + 1
             yield row, np.unique(np.concatenate([[0], changed, [count - 1]])).astype(np.intp)

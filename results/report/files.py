@@ -40,16 +40,16 @@ def write_all(out: Path, contents: dict[str, bytes]) -> list[Path]:
 
 
 def refuse_strange(out: Path) -> None:
-    """Raises StoreError if a folder holds anything but an earlier report: `write_all` would write among it."""
+    """Raises StoreError if a folder holds other files than an earlier report."""
     try:
         if out.exists() and any(out.iterdir()) and not (out / _MANIFEST).exists():
-            raise StoreError(f"{out} is neither empty nor an earlier report: choose another --out")
+            raise StoreError(f"{out} is neither empty nor an earlier report: choose another folder")
     except OSError as error:
         raise _unwritable(out, error) from None
 
 
 def refuse_other(path: Path, fits: Callable[[bytes], bool]) -> None:
-    """Raises StoreError if there is a file already that does not fit: `write_single` would replace it."""
+    """Raises StoreError if there is already a file that does not fit, which `write_single` would replace."""
     if path.exists() and not (path.is_file() and fits(path.read_bytes())):
         raise StoreError(f"{path} is there already, with other contents: choose another name, or delete it")
 
@@ -60,7 +60,7 @@ def _note(manifest: Path, names: Iterable[str]) -> None:
 
 
 def _earlier(manifest: Path) -> set[str]:
-    """The names of an earlier report's files; none where the file that has them is damaged, which is said."""
+    """The names of an earlier report's files; none, with a warning, if the manifest is damaged."""
     if not manifest.exists():
         return set()
     noted, _, text = disk.read(manifest).partition(b"\n")
@@ -75,12 +75,12 @@ def _earlier(manifest: Path) -> set[str]:
 
 def _unwritable(out: Path, error: OSError) -> StoreError:
     if error.errno in _OF_THE_PATH:
-        return StoreError(f"cannot write the report to {out}: {error.strerror}; choose another --out")
+        return StoreError(f"cannot write the report to {out}: {error.strerror}; choose another folder")
     return Interrupted(f"cannot write the report to {out}: {error.strerror}")
 
 
 def write_single(path: Path, content: bytes) -> None:
-    """Writes a file that stands alone. Raises Interrupted if it cannot be written."""
+    """Writes a single file. Raises Interrupted if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         disk.write(path, content)
@@ -89,7 +89,7 @@ def write_single(path: Path, content: bytes) -> None:
 
 
 def slug(text: str) -> str:
-    """Text as part of a file's name: long ones end in a hash."""
+    """Text as part of a file's name; long text is cut and ends in a hash."""
     plain = re.sub(r"[^\w.+-]", "_", text.replace("<=", "-le-").replace(">=", "-ge-"))
     if len(plain) <= _LONGEST_SLUG:
         return plain

@@ -1,4 +1,4 @@
-"""What a paper needs of a report: three figures and two tables with their captions, and which number answers what."""
+"""The files for a paper: three figures and two tables with captions, and a list of questions with their answers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from nasbench.results.report.text import without_tags
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.targets import known
 
-_POINTS = 101  # of a line
-_PIXELS = 96.0  # of an inch
+_POINTS = 101  # points of a line
+_PIXELS = 96.0  # pixels per inch
 
 
 @dataclass(frozen=True)
 class _Item:
-    """A figure or a table, and what its caption says."""
+    """A figure or a table with its caption."""
 
     name: str
     caption: str
@@ -34,7 +34,8 @@ def contents(subject: Subject, width: float) -> dict[str, bytes]:
     """Files by name: PDF and TeX of each figure, TeX of each table, and `paper.md`.
 
     Args:
-        width: of figures, in inches: a column of the paper. Letters have 8 points, fonts are embedded (type 42).
+        width: width of figures in inches, that of a column of the paper. Letters have 8 points, fonts are embedded
+            (type 42).
     """
     comparison = subject.comparison
     facts = protocol(subject)
@@ -47,7 +48,7 @@ def contents(subject: Subject, width: float) -> dict[str, bytes]:
 
 
 def protocol(subject: Subject) -> str:
-    """What every caption must say of the experiment, in sentences."""
+    """The description of the experiment for every caption, in sentences."""
     comparison, curves = subject.comparison, subject.curves
     benches = curves.settings["bench"].nunique()
     spaces = list(dict.fromkeys(curves.settings["space"]))
@@ -67,8 +68,8 @@ def protocol(subject: Subject) -> str:
 
 
 def _figures(comparison: Comparison, width: float) -> list[_Item]:
-    names, own = comparison.methods, looks(comparison.curves.methods)
-    found = []
+    names, method_looks = comparison.methods, looks(comparison.curves.methods)
+    items = []
     for name, panel, caption, answers in (
         (
             "fig-ranks",
@@ -86,8 +87,8 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
             "By how much? What failed?",
         ),
     ):
-        drawn = plots.chart(replace(panel, title=""), names, own, width)
-        found.append(_Item(name, caption, answers, plots.render(drawn, "pdf")))
+        drawn = plots.chart(replace(panel, title=""), names, method_looks, width)
+        items.append(_Item(name, caption, answers, plots.render(drawn, "pdf")))
     if len(comparison.overall.ranks) > 1:
         caption = (
             "Expected ranks with 95 % confidence intervals: thick for these benchmarks (over seeds), thin for new "
@@ -95,20 +96,20 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
             "on new tasks."
         )
         scene = pairs.critical_difference(comparison, width * _PIXELS)
-        found.append(_Item("fig-cd", caption, "How sure is that? What is tied?", plots.render(scene, "pdf")))
-    return found
+        items.append(_Item("fig-cd", caption, "How sure is that? What is tied?", plots.render(scene, "pdf")))
+    return items
 
 
 def _tables(comparison: Comparison, facts: str) -> list[_Item]:
-    found = []
+    items = []
     for name, table, answers in (
         ("tab-answer", standing.table(comparison), "Who wins? In which search spaces?"),
         ("tab-pairs", pairs.table(comparison) if comparison.overall.pairs else None, "By how much? How sure is that?"),
     ):
         if table is not None:
             captioned = _captioned(name, table, facts)
-            found.append(_Item(name, captioned.title, answers, captioned.latex().encode()))
-    return found
+            items.append(_Item(name, captioned.title, answers, captioned.latex().encode()))
+    return items
 
 
 def _captioned(name: str, table: Table, facts: str) -> Table:
@@ -127,7 +128,7 @@ def _float(item: _Item, facts: str) -> str:
 
 def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
     rows = [f"| `{item.name}` | {item.caption} | {item.answers} |" for item in items]
-    asked = [f"* **{own.question}** {own.text}" for own in questions.answers(subject)]
+    asked = [f"* **{response.question}** {response.text}" for response in questions.answers(subject)]
     lines = [
         "# For the paper",
         "",

@@ -1,4 +1,4 @@
-"""A report on the runs of some stores: tables and figures in files, one page that shows them all, and text."""
+"""A report on the runs of some stores: tables and figures as files, a page with all of them, and text."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from nasbench.results.display.look import Look, looks
 from nasbench.results.display.panels import POINTS, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.errors import StoreError, nearest
+from nasbench.results.parts import sentences
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.registry import PARTS, requested
 from nasbench.results.reading import load, references, select
@@ -38,25 +39,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DEFAULT_CHECKPOINTS = (50, 100, 150, 200)
-_SHARES = (0.25, 0.5, 0.75, 1.0)  # of a budget in seconds
-_PAPER_POINTS = 101  # of a line in a file that may be printed
+_SHARES = (0.25, 0.5, 0.75, 1.0)  # checkpoints as shares of a budget in seconds
+_PAPER_POINTS = 101  # points of a line in a file for print
 
 
 @dataclass(frozen=True)
 class Report:
-    """A report that was written: printed, it is its text."""
+    """A written report; as a string, it is its text."""
 
     folder: Path
-    """Where its files are."""
+    """The folder of its files."""
     files: list[Path] = field(repr=False)
     tables: dict[str, pd.DataFrame] = field(repr=False)
-    """Every table by its name (that of its CSV file), numbers in full precision."""
+    """Every table by its name (that of its CSV file), in full precision."""
     styled: str = field(repr=False)
     """The text for a terminal, with bold print as escape codes."""
 
     @property
     def text(self) -> str:
-        """The tables and sentences that a terminal shows, without escape codes."""
+        """The tables and sentences for a terminal, without escape codes."""
         return click.unstyle(self.styled).replace("\x1b", "")
 
     def __str__(self) -> str:
@@ -69,8 +70,8 @@ def write(
     """Writes the report of some stores, taken together, into the folder `request.out`.
 
     Args:
-        request: what it is about, and which files are written.
-        is_current: whether a setup's data and method are those of this installation; the others are warned of.
+        request: the runs to select and the files to write.
+        is_current: whether a setup's data and method are those of this installation; stale runs cause a warning.
 
     Raises StoreError if the stores are empty or mixed, the baseline is not in them, a checkpoint lies beyond the runs,
     or `out` cannot be written.
@@ -82,10 +83,12 @@ def write(
     if request.wilcoxon:
         parts = [_on_a_terminal(part) if part.name == "wilcoxon" else part for part in parts]
     place = next(i for i, part in enumerate(parts) if part.name == "settings")
-    parts[place:place] = [make(subject, words) for make, words in optional]
+    added = [make(subject, words) for make, words in optional]
+    parts[place:place] = added
+    headline = sentences.headline(subject.comparison)
     title = _wishes(stores).get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
-    contents = _contents(request.formats, subject, parts, title, warnings)
+    contents = _contents(request.formats, subject, headline, parts, title, warnings)
     folders = [(request.out, contents)]
     if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
@@ -97,7 +100,8 @@ def write(
     if request.optuna is not None:
         refuse_other(request.optuna, lambda content: content == lines)
     tables = {table.name: table.data for part in parts for table in part.tables}
-    shown = text.terminal(subject.curves, warnings, parts, contents)
+    asked = {part.name for part in added} | ({"wilcoxon"} if request.wilcoxon else set())
+    shown = text.terminal(subject.curves, headline, warnings, parts, contents, None if request.full else asked)
     files, *_ = [write_all(folder, its_files) for folder, its_files in folders]
     if request.optuna is not None:
         write_single(request.optuna, lines)
@@ -105,12 +109,12 @@ def write(
 
 
 def _on_a_terminal(part: Part) -> Part:
-    """The part with all its tables shown there too."""
+    """The part with all its tables shown on a terminal, too."""
     return replace(part, tables=[replace(table, place="terminal") for table in part.tables])
 
 
 def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
-    """Raises StoreError where files of a report would lie in a store, or among others' files."""
+    """Raises StoreError if files of the report would be written into a store, or among other files."""
     for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
         if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
             raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
@@ -123,7 +127,7 @@ def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
 def _subject(
     stores: Sequence[Store], request: Request, is_current: Callable[[Setup], bool | None]
 ) -> tuple[Subject, list[str]]:
-    """What the report is about, and its warnings."""
+    """The subject of the report, and its warnings."""
     every = select(stores, request.protocol, request.selection, request.partial)
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
@@ -145,14 +149,14 @@ def _subject(
 
 
 def _wishes(stores: Sequence[Store]) -> dict[str, Any]:
-    """What the suite that was last asked for wishes its report to show."""
+    """The last suite's wishes for its report."""
     return next((wishes for wishes in (store.wishes() for store in reversed(stores)) if wishes), {})
 
 
 def _scored(
     chosen: Sequence[tuple[Store, Fragment]], asked: str | None, wishes: dict[str, Any]
 ) -> tuple[Curves, list[str]]:
-    """The runs by the score that was asked for, or else the suite's, or the default; and a warning if they lack it."""
+    """The runs by the requested score, or else the suite's, or the default; with a warning if they lack it."""
     score = score_of(asked or wishes.get("score") or DEFAULT.name)
     curves = load(chosen, score)
     if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
@@ -165,7 +169,12 @@ def _scored(
 
 
 def _contents(
-    formats: Sequence[Format], subject: Subject, parts: Sequence[Part], title: str, warnings: Sequence[str]
+    formats: Sequence[Format],
+    subject: Subject,
+    headline: str,
+    parts: Sequence[Part],
+    title: str,
+    warnings: Sequence[str],
 ) -> dict[str, bytes]:
     """The files of a report by name."""
     tables = [table for part in parts for table in part.tables]
@@ -179,9 +188,9 @@ def _contents(
     if "longtable" in formats:
         contents |= {f"{t.name}.long.tex": t.longtable().encode() for t in tables if t.name != "settings"}
     if "md" in formats:
-        contents["report.md"] = text.markdown(title, warnings, parts).encode()
+        contents["report.md"] = text.markdown(title, headline, warnings, parts).encode()
     if "html" in formats:
-        shown = page.write(title, subject, parts, warnings, is_linked="csv" in formats)
+        shown = page.write(title, headline, subject, parts, warnings, is_linked="csv" in formats)
         contents["index.html"] = shown.encode()
     if "tidy" in formats:
         contents["tidy.csv"] = export.tidy(subject.curves).encode()
@@ -189,14 +198,14 @@ def _contents(
 
 
 def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
-    """Every figure in one form by name, drawn one at a time; SVG is our own where it can be, all else matplotlib's."""
-    names, own = curves.names, looks(curves.methods)
+    """Every figure in one format by name, drawn one at a time; SVG by us if possible, others by matplotlib."""
+    names, method_looks = curves.names, looks(curves.methods)
     for part in parts:
         for chart in part.charts:
             if form == "svg":
-                yield slug(chart.name), svg.document(chart.panels(POINTS), names, own, chart.title)
+                yield slug(chart.name), svg.document(chart.panels(POINTS), names, method_looks, chart.title)
             else:
-                yield slug(chart.name), _plotted(chart.panels(_PAPER_POINTS), names, own, chart.title, form)
+                yield slug(chart.name), _plotted(chart.panels(_PAPER_POINTS), names, method_looks, chart.title, form)
         for words, figure in part.figures():
             if form == "svg" and isinstance(figure, Scene):
                 yield slug(".".join(words)), figure.file()
@@ -204,10 +213,12 @@ def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[s
                 yield slug(".".join(words)), _rendered(figure, form)
 
 
-def _plotted(panels: Sequence[Panel], names: tuple[str, ...], own: Sequence[Look], title: str, form: str) -> bytes:
+def _plotted(
+    panels: Sequence[Panel], names: tuple[str, ...], method_looks: Sequence[Look], title: str, form: str
+) -> bytes:
     from nasbench.results.display import plots  # matplotlib is heavy
 
-    figure = plots.charts(panels, names, own, title) if title else plots.chart(panels[0], names, own)
+    figure = plots.charts(panels, names, method_looks, title) if title else plots.chart(panels[0], names, method_looks)
     return plots.render(figure, form)
 
 
@@ -218,7 +229,7 @@ def _rendered(figure: Figure | Scene, form: str) -> bytes:
 
 
 def _checkpoints(curves: Curves, asked: tuple[int, ...] | None, wishes: dict[str, Any]) -> tuple[float, ...]:
-    """Points of comparison: those asked for, and always the end of the budget."""
+    """Points of comparison: the requested ones and the end of the budget."""
     if asked is not None:
         if min(asked, default=0) < 1:
             raise StoreError(f"checkpoints are numbers from 1, not {list(asked)}")

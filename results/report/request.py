@@ -1,4 +1,4 @@
-"""What a report is to be about, and which files it is to write."""
+"""The request for a report: the runs to select, and the files to write."""
 
 from __future__ import annotations
 
@@ -16,37 +16,39 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 @dataclass(frozen=True)
 class Request:
-    """The wishes for one report; its stores are named beside it."""
+    """The options of one report, except its stores."""
 
     out: Path
     """The folder of its files."""
     baseline: str | None = None
-    """The method held against the others; by default the last suite's, or else `random`, or the first."""
+    """The method that is compared with the others; by default the last suite's, or else `random`, or the first."""
     checkpoints: tuple[int, ...] | None = None
-    """Points of comparison before the end of the budget, which is always one: evaluation counts, or seconds where the
-    budget is in seconds; by default those the last suite names that the runs reach."""
+    """Points of comparison in addition to the end of the budget: evaluations, or seconds if the budget is in seconds.
+    By default those of the last suite that the runs reach."""
     protocol: str | None = None
-    """Which runs, where the stores mix budgets or numbers of workers."""
+    """The protocol of the runs, if the stores mix budgets or numbers of workers."""
     formats: tuple[Format, ...] = ("html", "csv", "latex", "svg")
     score: str | None = None
-    """Name of the score that incumbents are compared by; by default the last suite's, or else `unseen`."""
+    """Name of the score by which incumbents are compared; by default the last suite's, or else `unseen`."""
     selection: Selection = EVERYTHING
-    """Which methods, benchmarks, families and constraints."""
+    """The methods, benchmarks, families and constraints to select."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What to call methods: name with options → label; by default what suites say."""
+    """Labels of methods: name with options → label; by default those of suites."""
     optional: tuple[str, ...] = ()
     """Parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`."""
     paper: Path | None = None
-    """A folder for what a paper needs: figures, tables, captions."""
+    """A folder for the figures, tables and captions of a paper."""
     figure_width: float = 3.3
-    """Width of its figures in inches."""
+    """Width of the paper's figures in inches."""
     ioh: Path | None = None
     """A folder for the runs in the format of IOHprofiler."""
     optuna: Path | None = None
     """A new file for the runs as Optuna's studies."""
     partial: bool = False
-    """Whether to take runs that are under way too, and compare all where the shortest of them is."""
+    """Whether to include runs under way, and to cut all runs at the end of the shortest of them."""
     wilcoxon: bool = False
-    """Whether a terminal shows the Wilcoxon signed-rank tables, which are on the page and in files anyway."""
+    """Whether a terminal shows the Wilcoxon signed-rank tables, which are always on the page and in files."""
+    full: bool = False
+    """Whether a terminal shows every sentence, and the tables that are otherwise only on the page and in files."""
     literature: Literature = NOTHING
-    """What papers say of the methods."""
+    """Claims and numbers of papers about the methods."""

@@ -1,4 +1,4 @@
-"""One run's own page in the terminal: how the incumbent came about, what was feasible, where the time went."""
+"""A single run as text: the steps of its incumbent, its feasible evaluations, and its use of time."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 def describe(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> str:
-    """A run as text: stored, or under way.
+    """A stored or unfinished run as text.
 
     Args:
-        constraint: its label; None where the store has runs of the method on the benchmark under one constraint only.
+        constraint: its label; None if the store has runs of the method on the benchmark under one constraint only.
 
-    Raises StoreError, with what there is, if there is no such run or several.
+    Raises StoreError, with the existing names, if there is no such run or several.
     """
-    found = _found(store, method, bench, constraint, seed)
-    return "\n\n\n".join(_page(f, record, store.search_log(f, record.seed)) for f, record in found)
+    runs = _found(store, method, bench, constraint, seed)
+    return "\n\n\n".join(_page(f, record, store.search_log(f, record.seed)) for f, record in runs)
 
 
 def incumbent(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> Figure:
-    """The network that a run found, as a picture. Raises StoreError if it found none, or its space has no networks."""
+    """A picture of a run's final incumbent. Raises StoreError if it has none, or if it is not a network."""
     f, record = _found(store, method, bench, constraint, seed)[0]
     rows = _rows(f, record)
     if not rows["feasible"].any():
@@ -66,11 +66,11 @@ def _found(
         fragments = [f for f in fragments if value is None or getattr(f.setup, name) == value]
         if not fragments:
             raise _unknown(store, name, str(value), allowed)
-    found = [(f, record) for f in fragments for record in f.runs if record.seed == seed]
-    if not found:
+    runs = [(f, record) for f in fragments for record in f.runs if record.seed == seed]
+    if not runs:
         seeds = sorted({record.seed for f in fragments for record in f.runs})
         raise StoreError(f"{store.folder} has no such run with seed {seed}; its seeds lie in {seeds[0]} … {seeds[-1]}")
-    return found
+    return runs
 
 
 def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreError:
@@ -119,13 +119,13 @@ def _rows(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
         rows: pd.DataFrame = fragment.table().slice(start, record.rows).to_pandas()
     except Torn as error:
         raise StoreError(f"{fragment.path} is damaged ({error}): `nasbench status` sets it aside") from None
-    if "level" not in rows:  # of a store of an earlier schema
+    if "level" not in rows:  # stores of earlier schemas lack it
         rows["level"] = 1
-    return rows.iloc[:-1] if record.failure else rows  # the closing row of a failed run is no evaluation
+    return rows.iloc[:-1] if record.failure else rows  # the closing row of a failed run is not an evaluation
 
 
 def _best(rows: pd.DataFrame) -> pd.Series[Any]:
-    """The last incumbent: the feasible row with the smallest objective at the highest level that any has reached."""
+    """The final incumbent: the feasible row with the smallest objective at the highest level reached."""
     feasible = rows[rows["feasible"]]
     there = feasible[feasible["level"] == feasible["level"].max()]
     best: pd.Series[Any] = there.iloc[int(there["objective"].argmin())]
@@ -177,16 +177,16 @@ def _steps(steps: pd.DataFrame, setting: Setting) -> str:
 
 
 def _changes(configurations: list[dict[str, Any]]) -> list[str]:
-    """The first configuration, and what each later one has otherwise than the one before it."""
-    found = []
+    """The first configuration, and for each later one the differences from the previous one."""
+    changes = []
     for before, now in zip([{}, *configurations], configurations, strict=False):
         if networks.is_network(now):
-            found.append(f"a network of {len(now['labels'])} layers and {len(now['edges'])} edges")
+            changes.append(f"a network of {len(now['labels'])} layers and {len(now['edges'])} edges")
             continue
         changed = [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
         gone = [f"no {name}" for name in before if name not in now]
-        found.append(" ".join([*changed, *gone]) or "the same, evaluated again")
-    return found
+        changes.append(" ".join([*changed, *gone]) or "the same, evaluated again")
+    return changes
 
 
 def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
@@ -203,7 +203,7 @@ def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
             f"{took.max():,.4g} s"
         )
     if not record.ended:
-        return  # of a run that is under way no more is known
+        return  # a run under way has no measured times yet
     thinking = rows["thinking"]
     if len(rows):
         yield f"  method: {thinking.sum():.3g} s measured, {1000 * thinking.mean():.3g} ms an evaluation"
@@ -212,7 +212,7 @@ def _time(rows: pd.DataFrame, record: RunRecord, workers: int) -> Iterable[str]:
 
 
 def _search(log: pa.Table | None) -> Iterable[str]:
-    """Of a method that searches before it proposes anything: how long that took."""
+    """The duration of the search, for a method that searches before its first proposal."""
     if log is None:
         return
     seconds = [

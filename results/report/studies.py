@@ -19,16 +19,15 @@ if TYPE_CHECKING:
 
 _WORKER = "nasbench"
 BEGINNING = f'{{"op_code":0,"worker_id":"{_WORKER}","study_name":'.encode()
-"""What every file of `studies` begins with."""
+"""The first bytes of every file of `studies`."""
 
 
 def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> bytes:
     """A file of Optuna's journal storage (`JournalFileBackend`, `optuna-dashboard FILE`) with all runs of a report.
 
-    The same runs give the same bytes. A trial has the configuration, the objective as observed (of whole evaluations;
-    those in part are left out), whether it was feasible as a constraint, so that Optuna's best trial is the run's
-    incumbent, and what else was measured as attributes. A database would hold the same, and takes a hundred times as
-    long to write.
+    The same runs give the same bytes. A trial has the configuration, the observed objective of a full evaluation
+    (partial ones are left out), its feasibility as a constraint, so that Optuna's best trial is the run's incumbent,
+    and other metrics as attributes. A database would take a hundred times as long to write.
 
     Raises StoreError without Optuna.
     """
@@ -40,7 +39,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         raise StoreError("--optuna needs Optuna: pip install 'nasbench[peers]'") from None
 
     class Lines(BaseJournalBackend):
-        """Keeps in memory what would be the lines of a file."""
+        """A journal in memory, whose entries become the lines of a file."""
 
         def __init__(self) -> None:
             self.logs: list[dict[str, Any]] = []
@@ -51,7 +50,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         def append_logs(self, logs: list[dict[str, Any]]) -> None:
             self.logs += logs
 
-    logging.set_verbosity(logging.WARNING)  # it has a line to say for each study
+    logging.set_verbosity(logging.WARNING)  # Optuna logs a line for each study
     lines = Lines()
     storage = JournalStorage(lines)
     names = dict(zip(curves.methods, curves.names, strict=True))
@@ -68,7 +67,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
             rows = table.slice(start, run.rows - bool(run.failure)).to_pylist()
             start += run.rows
             if setup.run_id(run.seed) in known:
-                continue  # it lies in two stores
+                continue  # the run is in two stores
             known.add(setup.run_id(run.seed))
             name = f"{names[setup.method]} on {setup.bench}, {setup.constraint}, seed {run.seed}"
             study = create_study(storage=storage, study_name=name, direction="minimize")
@@ -85,43 +84,43 @@ def _trials(run: RunRecord, rows: Sequence[dict[str, Any]]) -> list[FrozenTrial]
     configurations = [json.loads(row["configuration"] or "{}") for row in rows]
     spaces = _distributions(configurations)
     begin = datetime.fromisoformat(run.began or "1970-01-01")
-    found = []
+    trials = []
     for row, configuration in zip(rows, configurations, strict=True):
         done = row["status"] == "ok"
         named = {name.removeprefix("metric."): row[name] for name in row if name.startswith("metric.")}
         attributes = {name: value for name, value in named.items() if math.isfinite(value)}
         words = {name: row[name] for name in ("status", "reason") if not done}
-        own = {name: distribution for name, distribution in spaces.items() if name in configuration}
+        distributions = {name: distribution for name, distribution in spaces.items() if name in configuration}
         trial = create_trial(
             state=TrialState.COMPLETE if done else TrialState.FAIL,
             value=row["objective"] if done else None,
-            params={name: configuration[name] for name in own},
-            distributions=own,
+            params={name: configuration[name] for name in distributions},
+            distributions=distributions,
             user_attrs=attributes | words | {"worker": row["worker"]},
             system_attrs={"constraints": [0.0 if row["feasible"] else 1.0]},
         )
         trial.datetime_start, trial.datetime_complete = (
             begin.replace(tzinfo=None) + timedelta(seconds=row[end]) for end in ("started", "finished")
         )
-        found.append(trial)
-    return found
+        trials.append(trial)
+    return trials
 
 
 def _distributions(configurations: Sequence[dict[str, Any]]) -> dict[str, BaseDistribution]:
-    """The range of each hyper-parameter among what a run tried; one that is no number or word (a graph) has none."""
+    """The range of each hyper-parameter in a run's configurations; other values (graphs) have none."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     tried: dict[str, list[Any]] = {}
     for configuration in configurations:
         for name, value in configuration.items():
             tried.setdefault(name, []).append(value)
-    found: dict[str, BaseDistribution] = {}
+    distributions: dict[str, BaseDistribution] = {}
     for name, values in tried.items():
         kinds = {type(value) for value in values}
         if kinds == {int}:
-            found[name] = IntDistribution(min(values), max(values))
+            distributions[name] = IntDistribution(min(values), max(values))
         elif kinds <= {int, float}:
-            found[name] = FloatDistribution(min(values), max(values))
+            distributions[name] = FloatDistribution(min(values), max(values))
         elif kinds <= {int, float, bool, str, type(None)}:
-            found[name] = CategoricalDistribution(list(dict.fromkeys(values)))
-    return found
+            distributions[name] = CategoricalDistribution(list(dict.fromkeys(values)))
+    return distributions

@@ -1,10 +1,10 @@
-"""A report for a terminal, and as Markdown."""
+"""A report as text for a terminal, and as Markdown."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nasbench.results.curves import Curves
 from nasbench.results.display.numbers import count
@@ -12,24 +12,43 @@ from nasbench.results.display.table import Table, shortened
 from nasbench.results.parts.part import Part
 
 _MOST_ROWS = 40
+_BRIEF = ("ranks", "baseline")
+"""The parts whose tables a terminal always shows."""
 _LONGEST_NAME = 20
-"""Letters of a method's name in the tables of a terminal of 80 columns: what the widest table has room for."""
+"""Letters of a method's name in tables for a terminal of 80 columns, determined by the widest table."""
 
 
-def terminal(curves: Curves, warnings: Sequence[str], parts: Sequence[Part], files: Iterable[str]) -> str:
-    """The tables that belong on a terminal, those that are short enough, and every sentence; the answer comes first."""
+def terminal(
+    curves: Curves,
+    headline: str,
+    warnings: Sequence[str],
+    parts: Sequence[Part],
+    files: Iterable[str],
+    asked: Collection[str] | None = None,
+) -> str:
+    """The verdict in a sentence, then the tables that belong on a terminal and are short enough.
+
+    Args:
+        asked: names of the parts to show besides ranks and baseline; None for all parts, with every sentence.
+    """
     short = dict(zip(curves.names, shortened(curves.names, _LONGEST_NAME), strict=True))
-    found = []
+    texts = [headline] if headline else []
     for part in parts:
-        found += [_brief(table, files, short) for table in part.tables if table.place == "terminal"]
-        found += part.sentences
+        if asked is None or part.name in (*_BRIEF, *asked):
+            texts += [_brief(table, files, short) for table in part.tables if table.place == "terminal"]
+        if asked is None or part.name in asked:
+            texts += part.sentences
+        elif part.name == "wilcoxon":
+            texts += part.sentences[:1]
     runs = f"{count(len(curves.runs), 'run')} of {curves.protocol}; {count(len(curves.settings), 'setting')}"
-    found.append(f"{runs} of {count(curves.spaces, 'search space')}.")
+    texts.append(f"{runs} of {count(curves.spaces, 'search space')}.")
     explained = [name for name in ("index.html", "report.md") if name in files]
     if explained:
-        found.append(f"How each number is computed stands below its table in {' and '.join(explained)}.")
-    found += [f"Warning: {warning}." for warning in warnings]
-    return "\n\n".join(text if "\n" in text else textwrap.fill(text, 80, break_long_words=False) for text in found)
+        texts.append(f"How each number is computed stands below its table in {' and '.join(explained)}.")
+    if asked is not None:
+        texts.append("Every sentence, feasibility and the other tables: --full.")
+    texts += [f"Warning: {warning}." for warning in warnings]
+    return "\n\n".join(text if "\n" in text else textwrap.fill(text, 80, break_long_words=False) for text in texts)
 
 
 def _brief(table: Table, files: Iterable[str], short: Mapping[str, str]) -> str:
@@ -39,19 +58,19 @@ def _brief(table: Table, files: Iterable[str], short: Mapping[str, str]) -> str:
     return f"{table.title}: {count(len(table.shown), 'row')},{where or ' for --format csv'}."
 
 
-def markdown(title: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
-    """Every table, with how it was computed; names, units and reasons may look like HTML, and stay text."""
-    found = [f"# {title}"]
+def markdown(title: str, headline: str, warnings: Sequence[str], parts: Sequence[Part]) -> str:
+    """The report as Markdown: every table with its notes; names, units and reasons that look like HTML stay text."""
+    texts = [f"# {title}", *filter(None, [headline])]
     for i, part in enumerate(parts):
-        found += [f"## {part.title}", part.intro] if part.intro else []
+        texts += [f"## {part.title}", part.intro] if part.intro else []
         for table in part.tables:
             marks = table.marks.replace("*", "\\*")  # a star that begins a line would begin a list
-            found += [f"## {table.title}", table.markdown(), " ".join(filter(None, (marks, table.note)))]
-        found += part.sentences
-        found += [f"**{warning}.**" for warning in warnings] if i == 0 else []
-    return without_tags("\n\n".join(found)) + "\n"
+            texts += [f"## {table.title}", table.markdown(), " ".join(filter(None, (marks, table.note)))]
+        texts += part.sentences
+        texts += [f"**{warning}.**" for warning in warnings] if i == 0 else []
+    return without_tags("\n\n".join(texts)) + "\n"
 
 
 def without_tags(text: str) -> str:
-    """Markdown in which nothing is HTML: a `<` that could begin a tag is escaped, and any other stays legible."""
+    """Markdown without HTML: every `<` that could begin a tag is escaped."""
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)

@@ -1,4 +1,4 @@
-"""What keeps a report from being the whole story."""
+"""The warnings of a report."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def warnings_of(
     fragments: Sequence[Fragment],
     is_current: Callable[[Setup], bool | None],
 ) -> list[str]:
-    """One sentence each, without its full stop.
+    """The warnings, one sentence each, without its full stop.
 
     Args:
-        protocol: that of the runs asked for; of a partial report it is not that of the comparison.
+        protocol: protocol of the requested runs; in a partial report the comparison has another one.
     """
     phases = _initial_phases(comparison, fragments)
     return [
@@ -58,13 +58,13 @@ def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Set
 
 
 def _of_spaces(comparison: Comparison, fragments: Sequence[Fragment]) -> Iterator[str]:
-    """Families of which earlier versions did not store whose search space they are."""
+    """Warns of runs of earlier versions, which did not store search spaces."""
     if comparison.curves.spaces > 1 and not all(f.setup.setting.space for f in fragments):
         yield "there are runs of an earlier nasbench, which did not store search spaces: their families count as such"
 
 
 def _of_splits(comparison: Comparison) -> Iterator[str]:
-    """Benchmarks whose data has one split, which their tables call `only`."""
+    """Warns of benchmarks whose tables have a single data split, called `only`."""
     settings = comparison.curves.settings
     benches = sorted(set(settings["bench"][settings["split"] == "only"]))
     if benches:
@@ -82,8 +82,8 @@ def _of_seeds(comparison: Comparison) -> Iterator[str]:
         yield f"every method has {seeds} at most: below {FEWEST} there is no interval, no p, and no verdict"
     elif counts.min() != counts.max():
         yield (
-            f"the numbers of seeds differ, {counts.min()} to {counts.max()}: a pair is judged on the seeds that both "
-            "have in all its settings"
+            f"the numbers of seeds differ, {counts.min()} to {counts.max()}: each setting of a pair is judged on the "
+            "seeds that both methods have there"
         )
     absent = len(curves.settings) * len(curves.methods) - len(counts)
     if absent:
@@ -111,14 +111,14 @@ def _of_methods(comparison: Comparison) -> Iterator[str]:
     if failed:
         yield f"{count(failed, 'run')} with failed evaluations, or stopped early (and then keeping the last incumbent)"
     for method, name in enumerate(curves.names):
-        own = curves.runs[curves.runs["method"] == method]
-        stopped = int((own["failure"] != "").sum())
-        if 2 * stopped >= len(own):
-            yield f"{stopped} of the {len(own)} runs of {name} stopped early: its numbers mean little"
+        runs = curves.runs[curves.runs["method"] == method]
+        stopped = int((runs["failure"] != "").sum())
+        if 2 * stopped >= len(runs):
+            yield f"{stopped} of the {len(runs)} runs of {name} stopped early: its numbers mean little"
 
 
 def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Iterator[str]:
-    """Methods whose runs are all the same, with the reason where the runs show it.
+    """Warns of methods whose runs are all the same, with the reason if the runs show it.
 
     Args:
         phases: see `_initial_phases`.
@@ -143,12 +143,12 @@ def _of_identical_methods(comparison: Comparison, phases: dict[int, int]) -> Ite
 
 
 def _is_explained(kind: Sequence[int], phases: dict[int, int]) -> bool:
-    """Whether methods are identical because none has left its initial phase; one of them may have nothing to learn."""
+    """Whether methods are identical because all of them, except perhaps one, are still in their initial phase."""
     return len(kind) > 1 and sum(m in phases for m in kind) >= len(kind) - 1
 
 
 def _of_initial_phases(comparison: Comparison, phases: dict[int, int]) -> Iterator[str]:
-    """Methods whose budget ends before they have learned from anything, unless that is said of identical ones."""
+    """Warns of methods whose budget ends in their initial phase, unless a warning on identical methods says so."""
     longest = comparison.curves.runs.groupby("method")["evaluations"].max()
     said = [m for kind in comparison.overall.kinds if _is_explained(kind, phases) for m in kind]
     for method, size in phases.items():
@@ -160,7 +160,7 @@ def _of_initial_phases(comparison: Comparison, phases: dict[int, int]) -> Iterat
 
 
 def _initial_phases(comparison: Comparison, fragments: Sequence[Fragment]) -> dict[int, int]:
-    """Methods none of whose runs is longer than its initial phase, with the length of that in configurations."""
+    """Methods whose runs are all within their initial phase, with its length in configurations."""
     longest = comparison.curves.runs.groupby("method")["evaluations"].max()
     initial = {f.setup.method: f.setup.initial for f in fragments}
     sizes = {method: initial.get(spec, 0) for method, spec in enumerate(comparison.curves.methods)}

@@ -1,4 +1,4 @@
-"""The scores by which incumbents can be compared: ours, and third parties' by the entry point `nasbench.scores`."""
+"""The scores by which incumbents are compared: built in, or of third parties by the entry point `nasbench.scores`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nasbench.results.scores.unseen import Unseen
 
 UNSEEN, MEAN, OBSERVED = Unseen(), Mean(), Observed()
 SCORES: tuple[Score, ...] = (UNSEEN, MEAN, OBSERVED)
-"""Ours."""
+"""The built-in scores."""
 
 DEFAULT: Score = UNSEEN
 
@@ -22,7 +22,7 @@ __all__ = ["DEFAULT", "MEAN", "OBSERVED", "SCORES", "UNSEEN", "Incumbents", "Sco
 
 
 def names() -> tuple[str, ...]:
-    """The names of all scores, ours first; a third party's is not imported for it."""
+    """The names of all scores, built-in ones first; nothing is imported."""
     ours = [score.name for score in SCORES]
     return (*ours, *(point.name for point in entry_points(group=_GROUP) if point.name not in ours))
 
@@ -39,11 +39,11 @@ def score_of(name: str) -> Score:
 
 
 def _loaded(point: EntryPoint) -> Score:
-    """A third party's score: an entry point names its class."""
+    """A third party's score, from an entry point that names its class."""
     try:
-        found = point.load()()
-    except Exception as error:  # whatever foreign code raises
+        score = point.load()()
+    except Exception as error:  # third-party code may raise anything
         raise StoreError(f"score {point.name!r} cannot be loaded: {type(error).__name__}: {error}") from None
-    if not isinstance(found, Score):
-        raise StoreError(f"score {point.name!r} is {type(found).__name__!r}, which is no nasbench.results.scores.Score")
-    return found
+    if not isinstance(score, Score):
+        raise StoreError(f"score {point.name!r} is {type(score).__name__!r}, which is no nasbench.results.scores.Score")
+    return score

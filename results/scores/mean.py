@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Mean(Score):
-    """The mean over all repetitions of the incumbent, that by which it was chosen among them."""
+    """The mean over all repetitions of the incumbent, including the one by which it was chosen."""
 
     name = "mean"
     phrase = "mean over the table's repetitions"
@@ -25,11 +25,11 @@ class Mean(Score):
 
     def values(self, incumbents: Incumbents) -> Array | None:
         score = incumbents.columns.get("score")
-        if score is None or not np.isfinite(score).any():  # of the first schema, or live
+        if score is None or not np.isfinite(score).any():  # a run of schema 1, or of a live benchmark
             return None
-        own, violates = score[incumbents.row], incumbents.columns["score_feasible"][incumbents.row] == 0
-        found = np.where(np.isnan(own), incumbents.observed, own)
-        return np.where(incumbents.exists & ~violates, found, np.nan)
+        means, violates = score[incumbents.row], incumbents.columns["score_feasible"][incumbents.row] == 0
+        values = np.where(np.isnan(means), incumbents.observed, means)
+        return np.where(incumbents.exists & ~violates, values, np.nan)
 
     def limit(self, settings: pd.DataFrame, name: str) -> Array:
         plain, means = super().limit(settings, name), super().limit(settings, f"score_{name}")

@@ -1,4 +1,4 @@
-"""The score `observed`: what the method saw of its incumbent."""
+"""The score `observed`: the incumbent's value as the method observed it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from nasbench.results.scores.score import Array, Incumbents, Score
 
 
 class Observed(Score):
-    """The value that the method observed, and chose its incumbent for: its luckiest repetition."""
+    """The observed value by which the method chose its incumbent: its luckiest repetition."""
 
     name = "observed"
     phrase = "observed objective"

@@ -1,4 +1,4 @@
-"""What an incumbent is worth: the contract of a score."""
+"""The contract of a score: the value by which an incumbent is compared."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ class Incumbents:
     """The incumbent after each row of a fragment."""
 
     columns: Mapping[str, NDArray[Any]]
-    """The stored columns that scores name; one that the fragment's version lacks is absent. What is true, false or not
-    known is 1, 0 or -1."""
+    """The stored columns that scores name; columns that the fragment's version lacks are absent. Booleans that may be
+    unknown are 1, 0 or -1."""
     exists: NDArray[np.bool_]
-    """Whether anything feasible was found yet, shape (rows,)."""
+    """Whether there is an incumbent, shape (rows,)."""
     row: NDArray[np.intp]
-    """The row at which the incumbent was evaluated, shape (rows,); the run's first row before there is one."""
+    """The row at which the incumbent was evaluated, shape (rows,); the run's first row if there is none."""
     observed: Array
-    """What the method observed of it, shape (rows,); NaN before anything feasible was trained to the highest level."""
+    """Its observed objective, shape (rows,); NaN before a feasible configuration was trained to the highest level."""
 
 
 class Score(ABC):
-    """What an incumbent counts with in a report; lower is better. The method chooses it by what it observes."""
+    """A value of incumbents in a report; lower is better. The method chooses incumbents by observed values."""
 
     name: str
-    """What the user writes after `--score`."""
+    """The value of the option `--score`."""
     phrase: str
-    """What is compared, as the end of a sentence: `the mean of …`."""
+    """The compared quantity as a noun phrase: `mean over …`."""
     note: str
-    """How the score is computed, in a sentence without its full stop."""
+    """The computation of the score, as a sentence without its full stop."""
     columns: tuple[str, ...] = ()
     """The columns of a trajectory that it needs."""
 
     @abstractmethod
     def values(self, incumbents: Incumbents) -> Array | None:
-        """The worth of the incumbent after each row, shape (rows,); NaN where there is none that counts.
+        """The value of the incumbent after each row, shape (rows,); NaN if there is none that counts.
 
-        None where the rows do not tell: then what was observed counts.
+        None if the rows lack this score; then the observed value counts.
         """
 
     def limit(self, settings: pd.DataFrame, name: str) -> Array:
-        """The best (`oracle`) or worst (`worst`) value that an incumbent can have, shape (settings,); NaN if unknown.
+        """The best (`oracle`) or worst (`worst`) possible value of an incumbent, shape (settings,); NaN if unknown.
 
         Args:
-            settings: a row per setting, with the fields of `trajectory.Setting`.
+            settings: one row per setting, with the fields of `trajectory.Setting`.
         """
         return settings[name].to_numpy(float).copy()

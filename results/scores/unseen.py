@@ -9,7 +9,7 @@ from nasbench.results.scores.score import Array, Incumbents
 
 
 class Unseen(Mean):
-    """The mean over those repetitions of the incumbent that its run has not observed; where none is left, over all."""
+    """The mean over the repetitions of the incumbent that its run has not observed; over all if none is left."""
 
     name = "unseen"
     phrase = "mean over the repetitions that its run has not observed"
@@ -22,7 +22,7 @@ class Unseen(Mean):
 
     def values(self, incumbents: Incumbents) -> Array | None:
         means = super().values(incumbents)
-        if means is None or "unseen" not in incumbents.columns:  # stores of schemas 1 to 3 do not tell
+        if means is None or "unseen" not in incumbents.columns:  # stores of schemas 1 to 3 lack it
             return None
         unseen, feasible = (incumbents.columns[name] for name in ("unseen", "unseen_feasible"))
         return np.where(np.isnan(unseen), means, np.where(feasible == 1, unseen, np.nan))

@@ -1,4 +1,7 @@
-"""A baseline over the budget as papers compare it, and the Bayesian signed-rank test; settings count as independent."""
+"""A baseline against each method over the budget by Wilcoxon's test, and the Bayesian signed-rank test.
+
+As in most papers, settings count as independent.
+"""
 
 from __future__ import annotations
 
@@ -15,34 +18,33 @@ from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.wilcoxon import relative_differences, signed_rank
 
 _SAMPLES = 20_000
-_FEWEST = 5  # settings behind a posterior: with fewer the prior speaks
+_FEWEST = 5  # settings for a posterior: with fewer the prior dominates
 
 
 def compare(curves: Curves, baseline: int, points: Sequence[float]) -> pd.DataFrame:
-    """A baseline held against each other method over all settings that have both.
+    """Compares a baseline with each other method over all settings that have both.
 
-    Per setting the medians over seeds decide: a win is a lower median of the baseline. Wilcoxon's signed-rank test
-    (Wilcoxon, 1945; zeros dropped) takes the relative differences of the medians; Holm's correction (1979) runs over
-    the other methods at each point.
+    A win is a setting where the baseline's median over seeds is lower. Wilcoxon's signed-rank test (Wilcoxon, 1945;
+    zeros dropped) uses the relative differences of the medians; Holm's correction (1979) is over the other methods at
+    each point.
 
-    Columns: method, point, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (p if these very differences all
-    had one sign); p_greater, p_greater_holm (one-sided: the baseline is better); benches, p_benches, p_benches_holm
-    (two-sided, one difference a benchmark: the mean of its settings'); noisy (settings whose repetition noise is known)
-    and better, equivalent, worse (the posterior probabilities of `bayesian_signed_rank` over those, with a region of
-    practical equivalence of one standard deviation of the setting's repetition noise; NaN for fewer than five
-    settings, and before the last point). A setting where neither method has found anything feasible says nothing about
-    practical equivalence, and is left out there.
+    Columns: method, point, pairs, wins, losses, ties; p, p_holm (two-sided) and floor (p if all these differences had
+    the same sign); p_greater, p_greater_holm (one-sided: the baseline is better); benches, p_benches, p_benches_holm
+    (two-sided, one difference per benchmark: the mean of its settings); noisy (settings with known repetition noise)
+    and better, equivalent, worse (posterior probabilities of `bayesian_signed_rank` over these settings, with a region
+    of practical equivalence of one standard deviation of the repetition noise; NaN for fewer than five settings, and
+    before the last point). Settings without a feasible incumbent of either method are left out of `noisy`.
     """
     values = curves.at(points)
     middle = medians(curves, values)
-    found = np.zeros(middle.shape, bool)
+    has_feasible = np.zeros(middle.shape, bool)
     for (setting, method), runs in curves.groups.items():
-        found[setting, method] = np.isfinite(values[runs]).any(axis=0)
+        has_feasible[setting, method] = np.isfinite(values[runs]).any(axis=0)
     others = [m for m in range(len(curves.methods)) if m != baseline]
     frames = []
     for i, point in enumerate(points):
         is_last = i == len(points) - 1
-        rows = [_held(curves, middle[:, :, i], found[:, :, i], baseline, m, is_last) for m in others]
+        rows = [_held(curves, middle[:, :, i], has_feasible[:, :, i], baseline, m, is_last) for m in others]
         frame = pd.DataFrame(rows).assign(point=point)
         for name in ("p", "p_greater", "p_benches"):
             frame.insert(list(frame).index(name) + 1, f"{name}_holm", holm(frame[name].to_numpy(float)))
@@ -51,17 +53,17 @@ def compare(curves: Curves, baseline: int, points: Sequence[float]) -> pd.DataFr
 
 
 def _held(
-    curves: Curves, middle: Array, found: NDArray[np.bool_], baseline: int, method: int, is_last: bool
+    curves: Curves, middle: Array, has_feasible: NDArray[np.bool_], baseline: int, method: int, is_last: bool
 ) -> dict[str, float | int]:
     both = ~np.isnan(middle[:, [method, baseline]]).any(axis=1)
-    other, ours = middle[both, method], middle[both, baseline]
-    differences = relative_differences(other, ours)
+    of_method, of_baseline = middle[both, method], middle[both, baseline]
+    differences = relative_differences(of_method, of_baseline)
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     by_bench = benchmark_means(differences, curves.settings["bench"].to_numpy()[both])
     noise = curves.settings["noise"].to_numpy(float)
-    known = both & (noise > 0) & found[:, [method, baseline]].any(axis=1)
-    standardised = np.where(differences == 0, 0.0, other - ours)[known[both]] / noise[known]
-    enough = is_last and len(standardised) >= _FEWEST  # it takes as long as all the rest
+    known = both & (noise > 0) & has_feasible[:, [method, baseline]].any(axis=1)
+    standardised = np.where(differences == 0, 0.0, of_method - of_baseline)[known[both]] / noise[known]
+    enough = is_last and len(standardised) >= _FEWEST  # only once: it takes as long as all other tests
     posterior = bayesian_signed_rank(standardised if enough else standardised[:0], rope=1.0)
     two_sided = signed_rank(differences)
     return {
@@ -83,12 +85,12 @@ def _held(
 def benchmark_means(differences: Array, benches: NDArray[np.object_]) -> Array:
     """Mean difference of each benchmark, shape (benchmarks,)."""
     number, names = pd.factorize(benches)
-    found: Array = np.bincount(number, weights=differences) / np.bincount(number) if len(names) else np.zeros(0)
-    return found
+    means: Array = np.bincount(number, weights=differences) / np.bincount(number) if len(names) else np.zeros(0)
+    return means
 
 
 class Posterior(NamedTuple):
-    """Probabilities that the baseline is practically better, equivalent or worse; they sum to 1."""
+    """Posterior probabilities that the baseline is practically better, equivalent or worse; they sum to 1."""
 
     better: float
     equivalent: float
@@ -98,14 +100,14 @@ class Posterior(NamedTuple):
 def bayesian_signed_rank(differences: Array, rope: float) -> Posterior:
     """The Bayesian signed-rank test (Benavoli et al., ICML 2014; with a region of practical equivalence, JMLR 2017).
 
-    A Dirichlet process over the differences with a pseudo-observation of weight 1/2 at 0; each draw of the posterior
-    weighs the sums of pairs of differences as below, within or above twice the region, and the largest weight wins.
+    The prior is a Dirichlet process over the differences with a pseudo-observation of weight 1/2 at 0. Each posterior
+    draw weights the sums of pairs of differences below, within and above twice the region; the largest weight wins.
 
     Args:
         differences: other - baseline, shape (settings,): positive where the baseline is better.
         rope: half the width of the region of practical equivalence, above 0, in the unit of the differences.
 
-    NaN where there are no differences.
+    The probabilities are NaN if there are no differences.
     """
     if not len(differences):
         return Posterior(np.nan, np.nan, np.nan)

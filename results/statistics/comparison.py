@@ -19,64 +19,64 @@ from nasbench.results.statistics.ranks import Field, Rank, expected_ranks, ranke
 from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, judge
 
 CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
-"""The parts of the 5 % in which a report on identical methods may err that are for verdicts under single constraints,
-on claims of papers, and on single settings; the rest is for the averages over all settings."""
+"""Shares of the 5 % error rate of a report that are spent on verdicts under single constraints, on claims of papers,
+and on single settings; the rest is spent on the averages over all settings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Methods compared on the runs of `curves`, which bring their score and their unit of time."""
+    """A comparison of methods on the runs of `curves`, by their score and in their unit of time."""
 
     curves: Curves
     baseline: int
-    """The method that stands against each other one where there is no room for all pairs."""
+    """The method that is compared with each other method in tables without room for all pairs."""
     checkpoints: tuple[float, ...]
     """Points of comparison, ascending, in the unit of the curves; the last is the end of the budget."""
 
     _of_all_scores: dict[str, NDArray[np.int64]] = dataclasses.field(default_factory=dict, repr=False)
-    """What is the same by every score, once it has been computed."""
+    """A cache of results that do not depend on the score."""
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods, as people read them."""
+        """Names of the methods for display."""
         return self.curves.names
 
     @property
     def score(self) -> Score:
-        """What is compared."""
+        """The score that is compared."""
         return self.curves.score
 
     @property
     def end(self) -> float:
-        """Where verdicts are given."""
+        """The point at which verdicts are given: the last checkpoint."""
         return self.checkpoints[-1]
 
     def along(self, points: int) -> Array:
-        """Up to so many points of the budget, evenly spaced, the end among them."""
+        """At most `points` evenly spaced points of the budget, including its end."""
         if self.curves.seconds is None:
             return np.unique(np.linspace(1, self.end, points).round())
         return np.linspace(0, self.end, points + 1)[1:]
 
     @cached_property
     def field(self) -> Field:
-        """The runs at the end."""
+        """The runs at the end of the budget."""
         return self._fields(self.curves.at((self.end,)))[0]
 
     @cached_property
     def overall(self) -> Verdicts:
-        """Averaged over constraints, benchmarks, families and spaces."""
+        """Verdicts on averages over constraints, benchmarks, families and spaces."""
         every = np.arange(len(self.curves.settings))
         return corrected([judge(self.field, every, self.baseline)], self.share)[0]
 
     @property
     def share(self) -> float:
-        """The part of the 5 % that is for `overall`."""
+        """The share of the 5 % error rate that is spent on `overall`."""
         of_constraints = CONSTRAINTS * (len(self._scopes("constraint")) > 1)
         return 1 - CLAIMS - of_constraints - SETTINGS * (len(self.curves.settings) > 1)
 
     @cached_property
     def by_constraint(self) -> dict[str, Verdicts]:
-        """Under each constraint; where there is one, it is the average."""
+        """Verdicts under each constraint; `overall` if there is only one."""
         scopes = self._scopes("constraint")
         if len(scopes) == 1:
             return dict.fromkeys(scopes, self.overall)
@@ -85,12 +85,12 @@ class Comparison:
 
     @cached_property
     def by_family(self) -> dict[str, Verdicts]:
-        """In each family of benchmarks: estimates without p."""
+        """Estimates in each family of benchmarks, without p."""
         return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("family").items()}
 
     @cached_property
     def by_space(self) -> dict[str, Verdicts]:
-        """In each search space: estimates without p."""
+        """Estimates in each search space, without p."""
         return {name: judge(self.field, scope, self.baseline) for name, scope in self._scopes("space").items()}
 
     @cached_property
@@ -111,59 +111,59 @@ class Comparison:
         return list(dict.fromkeys(self.curves.settings["space"]))
 
     def against_baseline(self, verdicts: Verdicts) -> list[Pair]:
-        """The baseline held against every other method that shares a setting with it."""
+        """The pairs of the baseline with every other method that shares a setting with it."""
         others = (m for m in range(len(self.methods)) if m != self.baseline)
         return [pair for m in others if (pair := verdicts.pair(self.baseline, m)) is not None]
 
     def ranks(self, values: Array) -> Array:
-        """Expected rank of each method at some points, shape (methods, points), over the settings that have them all.
+        """Expected rank of each method at some points, shape (methods, points), over settings with all methods.
 
-        Methods whose runs are all the same count once, and share their rank; NaN where there is no such setting.
+        Methods whose runs are all the same count once and share their rank. NaN if there is no such setting.
 
         Args:
-            values: of every run, shape (runs, points), NaN where it has found nothing.
+            values: value of every run, shape (runs, points), NaN before its first feasible evaluation.
         """
-        found = np.full((len(self.methods), values.shape[1]), np.nan)
+        result = np.full((len(self.methods), values.shape[1]), np.nan)
         settings = self.overall.complete
         if not len(settings):
-            return found
+            return result
         weights = self.field.tasks.of(settings).weights
         firsts = [kind[0] for kind in self.overall.kinds]
         judged = _common(self.field.places[settings][:, firsts])[:, None]
-        for point, own in enumerate(self._fields(values)):
-            ranks = expected_ranks(np.where(judged, own.places[settings][:, firsts], MISSING), weights)
+        for point, field in enumerate(self._fields(values)):
+            ranks = expected_ranks(np.where(judged, field.places[settings][:, firsts], MISSING), weights)
             for kind, rank in zip(self.overall.kinds, ranks, strict=True):
-                found[list(kind), point] = rank
-        return found
+                result[list(kind), point] = rank
+        return result
 
     def rank_bands(self, values: Array) -> Array:
-        """95 % intervals over seeds of `ranks`, shape (methods, points, 2); NaN where seeds are too few."""
-        found = np.full((len(self.methods), values.shape[1], 2), np.nan)
+        """95 % CI of `ranks` over seeds, shape (methods, points, 2); NaN if there are too few seeds."""
+        bands = np.full((len(self.methods), values.shape[1], 2), np.nan)
         kinds = self.overall.kinds
-        for point, own in enumerate(self._fields(values)):
-            for rank in ranked(own, self.overall.complete, [kind[0] for kind in kinds])[0]:
+        for point, field in enumerate(self._fields(values)):
+            for rank in ranked(field, self.overall.complete, [kind[0] for kind in kinds])[0]:
                 kind = next(kind for kind in kinds if rank.method in kind)
-                found[list(kind), point] = rank.these.interval(1.0, len(kinds))
-        return found
+                bands[list(kind), point] = rank.these.interval(1.0, len(kinds))
+        return bands
 
     def improvements(self, values: Array) -> Array:
         """Probability that the baseline is better than each method at some points, shape (methods, points).
 
-        NaN for the baseline, and where no setting has both; the seeds are those of the verdicts.
+        NaN for the baseline itself, and if no setting has both methods. Seeds are those of the verdicts.
         """
-        found = np.full((len(self.methods), values.shape[1]), np.nan)
+        result = np.full((len(self.methods), values.shape[1]), np.nan)
         pairs = self.against_baseline(self.overall)
-        for point, own in enumerate(self._fields(values)):
+        for point, field in enumerate(self._fields(values)):
             for pair in pairs:
-                both = own.places[pair.settings][:, [pair.a, pair.b]]
+                both = field.places[pair.settings][:, [pair.a, pair.b]]
                 both = np.where(_common(both)[:, None], both, MISSING)
                 weights = self.field.tasks.of(pair.settings).weights
-                found[pair.b, point] = weights @ improvement(both[:, 0], both[:, 1])
-        return found
+                result[pair.b, point] = weights @ improvement(both[:, 0], both[:, 1])
+        return result
 
     @cached_property
     def by_score(self) -> dict[str, Comparison]:
-        """The same by each score that the runs tell, by its name."""
+        """The same comparison by each score that the runs have, by the name of the score."""
         return {
             score.name: self
             if score.name == self.score.name
@@ -173,18 +173,18 @@ class Comparison:
         }
 
     def rank_of(self, method: int) -> Rank | None:
-        """The rank of a method, or of the one that represents it; None where there are no ranks."""
+        """The rank of a method, or of its representative if several are identical; None if there are no ranks."""
         first = next(kind[0] for kind in self.overall.kinds if method in kind)
         return next((rank for rank in self.overall.ranks if rank.method == first), None)
 
     def _scopes(self, column: str) -> dict[str, NDArray[np.intp]]:
-        """The settings of each constraint, or each family, in the order of the settings."""
+        """The settings of each value of a column (constraint, family, space), in the order of the settings."""
         names = self.curves.settings[column].to_numpy()
         return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names)}
 
     @cached_property
     def _layout(self) -> tuple[NDArray[np.intp], ...]:
-        """Setting, method and number of the seed of each run, and the tasks."""
+        """Setting, method and number of the seed of each run."""
         runs = self.curves.runs
         seeds = np.unique(runs["seed"].to_numpy(), return_inverse=True)[1]
         return runs["setting"].to_numpy(np.intp), runs["method"].to_numpy(np.intp), seeds.astype(np.intp)
@@ -198,9 +198,9 @@ class Comparison:
 
     @property
     def _identity(self) -> NDArray[np.int64]:
-        """As in `Field`: runs are the same where all that they saw was, and what it is worth.
+        """`Field.identity`: runs are identical if they observed the same and have the same values by every score.
 
-        Of runs without a feasible evaluation nothing says that they are.
+        Runs without a feasible evaluation are never identical.
         """
         if "identity" not in self._of_all_scores:
             self._of_all_scores["identity"] = self._identified()
@@ -209,32 +209,32 @@ class Comparison:
     def _identified(self) -> NDArray[np.int64]:
         curves = self.curves
         seen = zip(*curves.worth.values(), curves.feasible, curves.runs["evaluations"], strict=True)
-        prints = np.array([hash(tuple(of[:n].tobytes() for of in own)) for *own, n in seen])
+        prints = np.array([hash(tuple(column[:n].tobytes() for column in columns)) for *columns, n in seen])
         numbers = np.unique(prints, return_inverse=True)[1] + 1
-        found_some = np.any([~np.isnan(values).all(axis=1) for values in curves.worth.values()], axis=0)
-        found: NDArray[np.int64] = self._spread(np.where(found_some, numbers, 0)[:, None])[0]
-        return found
+        has_feasible = np.any([~np.isnan(values).all(axis=1) for values in curves.worth.values()], axis=0)
+        identity: NDArray[np.int64] = self._spread(np.where(has_feasible, numbers, 0)[:, None])[0]
+        return identity
 
     def _fields(self, values: Array) -> list[Field]:
-        """The runs by some values, shape (runs, points): one for each point."""
+        """The runs ranked by values of shape (runs, points): one field for each point."""
         setting = self._layout[0]
         ranked = np.empty(values.shape, np.int32)
         order = np.argsort(setting, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(setting[order])) + 1):
             ranked[rows] = places(values[rows])
-        return [Field(own, self._identity, self._tasks) for own in self._spread(ranked)]
+        return [Field(point_places, self._identity, self._tasks) for point_places in self._spread(ranked)]
 
     def _spread(self, values: NDArray[np.integer]) -> NDArray[np.integer]:
         """Values of every run, shape (runs, points), as (points, settings, methods, seeds)."""
         setting, method, seed = self._layout
         shape = (values.shape[1], len(self.curves.settings), len(self.methods), int(seed.max()) + 1)
-        found = np.full(shape, MISSING, values.dtype)
-        found[:, setting, method, seed] = values.T
-        return found
+        spread = np.full(shape, MISSING, values.dtype)
+        spread[:, setting, method, seed] = values.T
+        return spread
 
 
 def _common(places_: Places) -> NDArray[np.bool_]:
-    """The runs on which a setting is judged: the seeds that all have there; all of them where a setting has too few.
+    """The seeds that are compared in each setting: those of all methods, or every seed if these are too few.
 
     Args:
         places_: shape (settings, methods, seeds), `MISSING` where there is no run.

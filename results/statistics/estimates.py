@@ -1,4 +1,4 @@
-"""An estimate with its t interval: over seeds, stratified by setting, or over tasks; and Holm's correction."""
+"""Estimates with t intervals, over seeds (stratified by setting) or over tasks; Holm's correction."""
 
 from __future__ import annotations
 
@@ -12,35 +12,38 @@ from nasbench.results.curves import Array
 from nasbench.results.statistics.nesting import Tasks
 
 FEWEST = 5
-"""Seeds below which there is no interval and no p, only the values: a t interval of so few covers too rarely."""
+"""Fewest seeds for an interval and a p; with fewer, a t interval covers too rarely."""
+
+_ROUNDING = 1e-20
+"""Variance of seeds up to which they are the same: rounding alone would make degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean, its standard error, and the interval and the p that Student's t gives them."""
+    """A mean with its standard error, confidence interval and p by Student's t."""
 
     value: float
     error: float = np.nan
-    """Standard error; NaN where there is none, and then no interval and no p."""
+    """Standard error; if it is NaN, there is no interval and no p."""
     freedom: float = 0
     """Degrees of freedom."""
     exact: float = np.nan
-    """Two-sided p of a permutation test that the quantity is one half, which stands in place of the t test's."""
+    """Two-sided p of a permutation test that the quantity is one half, used instead of the t test's p if known."""
 
     @property
     def known(self) -> bool:
-        """Whether there is an interval."""
+        """Whether the estimate has an interval."""
         return bool(np.isfinite(self.error)) and self.freedom > 0
 
     def interval(self, lowest: float = 0.0, highest: float = 1.0, level: float = 0.05) -> tuple[float, float]:
-        """Confidence interval (95 % by default), cut to what the quantity can be; NaN where there is none."""
+        """Confidence interval (95 % by default), cut to [lowest, highest]; NaN if there is none."""
         if not self.known:
             return np.nan, np.nan
         half = float(special.stdtrit(self.freedom, 1 - level / 2)) * self.error
         return max(lowest, self.value - half), min(highest, self.value + half)
 
     def p(self, null: float = 0.5) -> float:
-        """Two-sided p that the quantity is `null`; NaN where there is none."""
+        """Two-sided p of the hypothesis that the quantity is `null`; NaN if there is none."""
         if not self.known:
             return np.nan
         if null == 0.5 and not np.isnan(self.exact):
@@ -51,9 +54,10 @@ class Estimate:
         return float(2 * special.stdtr(self.freedom, -distance / self.error)) if self.error else 0.0
 
     def p_outside(self, low: float, high: float) -> float:
-        """p that the quantity lies outside [low, high]: below a level just where that interval lies inside.
+        """p of the hypothesis that the quantity lies outside [low, high]; NaN if there is no interval.
 
-        Two one-sided t tests (Schuirmann, 1987), each at half the level; NaN where there is no interval.
+        Two one-sided t tests (Schuirmann, 1987), each at half the level: p is below a level exactly if the confidence
+        interval of that level lies inside [low, high].
         """
         if not self.known:
             return np.nan
@@ -65,7 +69,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """What the seeds of each setting say of a quantity: their mean, sample variance and number, shape (settings,)."""
+    """Mean and sample variance of a quantity over the seeds of each setting, and their number, shape (settings,)."""
 
     means: Array
     variances: Array
@@ -73,25 +77,26 @@ class Strata:
 
     @classmethod
     def of(cls, values: Array) -> Strata:
-        """From the value of each seed in each setting, shape (settings, seeds), at least two seeds."""
+        """The strata of values of each seed in each setting, shape (settings, seeds), at least two seeds."""
         counts = np.full(len(values), values.shape[1], np.intp)
         return cls(values.mean(axis=1), values.var(axis=1, ddof=1), counts)
 
     def kept(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Strata:
-        """Some of the settings."""
+        """The strata of some settings."""
         return Strata(self.means[rows], self.variances[rows], self.seeds[rows])
 
     def estimate(self, weights: Array, least: float = 0.0, extra: float = 0.0) -> Estimate:
         """The weighted mean over settings with its stratified standard error.
 
         se² = max(Σ w² s²/S, Σ w² least/(S(S - 1))) + Σ w² extra/(S(S - 1)), with the degrees of freedom of
-        Satterthwaite (1946), at least those of one setting. `least` and `extra` keep the interval from being a point
-        where every seed gives the same. No error where a setting has too few seeds.
+        Satterthwaite (1946), at least those of one setting. `least` and `extra` prevent an interval of length zero if
+        all seeds give the same value. There is no error if a setting has too few seeds.
         """
         value = float(weights @ self.means)
         if not len(self.seeds) or self.seeds.min() < FEWEST:
             return Estimate(value)
-        parts = weights**2 * self.variances / self.seeds
+        variances = np.where(self.variances > _ROUNDING, self.variances, 0.0)
+        parts = weights**2 * variances / self.seeds
         squares = np.sum(weights**2 / (self.seeds * (self.seeds - 1)))
         total, freedom = float(parts.sum()), float(self.seeds.min() - 1)
         if total:
@@ -100,17 +105,17 @@ class Strata:
 
 
 def over_tasks(values: Array, tasks: Tasks, these: Estimate) -> tuple[Estimate, str, Array]:
-    """t interval over the highest level that has several members: spaces, families, or benchmarks.
+    """The estimate for new tasks, with a t interval over the highest level with several members.
 
-    se² = max(variance of the means / their number, se² of `these`), never narrower than for the listed tasks alone.
+    se² = max(variance of the means / their number, se² of `these`): never narrower than for these benchmarks.
 
     Args:
-        values: of each setting, averaged over seeds, shape (settings,).
-        these: the same quantity with the listed tasks fixed.
+        values: value of each setting, averaged over seeds, shape (settings,).
+        these: the estimate of the same quantity for these benchmarks.
 
     Returns:
-        The estimate; what it is over (`spaces`, `families`, `benchmarks`, or nothing where there is a single
-        benchmark); and the means that it is over.
+        The estimate; the name of the level (`spaces`, `families`, `benchmarks`, or empty if there is a single
+        benchmark); and the means of its members.
     """
     for unit, means in (
         ("spaces", tasks.by_space(values)),
@@ -124,9 +129,10 @@ def over_tasks(values: Array, tasks: Tasks, these: Estimate) -> tuple[Estimate, 
 
 
 def holm(p_values: Array) -> Array:
-    """p-values corrected for their number (Holm, 1979); empty in, empty out. NaN stays NaN and is not counted.
+    """p-values after Holm's correction (1979). NaN stays NaN and is not counted.
 
-    Ours, since statsmodels' (which the tests hold it against) collects garbage at every call: 0.1 s in a large report.
+    Not from statsmodels (with which the tests compare it), which collects garbage at every call: 0.1 s in a large
+    report.
     """
     known = np.flatnonzero(~np.isnan(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]

@@ -1,4 +1,4 @@
-"""Probability of improvement: how often a run of one method is better than a run of another (Agarwal et al., 2021)."""
+"""Probability of improvement: that a run of one method is better than a run of another (Agarwal et al., 2021)."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from nasbench.results.curves import Array
 from nasbench.results.statistics.estimates import FEWEST, Strata
 
 TOLERANCE = 1e-7
-"""Relative difference up to which two values are a tie: noise of single precision (4.5e-9 in NAS-Bench-201's means, and
-sums of it) is not a win."""
+"""Largest relative difference of a tie: rounding errors of single precision (4.5e-9 in NAS-Bench-201's means, and sums
+of them) must not be wins."""
 
 MISSING = -1
-"""The place of a run that is not there."""
+"""The place of a missing run."""
 
 _MOST_EXACT = 20
-"""Runs of a method up to which a permutation test counts all permutations."""
+"""Largest number of runs per method for which a permutation test counts all permutations."""
 
 _FEW = 4096
-"""Pairs of runs of a setting up to which all are compared at once."""
+"""Largest number of pairs of runs per setting that are compared at once."""
 
 Places: TypeAlias = NDArray[np.int32]
 
 
 def places(values: Array) -> Places:
-    """Place of each value among those of its column, 0 the lowest; ties share one, and NaN is a tie behind all others.
+    """Place of each value in its column, 0 the lowest; ties share a place, and all NaN tie for the last place.
 
-    Values tie where the next lower one is within `TOLERANCE` of them, relatively.
+    A value ties with the next lower one if their relative difference is at most `TOLERANCE`.
 
     Args:
         values: shape (runs, points).
@@ -39,23 +39,23 @@ def places(values: Array) -> Places:
     ordered = np.take_along_axis(values, order, axis=0)
     lower, upper = ordered[:-1], ordered[1:]
     with np.errstate(invalid="ignore"):
-        apart = upper - lower > TOLERANCE * np.maximum(np.abs(lower), np.abs(upper))
-    apart |= np.isnan(upper) & ~np.isnan(lower)
+        is_higher = upper - lower > TOLERANCE * np.maximum(np.abs(lower), np.abs(upper))
+    is_higher |= np.isnan(upper) & ~np.isnan(lower)
     steps = np.zeros(values.shape, np.int32)
-    np.cumsum(apart, axis=0, out=steps[1:])
-    found = np.empty_like(steps)
-    np.put_along_axis(found, order, steps, axis=0)
-    return found
+    np.cumsum(is_higher, axis=0, out=steps[1:])
+    result = np.empty_like(steps)
+    np.put_along_axis(result, order, steps, axis=0)
+    return result
 
 
 def improvement(ours: Places, theirs: Places) -> Array:
-    """Probability that a run of ours is better than one of theirs, ties one half, in each setting: shape (settings,).
+    """Probability that one of our runs is better than one of theirs in each setting, a tie is 1/2: shape (settings,).
 
     Args:
         ours: places of our runs, shape (settings, S), comparable with `theirs` inside a setting.
         theirs: shape (settings, T).
 
-    Runs that are missing do not count; NaN where either has none.
+    Missing runs do not count; NaN if either side has none.
     """
     if (ours >= 0).all() and (theirs >= 0).all():
         whole: Array = _wins(ours, theirs).sum(axis=1) / (2 * ours.shape[1] * theirs.shape[1])
@@ -63,18 +63,18 @@ def improvement(ours: Places, theirs: Places) -> Array:
     both = (ours >= 0)[:, :, None] & (theirs >= 0)[:, None, :]
     won = np.where(both, _outcomes(ours, theirs), 0).sum(axis=(1, 2), dtype=np.int64) / 2
     counts = both.sum(axis=(1, 2))
-    found: Array = np.divide(won, counts, out=np.full(len(ours), np.nan), where=counts > 0)
-    return found
+    probabilities: Array = np.divide(won, counts, out=np.full(len(ours), np.nan), where=counts > 0)
+    return probabilities
 
 
 def seed_scores(ours: Places, theirs: Places) -> Array:
-    """What each seed says of the probability of improvement: its linear part, in which seeds stay paired.
+    """The contribution of each seed to the probability of improvement PI: its linear part, with paired seeds.
 
-    v_k = mean_j h(a_k, b_j) + mean_j h(a_j, b_k) - PI, with h 1 where a is better, 1/2 for a tie; the mean over the
-    seeds is PI itself.
+    v_k = mean_j h(a_k, b_j) + mean_j h(a_j, b_k) - PI, where h is 1 if a is better and 1/2 for a tie; the mean over the
+    seeds is PI.
 
     Args:
-        ours: shape (settings, S), all present, seed for seed with `theirs`.
+        ours: shape (settings, S), without missing runs, in the order of seeds of `theirs`.
 
     Returns:
         Shape (settings, S).
@@ -86,10 +86,10 @@ def seed_scores(ours: Places, theirs: Places) -> Array:
 
 
 def linear_parts(ours: Places, theirs: Places) -> Strata:
-    """What the seeds of each setting say of the probability of improvement (`seed_scores`), by mean and variance.
+    """Mean and variance of `seed_scores` in each setting.
 
-    A setting is judged on the seeds that both have there; where one has fewer than `FEWEST`, all runs count, and there
-    is no variance.
+    Each setting uses the seeds that both methods have there. If any setting has fewer than `FEWEST` of them, all runs
+    count and there is no variance.
 
     Args:
         ours: shape (settings, seeds), `MISSING` where there is no run.
@@ -105,17 +105,17 @@ def linear_parts(ours: Places, theirs: Places) -> Strata:
     patterns, number = np.unique(common, axis=0, return_inverse=True)
     for i, seeds in enumerate(patterns):
         rows = np.flatnonzero(number.ravel() == i)
-        own = Strata.of(seed_scores(ours[rows][:, seeds], theirs[rows][:, seeds]))
-        means[rows], variances[rows] = own.means, own.variances
+        strata = Strata.of(seed_scores(ours[rows][:, seeds], theirs[rows][:, seeds]))
+        means[rows], variances[rows] = strata.means, strata.variances
     return Strata(means, variances, counts)
 
 
 def permutation_p(ours: Places, theirs: Places) -> float:
-    """Two-sided p of Mann and Whitney's test (1947): all ways to give the runs to two methods are equally likely.
+    """Two-sided p of the Mann-Whitney test (1947): all assignments of the runs to two methods are equally likely.
 
-    Exact, ties and all, for up to `_MOST_EXACT` runs each where the normal approximation (with corrections for ties and
-    continuity, which errs to the cautious side) does not already settle it. Where methods share random numbers, so that
-    their runs of one seed resemble each other, the test is cautious.
+    Exact, including ties, for up to `_MOST_EXACT` runs per method, unless the normal approximation (with corrections
+    for ties and continuity, hence conservative) is clear enough. If methods share random numbers, so that their runs
+    with the same seed are similar, the test is conservative.
 
     Args:
         ours: places of our runs in one setting, shape (S,), comparable with `theirs`, of the same shape.
@@ -131,7 +131,7 @@ def permutation_p(ours: Places, theirs: Places) -> float:
     if not 1e-7 < rough < 0.2 or count > _MOST_EXACT:
         return min(rough, 1.0)
     limit = middle - distance
-    ways = np.zeros((count + 1, limit + 1))  # of choosing so many runs with such a sum of ranks
+    ways = np.zeros((count + 1, limit + 1))  # number of ways to choose k runs (row) with a sum of ranks (column)
     ways[0, 0] = 1.0
     for rank in np.sort(twice).tolist():
         if rank > limit:
@@ -141,7 +141,7 @@ def permutation_p(ours: Places, theirs: Places) -> float:
 
 
 def mid_ranks(places_: Places) -> Array:
-    """Rank of each run among all, 1 the best; ties share their mean rank."""
+    """Rank of each run among all runs, 1 the best; ties share their mean rank."""
     counts = np.bincount(places_)
     ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[places_]
     return ranks
@@ -154,22 +154,22 @@ def ties(ours: Places, theirs: Places) -> float:
 
 
 def _wins(ours: Places, theirs: Places) -> NDArray[np.int64]:
-    """Twice the number of their runs that each of ours beats, where a tie is half a win; all present: shape of ours.
+    """Twice the number of their runs that each of our runs beats, a tie is half a win; the shape of `ours`.
 
-    Of many runs by search in the sorted ones: every pair would be too many.
+    No run may be missing. With many runs, sorted places are searched instead of comparing every pair.
     """
     settings, count = ours.shape
     if count * theirs.shape[1] <= _FEW:
         few: NDArray[np.int64] = _outcomes(ours, theirs).sum(axis=2, dtype=np.int64)
         return few
     ordered = np.sort(theirs, axis=1)
-    found = np.empty((settings, count), np.int64)
-    for own, others, row in zip(ours, ordered, found, strict=True):
-        row[:] = 2 * len(others) - np.searchsorted(others, own) - np.searchsorted(others, own, side="right")
-    return found
+    wins = np.empty((settings, count), np.int64)
+    for row_ours, others, row in zip(ours, ordered, wins, strict=True):
+        row[:] = 2 * len(others) - np.searchsorted(others, row_ours) - np.searchsorted(others, row_ours, side="right")
+    return wins
 
 
 def _outcomes(ours: Places, theirs: Places) -> NDArray[np.int8]:
-    """Of every pair of runs: 2 where ours is better, 1 where they tie, 0 where it is worse; (settings, S, T)."""
+    """The outcome of every pair of runs: 2 if ours is better, 1 for a tie, 0 if it is worse; (settings, S, T)."""
     a, b = ours[:, :, None], theirs[:, None, :]
     return (a < b).view(np.int8) + (a <= b).view(np.int8)

@@ -1,7 +1,7 @@
 """Moderated variances (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004).
 
-The variance of a method's effect over few spaces is hardly known from one pair. All pairs of a report together tell
-what variances are like; each pair's is drawn towards that, and its t test gains degrees of freedom.
+One pair of methods says little about the variance of its effect over a few spaces. All pairs of a report together give
+a prior for variances; each pair's variance is shrunk towards it, and its t test gains degrees of freedom.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from scipy import optimize, special
 from nasbench.results.curves import Array
 
 MOST = 10.0
-"""Degrees of freedom that the other pairs lend at most."""
+"""Largest number of degrees of freedom gained from the other pairs."""
 
 
 def prior(variances: Array, freedom: Array, most: float = MOST) -> tuple[float, float]:
-    """Degrees of freedom d0 and variance s0² of the scaled inverse chi-square that variances come from.
+    """Degrees of freedom d0 and variance s0² of the prior of variances, a scaled inverse chi-square distribution.
 
     Fitted by moments of z = log s²: with e = z - ψ(n/2) + log(n/2), ψ'(d0/2) = var(e) - mean ψ'(n/2), and
-    s0² = exp(mean(e) + ψ(d0/2) - log(d0/2)). d0 is at most `most`, which it is where the variances differ no more than
-    by chance; 0 where there are fewer than two of them, or most are zero.
+    s0² = exp(mean(e) + ψ(d0/2) - log(d0/2)). d0 equals its limit `most` if the variances differ no more than by chance,
+    and 0 if there are fewer than two variances or most of them are zero.
 
     Args:
         variances: sample variance of each pair, shape (pairs,).
-        freedom: its degrees of freedom, same shape.
+        freedom: degrees of freedom of each variance, same shape.
     """
     middle = float(np.median(variances)) if len(variances) > 1 else 0.0
     if middle <= 0 or most <= 0:
@@ -39,11 +39,11 @@ def prior(variances: Array, freedom: Array, most: float = MOST) -> tuple[float, 
 
 
 def moderated(variances: Array, freedom: Array, methods: int) -> tuple[Array, Array]:
-    """Variances drawn towards the prior that all of them make, and the degrees of freedom that they then have.
+    """Variances shrunk towards their common prior, and their degrees of freedom.
 
     Args:
-        methods: the number of methods of which these are the pairs. Pairs that share a method are not independent: they
-            lend no more degrees of freedom than the methods beyond the two of a pair bring.
+        methods: number of methods of these pairs. Pairs that share a method are not independent, so the gain in degrees
+            of freedom is limited by the number of methods outside a pair.
     """
     most = min(MOST, (methods - 2) * float(np.mean(freedom))) if len(freedom) else 0.0
     lent, common = prior(variances, freedom, most)

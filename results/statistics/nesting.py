@@ -1,4 +1,4 @@
-"""Settings nested in benchmarks, nested in families, nested in search spaces; all members of a level weigh the same."""
+"""Settings nested in benchmarks, families and search spaces; all members of a level have the same weight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nasbench.results.curves import Array
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """To what each setting belongs; a number names one member of a level, and a member lies in one of the next."""
+    """The space, family and benchmark of each setting, as numbers; each level is nested in the one above it."""
 
     space: NDArray[np.intp]
     """Number of the search space of each setting, shape (settings,)."""
@@ -26,11 +26,11 @@ class Tasks:
 
     @cached_property
     def weights(self) -> Array:
-        """1 / spaces / families of the space / benchmarks of the family / constraints of the benchmark: sum 1."""
-        found = np.ones(1)
+        """1 / spaces / families of the space / benchmarks of the family / constraints of the benchmark; sum 1."""
+        shares = np.ones(1)
         for level in reversed(self._levels):
-            found = (found / level.sizes)[level.parents]
-        return found / len(self._levels[-1].sizes)
+            shares = (shares / level.sizes)[level.parents]
+        return shares / len(self._levels[-1].sizes)
 
     def by_bench(self, values: Array) -> Array:
         """Mean over the constraints of each benchmark, shape (benchmarks,)."""
@@ -50,7 +50,7 @@ class Tasks:
         return np.unique(self.space)
 
     def of(self, kept: NDArray[np.intp]) -> Tasks:
-        """Some of the settings; the same object for the same ones, which are asked for once a pair."""
+        """The tasks of some settings; cached, because every pair of methods needs them."""
         key = kept.tobytes()
         if key not in self._known:
             self._known[key] = Tasks(self.space[kept], self.family[kept], self.bench[kept])
@@ -64,21 +64,21 @@ class Tasks:
     @cached_property
     def _levels(self) -> tuple[_Level, ...]:
         """Settings in benchmarks, benchmarks in families, families in spaces."""
-        found, rows = [], np.arange(len(self.bench))
+        levels, rows = [], np.arange(len(self.bench))
         for names in (self.bench, self.family, self.space):
             _, first, parents, sizes = np.unique(
                 names[rows], return_index=True, return_inverse=True, return_counts=True
             )
-            found.append(_Level(parents, sizes))
+            levels.append(_Level(parents, sizes))
             rows = rows[first]
-        return tuple(found)
+        return tuple(levels)
 
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """How members lie in those of the next level."""
+    """The nesting of one level in the next."""
 
     parents: NDArray[np.intp]
-    """For each member, in which one it lies."""
+    """The member of the next level that contains each member."""
     sizes: NDArray[np.intp]
-    """How many lie in each."""
+    """The number of members in each member of the next level."""

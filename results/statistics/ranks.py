@@ -1,4 +1,4 @@
-"""Expected ranks of methods: on these benchmarks, and on new tasks."""
+"""Expected ranks of methods, on these benchmarks and on new tasks."""
 
 from __future__ import annotations
 
@@ -16,67 +16,70 @@ from nasbench.results.statistics.nesting import Tasks
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """The runs of all settings at one point."""
+    """The runs of all settings at one point of the budget."""
 
     places: Places
     """Shape (settings, methods, seeds), comparable inside a setting; -1 where there is no run."""
     identity: NDArray[np.int64]
-    """Same shape: runs of a setting that are the same have the same number; 0 without any feasible evaluation, -1
-    without a run."""
+    """Same shape: identical runs of a setting have the same number; 0 for a run without a feasible evaluation, -1 where
+    there is no run."""
     tasks: Tasks
-    """Of all settings."""
+    """The tasks of all settings."""
 
 
 @dataclass(frozen=True)
 class Rank:
-    """Expected rank of a method: 1 + the sum of the probabilities that each other one is better."""
+    """Expected rank of a method: 1 + the sum of the probabilities that each other method is better."""
 
     method: int
     these: Estimate
+    """The rank on these benchmarks."""
     new: Estimate
+    """The rank on new tasks."""
     first: int
+    """The best possible place: 1 + the number of significantly better methods."""
     last: int
-    """The places it may have: 1 + those that are better, and all but those that are worse."""
+    """The worst possible place: the number of methods that are not significantly worse."""
 
 
 def ranked(runs: Field, settings: NDArray[np.intp], methods: list[int]) -> tuple[tuple[Rank, ...], int, str]:
-    """Ranks without places, the best first; the seeds behind their intervals; what those for new tasks are over."""
+    """Ranks with all places possible, the best first; the number of seeds; and the unit of `Rank.new`."""
     if not len(settings):
         return (), 0, ""
     places_ = runs.places[settings][:, methods]
     tasks = runs.tasks.of(settings)
     weights = tasks.weights
-    common = np.all(places_ >= 0, axis=1)  # the seeds that every method has in a setting
+    common = np.all(places_ >= 0, axis=1)  # the seeds of every method in a setting
     seeds, count = int(common.sum(axis=1).min()), len(methods)
     if seeds < FEWEST:
         values = expected_ranks(places_, weights)
         order = np.argsort(values, kind="stable")
         bare = [Estimate(float(values[i])) for i in order]
         return tuple(Rank(methods[i], e, e, 1, count) for i, e in zip(order, bare, strict=True)), seeds, ""
-    found, unit = [], ""
+    ranks, unit = [], ""
     for method, strata in zip(methods, _ranks_of_seeds(places_, common), strict=True):
         these = strata.estimate(weights, extra=0.25 * (count - 1))
         new, unit, _ = over_tasks(strata.means, tasks, these)
-        found.append(Rank(method, these, new, 1, count))
-    return tuple(sorted(found, key=lambda rank: rank.these.value)), seeds, unit
+        ranks.append(Rank(method, these, new, 1, count))
+    return tuple(sorted(ranks, key=lambda rank: rank.these.value)), seeds, unit
 
 
 def _ranks_of_seeds(places_: Places, common: NDArray[np.bool_]) -> list[Strata]:
-    """The rank of each method by what each seed says of all pairs.
+    """The rank of each method from the contributions of each seed to all pairs.
 
     Args:
         places_: shape (settings, methods, seeds).
-        common: the seeds on which a setting is judged, shape (settings, seeds).
+        common: the seeds that count in each setting, shape (settings, seeds).
     """
     settings, count, _ = places_.shape
     means, variances = np.empty((2, count, settings))
     patterns, number = np.unique(common, axis=0, return_inverse=True)
     for i, seeds in enumerate(patterns):
         rows = np.flatnonzero(number.ravel() == i)
-        own = places_[rows][:, :, seeds]
-        ranks = np.ones((count, len(rows), own.shape[2]))
+        judged = places_[rows][:, :, seeds]
+        ranks = np.ones((count, len(rows), judged.shape[2]))
         for a, b in combinations(range(count), 2):
-            scores = seed_scores(own[:, a], own[:, b])
+            scores = seed_scores(judged[:, a], judged[:, b])
             ranks[a] += 1 - scores
             ranks[b] += scores
         means[:, rows], variances[:, rows] = ranks.mean(axis=2), ranks.var(axis=2, ddof=1)
@@ -88,14 +91,14 @@ def expected_ranks(places_: Places, weights: Array) -> Array:
 
     Args:
         places_: shape (settings, methods, seeds), every method present in every setting.
-        weights: of the settings, sum 1.
+        weights: weights of the settings, sum 1.
     """
     _, methods, seeds = places_.shape
-    if (places_ >= 0).all():  # from the ranks of all runs together, less those among a method's own
-        joined = np.array([mid_ranks(own.ravel()) for own in places_]).reshape(places_.shape)
+    if (places_ >= 0).all():  # from the ranks among all runs, less the ranks among the method's runs
+        joined = np.array([mid_ranks(row.ravel()) for row in places_]).reshape(places_.shape)
         behind = joined.sum(axis=2) - seeds / 2 - seeds**2 / 2
-        found: Array = 1 + weights @ (behind / seeds**2)
-        return found
+        expected: Array = 1 + weights @ (behind / seeds**2)
+        return expected
     ranks = np.ones(methods)
     for a, b in combinations(range(methods), 2):
         better = float(weights @ improvement(places_[:, a], places_[:, b]))

@@ -18,9 +18,9 @@ _INSTANTS = 200
 
 
 def target_scores(regret: Array) -> Array:
-    """Share of the targets 1 … 10⁻³ of normalised regret, even in the logarithm, that are reached; in [0, 1].
+    """Reached share of the targets 1 … 10⁻³ of normalised regret, evenly spaced on a log scale; in [0, 1].
 
-    0 where the regret is NaN (nothing feasible yet) or above 1, so that padding cannot dominate an average of it.
+    0 if the regret is NaN (nothing feasible yet) or above 1, so that padding cannot dominate an average.
     """
     with np.errstate(divide="ignore"):
         share = -np.log10(np.maximum(regret, 0.0)) / _DECADES
@@ -29,25 +29,25 @@ def target_scores(regret: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """Target scores of every run, on the settings that all methods have and whose oracle is known."""
+    """Target scores of every run, on settings with all methods and a known oracle."""
 
     settings: NDArray[np.intp]
-    """Their numbers."""
+    """Numbers of the settings."""
     weights: Array
-    """Theirs, nested: shape (settings,)."""
+    """Nested weights of the settings, shape (settings,)."""
     final: Array
-    """At the end of the budget, shape (methods, settings, seeds): the seeds that all have."""
+    """Target score at the end of the budget, shape (methods, settings, seeds), for the seeds of all methods."""
     area: Array
-    """Mean over the budget, same shape."""
+    """Mean target score over the budget, same shape."""
 
 
 def with_oracle(curves: Curves) -> NDArray[np.intp]:
-    """The settings whose oracle and median are known, and differ."""
+    """The settings whose oracle and median are known and differ."""
     return np.flatnonzero(curves.settings["median"].to_numpy(float) - curves.oracle > 0)
 
 
 def known(comparison: Comparison) -> list[int]:
-    """Those of them that every method has."""
+    """The settings with an oracle (`with_oracle`) on which every method has runs."""
     return sorted(set(comparison.curves.complete) & set(with_oracle(comparison.curves).tolist()))
 
 
@@ -58,42 +58,42 @@ def scores(comparison: Comparison, points: Sequence[float] | Array) -> Array:
 
 
 def reached(comparison: Comparison, points: Sequence[float] | Array) -> Array:
-    """Mean target score of each method, shape (methods, points), weights nested; NaN where none is known."""
+    """Mean target score of each method with nested weights, shape (methods, points); NaN without known oracles."""
     settings = known(comparison)
-    found = np.full((len(comparison.methods), len(points)), np.nan)
+    shares = np.full((len(comparison.methods), len(points)), np.nan)
     if settings:
         weights = comparison.field.tasks.of(np.array(settings)).weights
-        own = scores(comparison, points)
+        run_scores = scores(comparison, points)
         groups = comparison.curves.groups
         for method in range(len(comparison.methods)):
-            found[method] = weights @ np.array([own[groups[s, method]].mean(axis=0) for s in settings])
-    return found
+            shares[method] = weights @ np.array([run_scores[groups[s, method]].mean(axis=0) for s in settings])
+    return shares
 
 
 def profiles(comparison: Comparison, taus: Array) -> Array:
     """Share of runs whose normalised regret at the end is at most tau, shape (methods, taus): performance profiles.
 
-    After Agarwal et al. (NeurIPS 2021); settings have nested weights. NaN where no oracle is known.
+    After Agarwal et al. (NeurIPS 2021); settings have nested weights. NaN if no oracle is known.
     """
     settings, curves = known(comparison), comparison.curves
-    found = np.full((len(comparison.methods), len(taus)), np.nan)
+    shares = np.full((len(comparison.methods), len(taus)), np.nan)
     if settings:
         weights = comparison.field.tasks.of(np.array(settings)).weights
         regret = normalised_regret(curves, curves.at((comparison.end,)))[:, 0]
         regret = np.where(np.isnan(regret), np.inf, regret)
         for method in range(len(comparison.methods)):
-            own = [regret[curves.groups[s, method]] for s in settings]
-            found[method] = weights @ np.array([(r[:, None] <= taus).mean(axis=0) for r in own])
-    return found
+            regrets = [regret[curves.groups[s, method]] for s in settings]
+            shares[method] = weights @ np.array([(r[:, None] <= taus).mean(axis=0) for r in regrets])
+    return shares
 
 
 def table(comparison: Comparison) -> Targets | None:
-    """The target scores that means and areas are made of; None where no oracle is known or no seed is common."""
+    """The target scores of all runs; None if no oracle is known or no seed is common to all methods."""
     curves, settings = comparison.curves, known(comparison)
     seeds = curves.runs["seed"].to_numpy()
     methods = range(len(comparison.methods))
-    owned = [set(seeds[curves.groups[s, m]].tolist()) for s in settings for m in methods]
-    common = sorted(set.intersection(*owned)) if owned else []
+    of_groups = [set(seeds[curves.groups[s, m]].tolist()) for s in settings for m in methods]
+    common = sorted(set.intersection(*of_groups)) if of_groups else []
     if not common:
         return None
     area, final = areas(comparison), scores(comparison, (comparison.end,))[:, 0]
@@ -116,10 +116,10 @@ def interquartile_mean(values: Array) -> float:
 
 
 def jackknife(values: Array, statistic: Callable[[Array], float]) -> Estimate:
-    """A statistic of runs with its delete-one-seed jackknife: pseudo-values S θ - (S - 1) θ₋ₖ, t with S - 1 df.
+    """A statistic of runs with a delete-one-seed jackknife: pseudo-values S θ - (S - 1) θ₋ₖ, t with S - 1 df.
 
     Args:
-        values: last axis: seeds. Seed k is left out everywhere at once.
+        values: the last axis is the seeds; seed k is left out everywhere at once.
     """
     count = values.shape[-1]
     whole = statistic(values)
@@ -133,12 +133,12 @@ def jackknife(values: Array, statistic: Callable[[Array], float]) -> Estimate:
 def areas(comparison: Comparison) -> Array:
     """Mean target score of every run over the budget, shape (runs,)."""
     curves = comparison.curves
-    if curves.seconds is not None:  # at instants, evenly spaced
+    if curves.seconds is not None:  # at evenly spaced instants
         instants = np.arange(1, _INSTANTS + 1) / _INSTANTS * comparison.end
         mean: Array = scores(comparison, instants).mean(axis=1)
         return mean
     points = np.arange(1.0, round(comparison.end) + 1)
-    chunks = np.array_split(points, max(1, len(points) // 50))  # a share of the runs' rows at a time
+    chunks = np.array_split(points, max(1, len(points) // 50))  # limits memory
     total: Array = sum((scores(comparison, c).sum(axis=1) for c in chunks), start=np.zeros(len(curves.runs)))
-    found: Array = total / len(points)
-    return found
+    area: Array = total / len(points)
+    return area

@@ -1,4 +1,4 @@
-"""Every verdict of one scope: pairs of methods, expected ranks, and the places that they leave open."""
+"""The verdicts of one scope: pairs of methods, expected ranks, and their possible places."""
 
 from __future__ import annotations
 
@@ -19,67 +19,70 @@ from nasbench.results.statistics.ranks import Field, Rank, ranked
 
 LEVEL = 0.05
 EQUIVALENT = (0.45, 0.55)
-"""Probabilities of improvement between which two methods are equivalent."""
+"""Bounds of the probability of improvement between which two methods are equivalent."""
 UNKNOWN = Estimate(np.nan)
 _FLOOR = 0.5
-"""Least sum of squares of the seeds of a setting: so that ten wins of ten are no certainty."""
+"""Least sum of squares of the seeds of a setting, so that ten wins out of ten do not give an error of zero."""
 _ALONE = 0.25
-"""What is added to the sum of squares of a single setting: its variance alone is estimated too low too often."""
+"""Added to the sum of squares of a single setting, whose variance is often underestimated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """One method held against another."""
+    """The comparison of method `a` with method `b`."""
 
     a: int
     b: int
     settings: NDArray[np.intp]
-    """Where both have runs."""
+    """The settings on which both have runs."""
     seeds: int
-    """The fewest that both have in such a setting."""
+    """The smallest number of common seeds in a setting."""
     these: Estimate
-    """Probability that a run of `a` is better than one of `b`, on these benchmarks: seeds are the sample."""
+    """Probability that a run of `a` is better than a run of `b` on these benchmarks; the sample is the seeds."""
     new: Estimate
-    """The same on new tasks: search spaces are the sample; families, or benchmarks, where there is one space."""
+    """The same probability on new tasks; the sample is the search spaces or, with one space, families or benchmarks."""
     unit: str
-    """What `new` is over: spaces, families, benchmarks, or nothing."""
+    """The sample of `new`: spaces, families, benchmarks, or empty."""
     by_setting: Array
     """The probability in each of `settings`."""
     by_space: dict[int, Estimate]
     """The probability on the benchmarks of each space, by its number."""
     wins: int
+    """Benchmarks on which the probability, averaged over constraints, is above one half."""
     losses: int
+    """Benchmarks on which it is below one half."""
     ties: int
-    """Benchmarks on which the probability, averaged over constraints, is above, below or at one half."""
+    """Benchmarks on which it is one half."""
     ahead: int
+    """Members of `unit` on which the probability is above one half."""
     behind: int
-    """Members of `unit` on which it is above, or below."""
+    """Members of `unit` on which it is below one half."""
     units: int
-    """Members of `unit`."""
+    """Number of members of `unit`."""
     variance: float
-    """Sample variance over the members of `unit`; NaN where there is one."""
+    """Sample variance over the members of `unit`; NaN if there is one."""
     tied: float
     """Share of pairs of runs that tie."""
     floor: float
-    """The smallest p that as many seeds can give."""
+    """The smallest p that this number of seeds can give."""
     is_identical: bool
-    """Every run of one is that of the other."""
+    """Whether all runs of the two methods are the same."""
     shared: Estimate = UNKNOWN
-    """`new` with a moderated variance (`moderation`), by which its verdict is given."""
+    """`new` with a moderated variance (`moderation`), which decides the verdict."""
     p_these: float = np.nan
-    """p of `these` against one half, after correction; NaN where there is none."""
+    """p of `these` being one half, after Holm's correction; NaN if there is none."""
     p_new: float = np.nan
-    """p of `shared` against one half, after correction."""
+    """p of `shared` being one half, after Holm's correction."""
     p_equivalent: float = np.nan
-    """p, after correction, that some space does not lie within `EQUIVALENT`."""
+    """p, after correction, of the probability in some space lying outside `EQUIVALENT`."""
     p_even: float = np.nan
-    """p, after correction, that the average over spaces does not lie within `EQUIVALENT`."""
+    """p, after correction, of the average over spaces lying outside `EQUIVALENT`."""
     level: float = LEVEL
-    """Level of an interval of `these` that holds together with those of all other pairs tested."""
+    """Level of the simultaneous interval of `these` (Bonferroni over all tested pairs)."""
 
     def turned(self) -> Pair:
-        """The same from the other side."""
-        these, new, shared = (_turned(own) for own in (self.these, self.new, self.shared))
+        """The comparison of `b` with `a`."""
+        these, new, shared = (_turned(estimate) for estimate in (self.these, self.new, self.shared))
         return replace(
             self,
             a=self.b,
@@ -88,7 +91,7 @@ class Pair:
             new=new,
             shared=shared,
             by_setting=1 - self.by_setting,
-            by_space={space: _turned(own) for space, own in self.by_space.items()},
+            by_space={space: _turned(estimate) for space, estimate in self.by_space.items()},
             wins=self.losses,
             losses=self.wins,
             ahead=self.behind,
@@ -97,19 +100,20 @@ class Pair:
 
     @property
     def verdict(self) -> int:
-        """1 where `a` is significantly better on these benchmarks, -1 where it is worse, 0 otherwise."""
+        """1 if `a` is significantly better on these benchmarks, -1 if it is worse, else 0."""
         return int(np.sign(self.these.value - 0.5)) if self.p_these < LEVEL else 0
 
     @property
     def verdict_new(self) -> int:
-        """The same on new tasks."""
+        """1 if `a` is significantly better on new tasks, -1 if it is worse, else 0."""
         return int(np.sign(self.these.value - 0.5)) if self.p_new < LEVEL else 0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval on these benchmarks that holds together with all others of a report in 95 % of reports (Bonferroni).
+        """Simultaneous interval on these benchmarks: all intervals of a report hold in 95 % of reports (Bonferroni).
 
-        It ends at one half where the test, which is sharper (Holm), excludes that, and reaches it where it does not.
+        The test is sharper (Holm). So the interval is cut at one half if the test excludes one half, and extended to it
+        if the test does not.
         """
         low, high = self.these.interval(level=self.level)
         if self.verdict:
@@ -118,54 +122,54 @@ class Pair:
 
     @property
     def is_equivalent(self) -> bool:
-        """On every space the probability lies between 0.45 and 0.55, after correction over all pairs."""
+        """Whether the probability lies between 0.45 and 0.55 in every space, after correction over all pairs."""
         return self.is_identical or self.p_equivalent < LEVEL
 
     @property
     def is_even(self) -> bool:
-        """The average over spaces lies there, and not, as far as is known, each of them."""
+        """Whether the average over spaces lies between 0.45 and 0.55, but this is not shown for every space."""
         return self.p_even < LEVEL and not self.is_equivalent
 
 
-def _turned(own: Estimate) -> Estimate:
-    return replace(own, value=1 - own.value)
+def _turned(estimate: Estimate) -> Estimate:
+    return replace(estimate, value=1 - estimate.value)
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """Pairs and ranks of one scope."""
+    """The pairs and ranks of one scope."""
 
     settings: NDArray[np.intp]
-    """The scope."""
+    """The settings of the scope."""
     complete: NDArray[np.intp]
-    """Those of them in which no method is missing: what ranks are over."""
+    """The settings with all methods, over which ranks are computed."""
     seeds: int
-    """The fewest that every method has in one of `complete`: what the intervals of ranks rest on."""
+    """The smallest number of seeds of all methods in a setting of `complete`."""
     kinds: tuple[tuple[int, ...], ...]
-    """Methods whose runs are all the same count as one in ranks: the classes, each with its representative first."""
+    """Classes of methods whose runs are all the same, each with its representative first; a class has one rank."""
     pairs: dict[tuple[int, int], Pair]
-    """By (a, b) with a < b."""
+    """The pairs by (a, b) with a < b."""
     ranks: tuple[Rank, ...]
-    """Of the representatives, the best first; empty where no setting has every method."""
+    """Ranks of the representatives, the best first; empty if no setting has every method."""
     unit: str
-    """What the intervals for new tasks are over."""
+    """The sample of ranks on new tasks: spaces, families, benchmarks, or empty."""
 
     def pair(self, a: int, b: int) -> Pair | None:
-        """`a` held against `b`; None where no setting has both."""
-        found = self.pairs.get((min(a, b), max(a, b)))
-        return found if found is None or a < b else found.turned()
+        """The comparison of `a` with `b`; None if no setting has both."""
+        stored = self.pairs.get((min(a, b), max(a, b)))
+        return stored if stored is None or a < b else stored.turned()
 
     @property
     def tested(self) -> list[Pair]:
-        """The pairs that have a p."""
+        """The pairs with a p."""
         return [pair for pair in self.pairs.values() if not np.isnan(pair.p_these)]
 
 
 def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
-    """Every pair and rank over some settings, p not yet corrected (`corrected`).
+    """All pairs and ranks over some settings, without corrected p (see `corrected`).
 
     Args:
-        preferred: the method that represents its class.
+        preferred: a method that represents its class of identical methods.
     """
     methods = runs.places.shape[1]
     identity = runs.identity[settings]
@@ -174,35 +178,42 @@ def judge(runs: Field, settings: NDArray[np.intp], preferred: int) -> Verdicts:
     present = (runs.places[settings] >= 0).any(axis=2)
     complete = settings[np.all(present, axis=1)]
     ranks, seeds, unit = ranked(runs, complete, [kind[0] for kind in kinds])
-    return Verdicts(settings, complete, seeds, kinds, _moderated(pairs), ranks, unit)
+    return Verdicts(settings, complete, seeds, kinds, _moderated(pairs, kinds), ranks, unit)
 
 
-def _moderated(pairs: dict[tuple[int, int], Pair]) -> dict[tuple[int, int], Pair]:
-    """The same with `shared`: variances over spaces drawn together over all pairs that are not identical."""
+def _moderated(pairs: dict[tuple[int, int], Pair], kinds: tuple[tuple[int, ...], ...]) -> dict[tuple[int, int], Pair]:
+    """The pairs with `shared`: variances over spaces moderated over all pairs that are not identical.
+
+    Of identical methods the first one lends variance: the pairs of its twins are the same pairs once more.
+    """
+    first = {method: kind[0] for kind in kinds for method in kind}
     known = [key for key, pair in pairs.items() if pair.new.known and not pair.is_identical]
-    freedom = np.array([pairs[key].units - 1.0 for key in known])
-    methods = len({method for key in known for method in key})
-    variances, freedom = moderated(np.array([pairs[key].variance for key in known]), freedom, methods)
-    found = dict(pairs)
-    for key, variance, own in zip(known, variances.tolist(), freedom.tolist(), strict=True):
-        pair = pairs[key]
+    lenders = [key for key in known if all(first[method] == method for method in key)]
+    methods = len({method for key in lenders for method in key})
+    freedom = np.array([pairs[key].units - 1.0 for key in lenders])
+    variances, freedom = moderated(np.array([pairs[key].variance for key in lenders]), freedom, methods)
+    drawn = dict(zip(lenders, zip(variances.tolist(), freedom.tolist(), strict=True), strict=True))
+    updated = dict(pairs)
+    for key in known:
+        pair, (a, b) = pairs[key], sorted(first[method] for method in key)
+        variance, degrees = drawn[a, b]
         error = max(float(np.sqrt(variance / pair.units)), pair.these.error)
-        found[key] = replace(pair, shared=Estimate(pair.new.value, error, own))
-    return found
+        updated[key] = replace(pair, shared=Estimate(pair.new.value, error, degrees))
+    return updated
 
 
 def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts]:
-    """The same with p after Holm's correction over all pairs of all of them that are not identical.
+    """The verdicts with p after Holm's correction, over all their pairs that are not identical.
 
-    A p on new tasks is never below that on these benchmarks.
+    p on new tasks is never below p on these benchmarks.
 
     Args:
-        share: the part of the 5 % that these verdicts may err; p is divided by it.
+        share: share of the 5 % error rate that these verdicts may use; p is divided by it.
     """
     every = tested([pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical], share)
     new = np.fmax([pair.shared.p() for pair in every], [pair.these.p() for pair in every])
     new[[not pair.shared.known for pair in every]] = np.nan
-    inside = [max((own.p_outside(*EQUIVALENT) for own in pair.by_space.values()), default=np.nan) for pair in every]
+    inside = [max((e.p_outside(*EQUIVALENT) for e in pair.by_space.values()), default=np.nan) for pair in every]
     even = [pair.these.p_outside(*EQUIVALENT) for pair in every]
     p_values = zip(_adjusted(new, share), holm(np.array(inside)), holm(np.array(even)), strict=True)
     rest = iter(
@@ -211,24 +222,24 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
             for pair, (p_new, p_equivalent, p_even) in zip(every, p_values, strict=True)
         ]
     )
-    found = []
+    result = []
     for v in verdicts:
         pairs = {key: pair if pair.is_identical else next(rest) for key, pair in v.pairs.items()}
         with_p = replace(v, pairs=pairs)
-        found.append(replace(with_p, ranks=tuple(_placed(with_p, rank) for rank in v.ranks)))
-    return found
+        result.append(replace(with_p, ranks=tuple(_placed(with_p, rank) for rank in v.ranks)))
+    return result
 
 
 def tested(pairs: Sequence[Pair], share: float) -> list[Pair]:
-    """The same with `p_these` after Holm's correction over them, and with the level of their simultaneous intervals.
+    """The pairs with `p_these` after Holm's correction, and with the level of their simultaneous intervals.
 
     Args:
-        share: the part of the 5 % that these tests may err; p is divided by it.
+        share: share of the 5 % error rate that these tests may use; p is divided by it.
     """
     p_values = np.array([np.nan if pair.is_identical else pair.these.p() for pair in pairs])
     level = LEVEL * share / max(1, int(np.sum(~np.isnan(p_values))))
     return [
-        replace(pair, p_these=p, level=level, floor=min(pair.floor / share, 1.0))
+        pair if pair.is_identical else replace(pair, p_these=p, level=level, floor=min(pair.floor / share, 1.0))
         for pair, p in zip(pairs, _adjusted(p_values, share).tolist(), strict=True)
     ]
 
@@ -242,14 +253,14 @@ def _kinds(identity: NDArray[np.int64], preferred: int) -> tuple[tuple[int, ...]
     """Classes of methods whose runs are all the same, in the order of their first method."""
     classes: dict[bytes, list[int]] = {}
     for method in range(identity.shape[1]):
-        own = np.ascontiguousarray(identity[:, method])
-        key = own.tobytes() if (own > 0).any() else str(method).encode()
+        identities = np.ascontiguousarray(identity[:, method])
+        key = identities.tobytes() if (identities > 0).any() else str(method).encode()
         classes.setdefault(key, []).append(method)
     return tuple(tuple(sorted(kind, key=lambda m: (m != preferred, m))) for kind in classes.values())
 
 
 def held(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None:
-    """`a` held against `b` over the settings that have both, p not yet corrected; None where there are none."""
+    """The comparison of `a` with `b` over the settings with both, without corrected p; None if there is no setting."""
     ours, theirs = runs.places[settings, a], runs.places[settings, b]
     both = (ours >= 0).any(axis=1) & (theirs >= 0).any(axis=1)
     if not both.any():
@@ -262,7 +273,7 @@ def held(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None
         common = ((ours >= 0) & (theirs >= 0))[0]
         these = replace(these, exact=permutation_p(ours[0, common], theirs[0, common]))
     new, unit, means = over_tasks(strata.means, tasks, these)
-    by_bench, by_unit = (np.round(own - 0.5, 12) for own in (tasks.by_bench(strata.means), means))
+    by_bench, by_unit = (np.round(values - 0.5, 12) for values in (tasks.by_bench(strata.means), means))
     return Pair(
         a,
         b,
@@ -287,11 +298,11 @@ def held(runs: Field, settings: NDArray[np.intp], a: int, b: int) -> Pair | None
 
 
 def smallest_p(seeds: NDArray[np.intp], weights: Array) -> float:
-    """The smallest p that as many seeds can give a probability of improvement, however clear the difference.
+    """The smallest possible p of a probability of improvement with these numbers of seeds.
 
     Args:
-        seeds: of each setting, shape (settings,).
-        weights: of the settings, sum 1.
+        seeds: number of seeds of each setting, shape (settings,).
+        weights: weights of the settings, sum 1.
     """
     if len(seeds) == 1 and seeds[0] >= FEWEST:
         return 2 / math.comb(2 * int(seeds[0]), int(seeds[0]))
@@ -300,19 +311,19 @@ def smallest_p(seeds: NDArray[np.intp], weights: Array) -> float:
 
 
 def _by_space(strata: Strata, tasks: Tasks) -> dict[int, Estimate]:
-    """The estimate on the benchmarks of each space."""
+    """The estimate on the benchmarks of each space, by the number of the space."""
     if len(tasks.spaces) == 1:
         return {int(tasks.spaces[0]): _estimate(strata, tasks.weights)}
-    found = {}
+    estimates = {}
     for space in tasks.spaces.tolist():
         rows = tasks.space == space
         weights = tasks.weights[rows]
-        found[space] = _estimate(strata.kept(rows), weights / weights.sum())
-    return found
+        estimates[space] = _estimate(strata.kept(rows), weights / weights.sum())
+    return estimates
 
 
 def _estimate(strata: Strata, weights: Array) -> Estimate:
-    """The probability of improvement by what seeds say of it."""
+    """The estimate of the probability of improvement from the means and variances of settings."""
     return strata.estimate(weights, least=_FLOOR, extra=_ALONE * (len(weights) == 1))
 
 

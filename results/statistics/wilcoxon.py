@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test of every pair, Friedman's and Nemenyi's tests: over settings, benchmarks and spaces."""
+"""Wilcoxon's signed-rank test of every pair, Friedman's and Nemenyi's tests, over settings, benchmarks or spaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nasbench.results.statistics.improvement import TOLERANCE, places
 from nasbench.results.statistics.nesting import Tasks
 
 _LEVEL = 0.05
-_MOST_EXACT, _MOST_EXACT_WITH_TIES = 50, 13  # the choice of scipy
+_MOST_EXACT, _MOST_EXACT_WITH_TIES = 50, 13  # as in scipy
 
 Alternative: TypeAlias = Literal["two-sided", "greater"]
 Unit: TypeAlias = Literal["settings", "benchmarks", "spaces"]
@@ -28,17 +28,17 @@ class SignedRank(NamedTuple):
     """The outcome of Wilcoxon's signed-rank test (Wilcoxon, 1945) on paired differences, zeros dropped."""
 
     pairs: int
-    """Differences that are not zero."""
+    """Number of differences that are not zero."""
     plus: float
     """Sum of the ranks of the positive differences."""
     minus: float
     """Sum of the ranks of the negative differences."""
     p: float
-    """1 where every difference is zero, NaN where there is none."""
+    """p-value; 1 if every difference is zero, NaN if there is no difference."""
     floor: float
-    """p if these very differences all had one sign: none of their sizes can give a smaller one."""
+    """p if all these differences had the same sign: the smallest p that their sizes allow."""
     is_exact: bool
-    """Whether p counts all signs; otherwise it is the normal approximation's."""
+    """Whether p counts all assignments of signs; if not, it is a normal approximation."""
 
     @property
     def statistic(self) -> float:
@@ -47,13 +47,13 @@ class SignedRank(NamedTuple):
 
     @property
     def effect(self) -> float:
-        """Matched-pairs rank-biserial correlation (Kerby, 2014): 1 where all differences are positive; NaN for none."""
+        """Matched-pairs rank-biserial correlation (Kerby, 2014): 1 if all differences are positive; NaN for none."""
         total = self.plus + self.minus
         return (self.plus - self.minus) / total if total else np.nan
 
 
 def signed_rank(differences: Array, alternative: Alternative = "two-sided") -> SignedRank:
-    """The test of some differences: exact for up to 50 that are not zero, and up to 13 where some are of one size.
+    """Wilcoxon's signed-rank test; exact for up to 50 differences that are not zero, or up to 13 with tied sizes.
 
     Args:
         alternative: "greater" tests whether the differences tend to be positive.
@@ -75,12 +75,12 @@ def signed_rank(differences: Array, alternative: Alternative = "two-sided") -> S
 
 @lru_cache(maxsize=1000)
 def _floor(pairs: int, alternative: Alternative) -> float:
-    """The p of a clean sweep without ties."""
+    """p if all differences have the same sign, without ties."""
     return float(stats.wilcoxon(np.arange(1.0, pairs + 1), alternative=alternative).pvalue)
 
 
 def relative_differences(values: Array, baseline: Array) -> Array:
-    """(value - baseline) / max(|value|, |baseline|), and exactly 0 within `TOLERANCE`: comparable across settings."""
+    """(value - baseline) / max(|value|, |baseline|), exactly 0 within `TOLERANCE`; comparable across settings."""
     scale = np.maximum(np.abs(values), np.abs(baseline))
     differences: Array = np.divide(values - baseline, scale, out=np.zeros_like(scale), where=scale > 0)
     differences[np.abs(differences) <= TOLERANCE] = 0.0
@@ -93,36 +93,36 @@ class RankTests:
 
     unit: Unit
     count: int
-    """Settings, benchmarks or spaces: the blocks of the tests."""
+    """Number of blocks: settings, benchmarks or spaces."""
     ranks: Array
     """Average rank of each method over the blocks, shape (methods,)."""
     chi_square: float
     """Friedman's statistic (1937), corrected for ties; NaN for fewer than three methods or two blocks."""
     p: float
-    """Of Friedman's test that all methods are equal."""
+    """p of Friedman's test that all methods are equal."""
     critical_difference: float
-    """Nemenyi's (1963; Demšar, JMLR 2006, section 3.2.2) at the 5 % level."""
+    """Nemenyi's critical difference (1963; Demšar, JMLR 2006, section 3.2.2) at the 5 % level."""
     nemenyi: Array
     """p of every pair by Nemenyi's test, shape (methods, methods)."""
     pairs: dict[tuple[int, int], SignedRank]
-    """By (a, b) with a < b; positive differences say that a is better."""
+    """The tests by (a, b) with a < b; a positive difference means that a is better."""
     holm: Array
     """p of every pair by Wilcoxon's test after Holm's correction over all, same shape as `nemenyi`."""
 
     def verdict(self, a: int, b: int) -> int:
-        """1 where `a` is significantly better than `b` at 5 % (Holm), -1 where it is worse, 0 otherwise; a < b."""
+        """1 if `a` is significantly better than `b` at 5 % (Holm), -1 if it is worse, else 0; a < b."""
         return int(np.sign(self.pairs[a, b].effect)) if self.holm[a, b] < _LEVEL else 0
 
 
 def levels(values: Array, tasks: Tasks) -> tuple[RankTests, ...]:
     """The tests over settings, over benchmarks and over search spaces.
 
-    A benchmark has the mean of its settings' relative differences and ranks, a space that of its families', with equal
-    weights on each level; methods are then ranked anew inside it.
+    The value of a benchmark is the mean of its settings' relative differences and ranks, that of a space the mean of
+    its families', with equal weights at each level; methods are then ranked again inside it.
 
     Args:
         values: shape (settings, methods), lower is better; settings with a NaN are left out.
-        tasks: of these settings.
+        tasks: the tasks of these settings.
     """
     kept = np.flatnonzero(~np.isnan(values).any(axis=1))
     return tuple(_level(unit, values[kept], tasks.of(kept)) for unit in UNITS)
@@ -148,32 +148,32 @@ def _level(unit: Unit, values: Array, tasks: Tasks) -> RankTests:
         differences = _joined(unit, relative_differences(values[:, b], values[:, a]), tasks)
         pairs[a, b] = signed_rank(np.where(np.abs(differences) <= TOLERANCE, 0.0, differences))
     corrected = np.ones((methods, methods))
-    for (a, b), own in zip(pairs, holm(np.array([pair.p for pair in pairs.values()])), strict=True):
-        corrected[a, b] = corrected[b, a] = own
+    for (a, b), p_value in zip(pairs, holm(np.array([pair.p for pair in pairs.values()])), strict=True):
+        corrected[a, b] = corrected[b, a] = p_value
     return RankTests(unit, count, mean, float(chi_square), float(p), difference, nemenyi, pairs, corrected)
 
 
 def _joined(unit: Unit, values: Array, tasks: Tasks) -> Array:
-    """The mean of each block, from the values of settings."""
-    means = {"settings": lambda own: own, "benchmarks": tasks.by_bench, "spaces": tasks.by_space}
-    found: Array = means[unit](values)
-    return found
+    """The mean value of each block, from the values of settings."""
+    means = {"settings": lambda values_: values_, "benchmarks": tasks.by_bench, "spaces": tasks.by_space}
+    joined: Array = means[unit](values)
+    return joined
 
 
-def cliques(ranks: Array, apart: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """The largest groups of methods, neighbours by rank, of which no two differ.
+def cliques(ranks: Array, differ: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+    """The maximal groups of methods with adjacent ranks of which no two differ.
 
     Args:
-        apart: whether each pair differs, shape (methods, methods).
+        differ: whether each pair differs, shape (methods, methods).
     """
     order = np.argsort(ranks, kind="stable")
-    found: list[tuple[int, ...]] = []
+    groups: list[tuple[int, ...]] = []
     reached = 0
     for start in range(len(order)):
         end = start + 1
-        while end < len(order) and not apart[order[end], order[start:end]].any():
+        while end < len(order) and not differ[order[end], order[start:end]].any():
             end += 1
         if end - start > 1 and end > reached:
-            found.append(tuple(int(m) for m in order[start:end]))
+            groups.append(tuple(int(m) for m in order[start:end]))
         reached = max(reached, end)
-    return found
+    return groups

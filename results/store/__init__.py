@@ -1,4 +1,4 @@
-"""The trajectory store: what a run leaves behind, and how it is kept."""
+"""The trajectory store: finished runs as Parquet files, and journals of unfinished ones."""
 
 from nasbench.results.store.contents import content_hash
 from nasbench.results.store.store import Store

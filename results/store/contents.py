@@ -1,4 +1,4 @@
-"""What a store holds, as one number: two stores with the same runs have the same, whatever their files."""
+"""A hash of a store's contents: equal for stores with the same runs, whatever their files."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ import pyarrow as pa
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.store import Store
 
-_MEASURED = "thinking"  # never repeats
+_MEASURED = "thinking"  # measured times are never the same
 
 
 def content_hash(store: Store) -> str:
-    """SHA-256 of all runs of a store: what was asked, their settings, columns, values, failures and search logs.
+    """SHA-256 of all runs of a store: their setups, settings, columns, values, failures and search logs.
 
-    Left out is `thinking`, which is measured. It does not depend on how the runs are spread over fragments, nor on the
-    order in which they were made. Every byte is read and verified on the way; what is damaged is set aside and does not
-    count.
+    The measured column `thinking` is left out. The hash does not depend on the order of the runs or on their
+    distribution over fragments. Every byte is read and verified; damaged files are set aside and do not count.
     """
-    digests: set[str] = set()  # a run that lies in two fragments counts once
+    digests: set[str] = set()  # a run that is in two fragments counts once
     for f in store.fragments():
         try:
             digests.update(_runs(store, f))
@@ -49,7 +48,7 @@ def _runs(store: Store, f: Fragment) -> Iterator[str]:
                 _add(digest, _plain(log[name]))
         elif run.log:
             start += run.rows
-            continue  # its log is damaged: the run does not count
+            continue  # a run with a damaged log does not count
         yield digest.hexdigest()
         start += run.rows
 
@@ -59,7 +58,7 @@ def _add(digest: hashlib._Hash, values: np.ndarray | list[str | None]) -> None:
 
 
 def _plain(column: pa.ChunkedArray) -> np.ndarray | list[str | None]:
-    """Numbers as an array, text and what may be absent as a list."""
+    """A column as an array of numbers, or as a list if it holds text or missing values."""
     is_number = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
     plain: np.ndarray | list[str | None] = (
         column.to_numpy() if is_number and not column.null_count else column.to_pylist()

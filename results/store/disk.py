@@ -1,4 +1,4 @@
-"""What a store asks of the file system: every operation in one place, so that a test can make any of them fail."""
+"""The file operations of a store, in one place so that tests can make any of them fail."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from typing import TypeAlias
 Data: TypeAlias = bytes | memoryview
 
 _LOG = logging.getLogger("nasbench")
-_SAID_AFTER = 3.0  # seconds of waiting for a lock
-_READ = 1 << 24  # bytes at a time
+_REPORTED_AFTER = 3.0  # seconds of waiting for a lock
+_CHUNK = 1 << 24  # bytes per read
 
 
 class System:
-    """The operations themselves, one method each."""
+    """The system calls, one method each."""
 
     def open(self, path: Path, flags: int) -> int:
-        """A descriptor; a pipe without a writer does not keep us waiting."""
+        """A file descriptor; opening a pipe without a writer does not block."""
         return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
 
     def read(self, handle: int, size: int) -> bytes:
         return os.read(handle, size)
 
     def write(self, handle: int, data: Data) -> int:
-        """The number of bytes written, which may be less than asked."""
+        """The number of bytes written, which may be less than the length of `data`."""
         return os.write(handle, data)
 
     def truncate(self, handle: int, length: int) -> None:
@@ -52,7 +52,7 @@ class System:
         os.mkdir(path)
 
     def lock(self, handle: int) -> bool:
-        """Whether the exclusive lock of an open file is ours now; the system releases it when the file is closed."""
+        """Tries to take the exclusive lock of an open file; the system releases it when the file is closed."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -61,22 +61,22 @@ class System:
 
 
 system = System()
-"""Through which everything below goes."""
+"""The system calls that all functions below use; tests replace it."""
 
 
 class Held(Exception):
-    """Another process has the lock; the message says which."""
+    """Another process holds the lock; the message names it."""
 
 
 class Irregular(OSError):
-    """A folder, a pipe or a device where a file should be."""
+    """There is a folder, a pipe or a device in place of a file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.EINVAL, "not a regular file", str(path))
 
 
 class ShortWrite(OSError):
-    """The disk took a part of what was written."""
+    """Only a part of the data was written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ENOSPC, "only a part was written: the disk is full", str(path))
@@ -88,13 +88,13 @@ def digest(data: Data) -> str:
 
 
 def read(path: Path) -> bytes:
-    """The contents of a regular file. Raises OSError (Irregular for anything else)."""
+    """The contents of a regular file. Raises OSError, and Irregular if it is not a regular file."""
     handle = system.open(path, os.O_RDONLY)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Irregular(path)
         parts = []
-        while part := system.read(handle, _READ):
+        while part := system.read(handle, _CHUNK):
             parts.append(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
     finally:
@@ -102,42 +102,42 @@ def read(path: Path) -> bytes:
 
 
 def write(path: Path, data: Data) -> None:
-    """Puts a file with this content into place, atomically and durably, or leaves what was there.
+    """Writes a file atomically and durably; on an error the previous file stays.
 
-    The temporary file's name tells the writer's host and process: writers do not collide, and what a killed one left
-    can be recognised (`scratch`).
+    The temporary file's name contains the writer's host and process: writers do not collide, and the remains of a
+    killed writer are recognised (`scratch`).
     """
-    aside = path.with_name(f".{path.name}.{os.uname().nodename[:40]}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.uname().nodename[:40]}.{os.getpid()}.tmp")
     try:
-        handle = system.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        handle = system.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             write_all(handle, data, path)
             system.fsync(handle)
         finally:
             os.close(handle)
-        system.rename(aside, path)
+        system.rename(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            system.unlink(aside)
+            system.unlink(temporary)
         raise
     sync_folder(path.parent)
 
 
 def write_all(handle: int, data: Data, path: Path) -> None:
-    """Writes everything, or raises OSError."""
+    """Writes all data. Raises OSError if only a part was written."""
     if system.write(handle, data) != memoryview(data).nbytes:
         raise ShortWrite(path)
 
 
 def scratch(folder: Path) -> Iterator[Path]:
-    """The temporary files that `write` may have left in a folder, of this host only: others' locks may not reach us."""
+    """Temporary files that `write` left in a folder, from this host only: locks of other hosts may not be visible."""
     for path in folder.glob(".*.tmp"):
         if f".{os.uname().nodename[:40]}." in path.name:
             yield path
 
 
 def sync_folder(folder: Path) -> None:
-    """Returns when the names in a folder are on the disk."""
+    """Flushes the names in a folder to the disk."""
     handle = system.open(folder, os.O_RDONLY)
     try:
         system.fsync(handle)
@@ -146,7 +146,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder, durably, and those above it; one that is there is left."""
+    """Makes a folder and its parents durably, unless they exist."""
     if path.is_dir():
         return
     if path.parent != path:
@@ -165,22 +165,22 @@ def move(source: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Deletes a file, if it is there."""
+    """Deletes a file if it exists."""
     with contextlib.suppress(FileNotFoundError):
         system.unlink(path)
 
 
 class Lock:
-    """An exclusive lock between processes, also of several hosts where the file system passes locks on.
+    """An exclusive lock between processes, also of several hosts if the file system supports it.
 
-    The file it stands on says who has it. It is released when its process ends, however that ends.
+    The locked file names the holder. The lock is released when its process ends, in whatever way.
     """
 
     def __init__(self, path: Path) -> None:
         self._path, self._handle, self._depth = path, -1, 0
 
     def acquire(self, patience: float) -> None:
-        """Waits up to `patience` seconds; says for whom if that takes long. Raises Held, or OSError."""
+        """Waits up to `patience` seconds, and logs the holder if it takes long. Raises Held or OSError."""
         if self._depth == 0:
             self._handle = _locked(self._path, patience)
         self._depth += 1
@@ -192,7 +192,7 @@ class Lock:
 
     @contextmanager
     def held(self, patience: float) -> Iterator[None]:
-        """Acquired inside, also when it is already."""
+        """Holds the lock inside the context; reentrant."""
         self.acquire(patience)
         try:
             yield
@@ -201,38 +201,38 @@ class Lock:
 
 
 class Appended:
-    """A file that grows by whole lines, and only by this process: a line is on the disk, or not there at all."""
+    """A file to which this process appends whole lines: a line is on the disk, or absent."""
 
     def __init__(self, path: Path) -> None:
-        """Locks it. Raises Held, or OSError; call `begin` next."""
+        """Locks the file; call `begin` next. Raises Held or OSError."""
         self.path, self._handle, self._length = path, -1, 0
         self._lock = Lock(path.with_suffix(".lock"))
         self._lock.acquire(patience=0)
 
     def content(self) -> bytes:
-        """What it holds; nothing where there is no file yet."""
+        """The contents of the file; empty if there is no file yet."""
         return read(self.path) if self.path.exists() else b""
 
     def begin(self, kept: int) -> None:
-        """Keeps the first `kept` bytes, and drops what follows, as a crash in mid-write may have left it."""
+        """Keeps the first `kept` bytes and drops the rest, which a crash may have left."""
         self._handle, self._length = system.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), kept
         system.truncate(self._handle, kept)
 
     def append(self, line: bytes) -> None:
-        """Returns only when the line is on the disk; if it cannot be put there, it is taken back. Raises OSError."""
+        """Writes a line and returns when it is on the disk. Raises OSError, after removing what was written."""
         try:
             write_all(self._handle, line, self.path)
             system.fsync(self._handle)
             if not self._length:
                 sync_folder(self.path.parent)
         except OSError:
-            with contextlib.suppress(OSError):  # if this fails too, the torn line will be dropped by whoever opens it
+            with contextlib.suppress(OSError):  # if this fails too, `begin` will drop the torn line
                 system.truncate(self._handle, self._length)
             raise
         self._length += len(line)
 
     def close(self) -> None:
-        """Leaves it on the disk, for a later attempt."""
+        """Closes the file and releases the lock; the file stays on the disk."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -240,14 +240,14 @@ class Appended:
 
 
 def _locked(path: Path, patience: float) -> int:
-    begin, pause, said = monotonic(), 0.002, False
+    begin, pause, is_reported = monotonic(), 0.002, False
     while True:
         handle = system.open(path, os.O_RDWR | os.O_CREAT)
         try:
             ours = system.lock(handle) and _leads_to(path, handle)
             owner = "" if ours else os.read(handle, 200).decode("utf-8", "replace")
             if ours:
-                with contextlib.suppress(OSError):  # a full disk: then others do not learn who we are
+                with contextlib.suppress(OSError):  # on a full disk others cannot learn the holder
                     os.ftruncate(handle, 0)
                     os.write(handle, f"process {os.getpid()} on {os.uname().nodename}".encode())
                 return handle
@@ -258,15 +258,15 @@ def _locked(path: Path, patience: float) -> int:
         waited = monotonic() - begin
         if waited >= patience:
             raise Held(owner or "another process")
-        if waited > _SAID_AFTER and not said:
+        if waited > _REPORTED_AFTER and not is_reported:
             _LOG.info("waiting for %s, which is using %s", owner or "another process", path.parent)
-            said = True
+            is_reported = True
         sleep(pause)
         pause = min(2 * pause, 0.05)
 
 
 def _leads_to(path: Path, handle: int) -> bool:
-    """Whether a path still is the file that is open: another process may have deleted it meanwhile."""
+    """Whether a path still leads to an open file: another process may have deleted it in the meantime."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(handle))
     except FileNotFoundError:

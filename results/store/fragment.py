@@ -1,6 +1,6 @@
 """One Parquet file of a store: runs of one setup, with their identity and provenance in the file's metadata.
 
-The name of a fragment ends in the digest of its bytes: no bit of it can change unseen.
+The name of a fragment ends in the digest of its bytes, so that every change of them is detected.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory,
 
 _KEY = b"nasbench"
 _NAME = re.compile(r"\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet")
-_NAME_WITHOUT_DIGEST = re.compile(r"\.([0-9a-f]{16})\.[0-9a-f]{8}\.parquet")  # of schema 1
-_LONGEST_WORDS = 80  # of a name: with all that follows, and a temporary file's, it stays below 255 bytes
+_NAME_WITHOUT_DIGEST = re.compile(r"\.([0-9a-f]{16})\.[0-9a-f]{8}\.parquet")  # in schema 1
+_LONGEST_WORDS = 80  # letters of a name before the digest: the temporary file's name stays below 255 bytes
 
 
 class Torn(Exception):
-    """A file that is not, or no longer, a readable fragment; the message says why."""
+    """A file is damaged, or is not a fragment; the message says why."""
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a fragment's metadata says of one of its runs."""
+    """A run in a fragment's metadata."""
 
     seed: int
     rows: int
     failure: str
-    """Why the method could not use up its budget; empty if it did."""
+    """The reason why the method stopped before the end of its budget; empty if it did not."""
     failed_evaluations: int
     first_reason: str
     """The reason of the first failed row; empty if none failed."""
     began: str
     ended: str
     log: str = ""
-    """Digest of the file of its search log; empty where there is none."""
+    """Digest of the file of its search log; empty if it has none."""
 
     @property
     def failed(self) -> bool:
@@ -59,7 +59,7 @@ class Fragment:
     path: Path
     setup: Setup
     runs: tuple[RunRecord, ...]
-    """In the order of their rows."""
+    """The runs, in the order of their rows."""
     provenance: dict[str, Any]
 
     @property
@@ -67,12 +67,12 @@ class Fragment:
         return [run.seed for run in self.runs]
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
-        """The rows (of some columns). Raises Torn if the bytes do not match their checksums."""
+        """The rows, optionally of some columns only. Raises Torn if the bytes do not match their checksums."""
         with _torn_if_invalid("unreadable rows"):
             return pq.ParquetFile(self.path, page_checksum_verification=True).read(columns)
 
     def whole(self, columns: list[str]) -> pa.Table:
-        """The rows (of some columns) of evaluations up to the highest level: of a search in parts, not the parts.
+        """The rows, in some columns, of evaluations at the highest level of the fidelity.
 
         Raises Torn as `table` does.
         """
@@ -83,7 +83,7 @@ class Fragment:
         return table.filter(pc.equal(table["level"], highest)).drop_columns("level")
 
     def checked_table(self) -> pa.Table:
-        """All rows. Raises Torn if they are not of the runs that the metadata names, or have other columns."""
+        """All rows. Raises Torn if their runs or columns are not those of the metadata."""
         table = self.table()
         if self.setup.schema == SCHEMA_VERSION and not table.schema.equals(schema(self.setup.metrics)):
             raise Torn("its columns are not those of its schema")
@@ -92,7 +92,7 @@ class Fragment:
         return table
 
     def first(self, column: str) -> Any:
-        """A column's value in the first row, without reading the others; None where there is no row."""
+        """A column's value in the first row, without reading the others; None if there is no row."""
         with _torn_if_invalid("unreadable rows"):
             batches = pq.ParquetFile(self.path).iter_batches(1, columns=[column])
             return next((batch.column(0)[0].as_py() for batch in batches if len(batch)), None)
@@ -101,7 +101,7 @@ class Fragment:
 def write(
     folder: Path, setup: Setup, trajectories: list[Trajectory], provenance: dict[str, Any], logs: dict[int, str]
 ) -> list[RunRecord]:
-    """Writes the runs of one setup as a fragment, atomically and durably; returns what its metadata says of them.
+    """Writes the runs of one setup as a fragment, atomically and durably; returns their records.
 
     Args:
         logs: the digest of each search log, by seed.
@@ -112,7 +112,7 @@ def write(
 
 
 def write_without(fragment: Fragment, seeds: set[int]) -> None:
-    """Writes, beside a fragment, another one without the runs of some seeds."""
+    """Writes a copy of a fragment without the runs of some seeds."""
     table = fragment.table()
     kept = table.filter(pc.invert(pc.is_in(table["seed"], pa.array(sorted(seeds)))))
     runs = [run for run in fragment.runs if run.seed not in seeds]
@@ -120,9 +120,9 @@ def write_without(fragment: Fragment, seeds: set[int]) -> None:
 
 
 def read(path: Path) -> Fragment:
-    """Reads a fragment's metadata, and checks every bit of the file.
+    """Reads a fragment's metadata, and checks the digest of the whole file.
 
-    Raises Torn if it is damaged or foreign, StoreError if it is from the future.
+    Raises Torn if it is damaged or foreign, StoreError if a newer version wrote it.
     """
     content = disk.read(path)
     named = _NAME.search(path.name)
@@ -147,38 +147,38 @@ def read(path: Path) -> Fragment:
 
 
 class Header(NamedTuple):
-    """What readers of a store's folder learn of its columns."""
+    """The contents of the file that shows readers of a store's folder all its columns."""
 
     metrics: list[str]
     schema: int
 
 
 def write_header(path: Path, metrics: list[str]) -> None:
-    """Writes the file that shows readers of a store's folder all its columns: it has no rows, but every metric."""
+    """Writes the file that shows readers of a store's folder all its columns: it has every metric and no rows."""
     facts = {"metrics": metrics, "digest": _digest_of(metrics, SCHEMA_VERSION)}
     disk.write(path, _parquet(schema(tuple(metrics)).empty_table(), facts))
 
 
 def read_header(path: Path) -> Header:
-    """Reads such a file. Raises Torn if it is damaged, StoreError if it is from the future."""
+    """Reads the header file. Raises Torn if it is damaged, StoreError if a newer version wrote it."""
     content = disk.read(path)
     with _torn_if_invalid("not a readable Parquet file"):
         metadata = pq.read_metadata(pa.BufferReader(content))
         columns = pq.read_schema(pa.BufferReader(content))
     facts = _facts(metadata)
     try:
-        found = Header([str(name) for name in facts["metrics"]], facts["schema"])
+        header = Header([str(name) for name in facts["metrics"]], facts["schema"])
     except (KeyError, TypeError) as error:
         _check_version(path, facts)
         raise Torn(f"incomplete metadata ({error})") from None
-    if "digest" in facts and facts["digest"] != _digest_of(*found):
+    if "digest" in facts and facts["digest"] != _digest_of(*header):
         raise Torn("its metadata does not match its digest")
     _check_version(path, facts)
-    if found.schema != 1 and "digest" not in facts:
+    if header.schema != 1 and "digest" not in facts:
         raise Torn("its metadata has no digest")
-    if found.schema == SCHEMA_VERSION and not columns.equals(schema(tuple(found.metrics))):
+    if header.schema == SCHEMA_VERSION and not columns.equals(schema(tuple(header.metrics))):
         raise Torn("its columns are not those that it names")
-    return found
+    return header
 
 
 def write_log(path: Path, table: pa.Table) -> str:
@@ -189,7 +189,7 @@ def write_log(path: Path, table: pa.Table) -> str:
 
 
 def log_bytes(path: Path, digest: str) -> bytes:
-    """The file of a search log. Raises Torn if it is not the one with this digest (empty: none was recorded)."""
+    """The bytes of a search log. Raises Torn if its digest differs (empty: no digest was recorded)."""
     content = disk.read(path)
     if digest and disk.digest(content) != digest:
         raise Torn("its bytes do not match the digest that was recorded with its run")
@@ -197,14 +197,14 @@ def log_bytes(path: Path, digest: str) -> bytes:
 
 
 def read_log(path: Path, digest: str) -> pa.Table:
-    """A search log. Raises Torn if it is damaged, or not the one with this digest (empty: none was recorded)."""
+    """A search log. Raises Torn if it is damaged or its digest differs (empty: no digest was recorded)."""
     content = log_bytes(path, digest)
     with _torn_if_invalid("not a readable search log"):
         return pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read()
 
 
 def _write(folder: Path, rows: pa.Table, setup: Setup, runs: list[RunRecord], provenance: dict[str, Any]) -> None:
-    # Keys on the disk keep the name that setups had before.
+    # On the disk setups keep their former name, "cell".
     content = _parquet(rows, {"cell": setup.to_json(), "runs": [vars(run) for run in runs], "provenance": provenance})
     words = re.sub(r"[^\w.+-]", "_", f"{setup.method}.{setup.bench}.{setup.constraint}", flags=re.ASCII)
     disk.write(folder / f"{words[:_LONGEST_WORDS]}.{setup.id}.{disk.digest(content)}.parquet", content)
@@ -220,7 +220,7 @@ def _parquet(table: pa.Table, facts: dict[str, Any]) -> memoryview:
         content,
         compression="zstd",
         use_dictionary=words,
-        dictionary_pagesize_limit=1 << 22,  # configurations repeat, but a million bytes of them do not fit
+        dictionary_pagesize_limit=1 << 22,  # configurations repeat, but exceed the default of 1 MiB
         write_statistics=[name for name in table.column_names if name not in words],
         write_page_checksum=True,
     )
@@ -268,9 +268,9 @@ def _record(trajectory: Trajectory, log: str) -> RunRecord:
 
 @contextmanager
 def _torn_if_invalid(what: str) -> Iterator[None]:
-    """Invalid content is torn; trouble of the system (no memory, no descriptor, no permission) is not the file's fault.
+    """Turns errors of invalid content into Torn, and lets system errors (no memory, no permission) pass.
 
-    Arrow reports both as OSError; only the system's carry a number.
+    Arrow reports both as OSError; only system errors have an errno.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""The journal of one unfinished run whose evaluations are expensive: a line each, on disk at once.
+"""The journal of one unfinished run with expensive evaluations: one line per evaluation, on disk at once.
 
-Each line is JSON and begins with a check: the length of what follows it, and the digest of that and of all lines
-before. So no line can be torn, changed, lost or moved unseen.
+Each line is JSON and begins with a check: the length of the rest of the line, and the digest of it and all lines
+before. So a torn, changed, lost or moved line is always detected.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _CHECK = '{"check": "%08x-%s", '
 
 
 class Record(NamedTuple):
-    """A finished evaluation, with what is needed to tell it again."""
+    """A finished evaluation, with everything needed to tell it to the method again."""
 
     ask: int
-    """From 0: which ask of the run this evaluation answers."""
+    """Number of the ask that this evaluation answers, from 0."""
     configuration: str
     metrics: tuple[float, ...]
     cost: float
@@ -31,20 +31,20 @@ class Record(NamedTuple):
     started: float
     finished: float
     trial: int = 0
-    """The training that was continued, or begun: the number of its first ask."""
+    """Number of the training: that of its first ask."""
     level: int = 1
     """The level of the fidelity up to which it was trained."""
     feasible: bool | None = None
-    """Whether it was done and satisfied the constraints; None in journals of before this was noted."""
+    """Whether it succeeded and satisfied the constraints; None in older journals, which lack this."""
     curve: tuple[float, ...] | None = None
-    """The objective at each level up to there; None where that is not known."""
+    """The objective at each level up to `level`; None if unknown."""
 
 
 class Journal:
-    """Append-only JSON lines. What a crash in mid-write left of the last line is dropped.
+    """A file of append-only JSON lines. A last line that a crash left incomplete is dropped.
 
-    From a damaged line on nothing is used, and all of it is kept in a file beside (`damage` says so): what comes before
-    is still good. Opening locks the journal for this process; the system releases the lock if the process dies.
+    Lines from a damaged one on are not used and are moved to a file beside the journal (see `damage`); earlier lines
+    stay valid. Opening locks the journal for this process; the system releases the lock if the process dies.
     """
 
     def __init__(self, path: Path, run: str) -> None:
@@ -54,9 +54,9 @@ class Journal:
         """
         self._path = path
         self.damage = ""
-        """What was found wrong with the file; empty if nothing."""
+        """A sentence about damage of the file; empty if it is intact."""
         self.records: list[Record] = []
-        """What an earlier, interrupted attempt has finished, in that order."""
+        """Evaluations that an interrupted attempt finished, in order."""
         try:
             self._file = disk.Appended(path)
         except disk.Held as error:
@@ -74,22 +74,22 @@ class Journal:
 
     @property
     def advice(self) -> str:
-        """What to do with a journal that no longer fits its run."""
+        """Advice for a journal that no longer fits its run."""
         return f"move {self._path} away to begin anew"
 
-    def state(self, whose: str) -> Path:
-        """Where a training (`NUMBER-…`, by the ask that began it), or the method, may keep what it has done so far."""
-        return self._path.with_suffix(f".{whose}.state")
+    def state(self, owner: str) -> Path:
+        """The file for the state of a training (`NUMBER-…`, by the ask that began it) or of the method."""
+        return self._path.with_suffix(f".{owner}.state")
 
     def append(self, record: Record) -> None:
-        """Returns only when the record is on the disk. Raises Interrupted if it cannot be put there."""
+        """Writes a record and returns when it is on the disk. Raises Interrupted if it cannot be written."""
         try:
             self._write(record._asdict())
         except OSError as error:
             raise _cannot_write(self._path, error) from None
 
     def close(self) -> None:
-        """Leaves the journal on disk, for a later attempt."""
+        """Closes the journal, which stays on the disk for a later attempt."""
         self._file.close()
 
     def _begin(self, run: str) -> None:
@@ -102,7 +102,7 @@ class Journal:
             raise StoreError(f"{self._path} is of an older nasbench, and cannot be read: {self.advice}")
         self.records = [_record(line.facts) for line in lines[1:]]
         self._digest = lines[-1].digest if lines else ""
-        if b"\n" in rest:
+        if b"\n" in rest or _is_whole(rest):
             damaged = self._path.with_suffix(".damaged")
             disk.write(damaged, rest)
             self.damage = (
@@ -120,28 +120,27 @@ class Journal:
 
 
 def peek(path: Path, run: str) -> list[Record] | None:
-    """The evaluations that the journal of a run holds at this moment, without opening it; None where it is not one."""
+    """The evaluations in the journal of a run at this moment, without locking it; None if it is not its journal."""
     try:
         lines, _ = _good_lines(disk.read(path))
     except (OSError, disk.Irregular):
-        return None  # its run is being stored at this instant
+        return None  # the run has just been stored
     if not lines or lines[0].facts != _header(run):
         return None
     return [_record(line.facts) for line in lines[1:]]
 
 
 def forget(path: Path) -> None:
-    """Deletes a closed journal, and the states of evaluations and of the method beside it: its run is stored."""
+    """Deletes a closed journal, whose run is stored, with the states of its trainings and its method."""
     for part in path.parent.glob(f"{path.stem}.*"):
         if part.suffix != ".damaged":
             disk.remove(part)
 
 
 def keep_for_retry(path: Path) -> None:
-    """Deletes the states beside a closed journal that --retry-failed has no use for: its run is stored.
+    """Deletes the states of a closed journal, whose run is stored, that --retry-failed does not need.
 
-    These are the trainings of which nothing was recorded before the first failed evaluation. The others may be
-    continued by what is then asked for.
+    It needs only the states of trainings with a record before the first failed evaluation: these may be continued.
     """
     lines, _ = _good_lines(disk.read(path))
     facts = [line.facts for line in lines[1:]]
@@ -153,9 +152,9 @@ def keep_for_retry(path: Path) -> None:
 
 
 def drop_failed(path: Path) -> None:
-    """Takes back the first failed evaluation of a journal, and all after it: what came before stays done.
+    """Removes the first failed evaluation of a journal and everything after it.
 
-    One that another process is computing is left as it is.
+    A journal that another process uses is left unchanged.
     """
     lock = disk.Lock(path.with_suffix(".lock"))
     try:
@@ -173,20 +172,20 @@ def drop_failed(path: Path) -> None:
 class _Line(NamedTuple):
     facts: dict[str, object]
     digest: str
-    """Of this line and all before it."""
+    """Digest of this line and all lines before it."""
     length: int
-    """In bytes."""
+    """Length in bytes."""
 
 
 def _framed(facts: dict[str, object], before: str) -> tuple[bytes, str]:
-    """A line, and its digest."""
+    """A line with its check, and its digest."""
     text = json.dumps(facts)[1:] + "\n"
     digest = disk.digest(f"{before}{text}".encode())
     return (_CHECK % (len(text), digest) + text).encode(), digest
 
 
 def _good_lines(content: bytes) -> tuple[list[_Line], bytes]:
-    """The lines up to the first one that is torn or damaged, and what follows them."""
+    """The lines before the first torn or damaged one, and the rest of the content."""
     lines: list[_Line] = []
     begin, digest = 0, ""
     prefix = len(_CHECK % (0, "0" * 32))
@@ -200,6 +199,11 @@ def _good_lines(content: bytes) -> tuple[list[_Line], bytes]:
         lines.append(_Line(json.loads(b"{" + text), digest, end - begin))
         begin = end
     return lines, content[begin:]
+
+
+def _is_whole(rest: bytes) -> bool:
+    """Whether a last line without its end is as long as it says: a crash leaves less, so the end was changed."""
+    return rest.startswith(f'{{"check": "{len(rest) - len(_CHECK % (0, "0" * 32)):08x}-'.encode())
 
 
 def _header(run: str) -> dict[str, object]:

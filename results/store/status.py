@@ -1,4 +1,4 @@
-"""What is there, what is missing, and what is wrong: a store held against the plans it was asked for."""
+"""The status of a store: stored, missing, failed and stale runs, compared with the plans."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ State: TypeAlias = Literal["complete", "partial", "missing", "failed", "stale"]
 
 @dataclass(frozen=True)
 class SetupStatus:
-    """The runs of one setup: asked for and stored."""
+    """The requested and stored runs of one setup."""
 
     setup: Setup
     asked: tuple[int, ...]
-    """Seeds that some plan asks for, or that are stored."""
+    """Seeds that a plan requests, or that are stored."""
     stored: dict[int, RunRecord]
+    """Stored runs by seed."""
     begun: int
-    """Missing runs that have a journal to continue from."""
+    """Number of missing runs with a journal from which they continue."""
     stale: bool
-    """Made with other data or another version of the method than this installation has."""
+    """Whether the runs were made with other data or another version of the method than this installation has."""
     is_known: bool
-    """False: this installation lacks the benchmark or the method, and cannot tell whether the runs are stale."""
+    """False if this installation lacks the benchmark or the method, so that `stale` is unknown."""
     commands: tuple[str, ...]
-    """Those that asked for seeds of this setup that are missing or stale, oldest first."""
+    """Commands that requested missing or stale seeds of this setup, oldest first."""
 
     @property
     def missing(self) -> list[int]:
-        """Seeds asked for but not stored."""
+        """Requested seeds that are not stored."""
         return [seed for seed in self.asked if seed not in self.stored]
 
     @property
     def failed(self) -> list[RunRecord]:
-        """Stored runs with a failure in them."""
+        """Stored runs with a failure."""
         return [run for run in self.stored.values() if run.failed]
 
     @property
     def state(self) -> State:
-        """The worst that is true of the setup."""
+        """The worst state that applies to the setup."""
         if self.stale:
             return "stale"
         if not self.stored:
@@ -53,7 +54,7 @@ class SetupStatus:
 
 
 def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[SetupStatus]:
-    """The state of every setup that is stored or asked for, sorted by benchmark, constraint and method.
+    """The status of every setup that is stored or requested, sorted by benchmark, constraint and method.
 
     Args:
         is_current: whether a setup's data and method are those of this installation; None if it cannot tell.
@@ -62,7 +63,7 @@ def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[Set
     for plan in store.plans():
         for setup, seeds in plan["cells"]:
             asked.setdefault(setup.key, []).append((setup, seeds, str(plan["command"])))
-    # Of two plans for one setup, made with different data or code, the later one counts.
+    # If two plans have the same setup with different data or code, the later one counts.
     planned = {key: wishes[-1][0] for key, wishes in asked.items()}
     stored: dict[str, dict[int, RunRecord]] = {}
     setups = {setup.id: setup for setup in planned.values()}
@@ -70,17 +71,19 @@ def status(store: Store, is_current: Callable[[Setup], bool | None]) -> list[Set
         setups[f.setup.id] = f.setup
         stored.setdefault(f.setup.id, {}).update({run.seed: run for run in f.runs})
     journals = {path.stem for path in store.journals.glob("*.jsonl")}
-    found = []
+    statuses = []
     for setup in sorted(setups.values(), key=_order):
         runs, wishes = stored.get(setup.id, {}), asked.get(setup.key, [])
         wanted = wishes if planned.get(setup.key, setup).id == setup.id else []
-        seeds = tuple(sorted({*runs, *(seed for _, some, _ in wanted for seed in some)}))
+        seeds = tuple(sorted({*runs, *(seed for _, requested, _ in wanted for seed in requested)}))
         begun = sum(setup.run_id(seed) in journals for seed in seeds if seed not in runs)
         current = is_current(setup) if runs else True
         stale = current is False
-        commands = [command for _, some, command in wishes if stale or not runs.keys() >= set(some)]
-        found.append(SetupStatus(setup, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands))))
-    return found
+        commands = [command for _, requested, command in wishes if stale or not runs.keys() >= set(requested)]
+        statuses.append(
+            SetupStatus(setup, seeds, runs, begun, stale, current is not None, tuple(dict.fromkeys(commands)))
+        )
+    return statuses
 
 
 def _order(setup: Setup) -> tuple[Any, ...]:

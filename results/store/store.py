@@ -1,14 +1,14 @@
 """The trajectory store: a folder of Parquet fragments that any reader of Parquet can open.
 
-    STORE/0-schema.parquet      no rows, but every metric column of the store, so that readers of the folder see all
+    STORE/0-schema.parquet      no rows, but every metric column of the store, for readers of the folder
     STORE/<method>.<bench>.<constraint>.<setup>.<digest>.parquet     finished runs of one setup
-    STORE/_plans/<grid>.<digest>.json       what was asked for, by which command
+    STORE/_plans/<grid>.<digest>.json       requested setups and seeds, and the command
     STORE/_journals/*.jsonl     unfinished runs whose evaluations are expensive
     STORE/_searches/*.parquet   the search log of each run whose method keeps one
     STORE/_aside/               torn, foreign, stale and retried files: never read, never deleted
 
-A fragment and a plan carry the digest of their bytes in their names, a run's record that of its search log, and each
-line of a journal its own. Readers of Parquet folders skip names that begin with `_` or `.`.
+The names of fragments and plans contain the digest of their bytes, a run's record that of its search log, and each line
+of a journal its digest. Readers of Parquet folders skip names that begin with `_` or `.`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _HEADER = "0-schema.parquet"
 _PATIENCE = 300.0  # seconds to wait for a process that writes
 _FOLDERS = ("_plans", "_journals", "_searches", "_aside")
 _OF_THE_FILE = {errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG}
-"""Trouble with a single file; of any other (no memory, no descriptor) the next file would have it too."""
+"""Errors of a single file; any other error (no memory, no descriptor) would also affect the next file."""
 _OF_THE_PATH = {errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
-_NO_FOLDER = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}  # where none can be made: /proc, another user's
-_PLAN = re.compile(r"([0-9a-f]{16})(?:\.([0-9a-f]{32}))?\.json")  # without a digest: of schema 1
+_NO_FOLDER = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}  # a folder cannot be made there
+_PLAN = re.compile(r"([0-9a-f]{16})(?:\.([0-9a-f]{32}))?\.json")  # plans of schema 1 have no digest
 
 
 class Store:
@@ -50,14 +50,14 @@ class Store:
         if any("\ud800" <= c <= "\udfff" for c in str(self.folder)):  # Arrow can write there, but not read
             raise StoreError(f"cannot use the store {folder}: its path is not UTF-8 text; give another --store")
         self.notices: list[str] = []
-        """What was found wrong with the folder's files so far, a sentence each."""
+        """Problems with the folder's files so far, one sentence each."""
         self._lock = disk.Lock(self.folder / ".lock")
         self._read_already: dict[Path, tuple[tuple[int, ...], Fragment]] = {}
-        self._columns: set[str] = set()  # metrics that the header is known to have
+        self._columns: set[str] = set()  # metrics in the header
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """An existing store. Raises StoreError if there is none, or it is from a newer schema."""
+        """An existing store. Raises StoreError if there is none, or if it has a newer schema."""
         if not _is_store(folder):
             raise StoreError(f"{folder} is not a trajectory store; {_what_is_there(folder)}")
         store = cls(folder)
@@ -70,7 +70,7 @@ class Store:
         try:
             with store._writing():
                 store._mend_header()
-        except Interrupted as error:  # of a read-only store the fragments can be read all the same
+        except Interrupted as error:  # the fragments of a read-only store can still be read
             store._notice(f"{folder / _HEADER} is missing or damaged: {error}")
         return store
 
@@ -78,13 +78,13 @@ class Store:
     def create(cls, folder: Path) -> Store:
         """A store at `folder`, made if absent. Raises StoreError if it is another kind of folder or not writable.
 
-        What an earlier command was interrupted in is cleared up.
+        The remains of interrupted commands are cleared up.
         """
         store = cls(folder)
         with _said(folder, is_new=not folder.is_dir()):
             if folder.is_file():
                 raise StoreError(f"cannot use the store {folder}: it is a file; give another --store")
-            # Another process may be creating this store at this instant: its first files are no foreigners.
+            # Another process may be creating this store right now; its first files are allowed.
             known = _is_store(folder) or not folder.is_dir()
             if not known and any(name[0] not in "._" and name != _HEADER for name in os.listdir(folder)):
                 raise StoreError(f"{folder} is neither empty nor a trajectory store: give another --store")
@@ -101,26 +101,26 @@ class Store:
 
     @property
     def journals(self) -> Path:
-        """Where the journals of unfinished runs lie."""
+        """The folder of the journals of unfinished runs."""
         return self.folder / "_journals"
 
     # Reading
 
     def fragments(self) -> list[Fragment]:
-        """All readable fragments, sorted by name; the rest is set aside, with a notice."""
+        """All readable fragments, sorted by name; other files are set aside with a notice."""
         return list(self._readable(self._entries(), self._fragment))
 
     def runs(self) -> dict[str, dict[int, RunRecord]]:
         """All finished runs: id of the setup → seed → record."""
-        found: dict[str, dict[int, RunRecord]] = {}
+        records: dict[str, dict[int, RunRecord]] = {}
         for f in self.fragments():
-            found.setdefault(f.setup.id, {}).update({run.seed: run for run in f.runs})
-        return found
+            records.setdefault(f.setup.id, {}).update({run.seed: run for run in f.runs})
+        return records
 
     def search_log(self, f: Fragment, seed: int) -> pa.Table | None:
-        """What the method of a run had to say of its search; None where it said nothing.
+        """The search log of a run; None if its method keeps none.
 
-        Where it is damaged the run is taken out of the store, with a notice: to be computed anew, log and all.
+        If the log is damaged, the run is removed from the store with a notice, so that both are computed anew.
         """
         record = next(run for run in f.runs if run.seed == seed)
         if not record.log and (f.setup.schema > 1 or not self._search(f.setup, seed).exists()):
@@ -128,26 +128,26 @@ class Store:
         return self._of_log(f, record, fragment.read_log)
 
     def plans(self) -> list[dict[str, Any]]:
-        """What was asked of this store, oldest first: command, saved, wishes, and setups (pairs of setup and seeds)."""
+        """The plans of this store, oldest first: command, saved, wishes, and cells (pairs of setup and seeds)."""
         paths = sorted((self.folder / "_plans").glob("*.json"))
         return sorted(self._readable(paths, _plan), key=lambda plan: str(plan["saved"]))
 
     def wishes(self) -> dict[str, Any]:
-        """What the suite that was last asked for wishes its report to show: title, checkpoints, baseline."""
+        """The last suite's wishes for its report: title, checkpoints, baseline."""
         return next((plan["wishes"] for plan in reversed(self.plans()) if plan["wishes"]), {})
 
     def has(self, setup: Setup, seed: int) -> bool:
-        """Whether a run is stored, now: another process may have stored it since `runs` was asked."""
+        """Whether a run is stored now; another process may have stored it since `runs` was called."""
         return any(seed in f.seeds for f in self._fragments_of(setup))
 
     # Writing
 
     def save_plan(self, command: str, grid: Iterable[tuple[Setup, list[int]]], wishes: dict[str, Any]) -> None:
-        """Records a grid of setups and seeds that was asked for, so that `status` can tell what is missing.
+        """Records the requested setups and seeds, so that `status` can list what is missing.
 
         Args:
-            command: the command line that asks for it.
-            wishes: of the suite, for its report; empty where no suite asked.
+            command: the command line of the request.
+            wishes: the suite's wishes for its report; empty without a suite.
         """
         setups = [{"cell": setup.to_json(), "seeds": seeds} for setup, seeds in grid]
         asked = disk.digest(json.dumps([wishes, setups], sort_keys=True).encode())[:16]
@@ -161,9 +161,9 @@ class Store:
                     disk.remove(other)
 
     def commit(self, setup: Setup, trajectories: list[Trajectory], provenance: dict[str, Any]) -> list[RunRecord]:
-        """Stores finished runs of one setup as a new fragment; returns those that were not there already.
+        """Stores finished runs of one setup as a new fragment; returns the records of those not stored before.
 
-        Raises StoreError, leaving nothing half-written, if the disk is full or the store read-only.
+        Raises StoreError, without leaving partial files, if the disk is full or the store is read-only.
         """
         with self._writing():
             present = {seed for f in self._fragments_of(setup) for seed in f.seeds}
@@ -176,7 +176,7 @@ class Store:
             return fragment.write(self.folder, setup, fresh, provenance, logs)
 
     def supersede(self, setups: Iterable[Setup]) -> None:
-        """Sets aside the runs of these very setups made with other data, another version of the method or schema."""
+        """Sets aside runs of these setups that were made with other data, or another version of method or schema."""
         current = {setup.key: setup.id for setup in setups}
         for f in self.fragments():
             if current.get(f.setup.key, f.setup.id) != f.setup.id:
@@ -185,7 +185,7 @@ class Store:
                     self._set_logs_aside(f.setup, f.seeds)
 
     def forget(self, setup: Setup, seeds: set[int]) -> None:
-        """Takes the runs of some seeds out of the store, so that they are computed anew; a copy is set aside."""
+        """Removes the runs of some seeds from the store, so that they are computed anew; a copy is set aside."""
         with self._writing():
             for f in self._fragments_of(setup):
                 if not seeds.isdisjoint(f.seeds):
@@ -193,7 +193,7 @@ class Store:
                     self._set_logs_aside(setup, seeds.intersection(f.seeds))
 
     def set_aside(self, path: Path, reason: str) -> None:
-        """Moves a file into `_aside/` with a notice; in a read-only store it is left where it is, and ignored."""
+        """Moves a file into `_aside/` with a notice; in a read-only store it stays and is ignored."""
         try:
             with self._lock.held(_PATIENCE):
                 target = self._aside(path)
@@ -211,21 +211,21 @@ class Store:
         self.notices.append(printable)
 
     def _readable(self, paths: Iterable[Path], read: Callable[[Path], T]) -> Iterator[T]:
-        """What can be read of some files; the others are set aside or ignored, with a notice, and stop nothing."""
+        """The results of `read` on the readable files; other files are set aside or ignored with a notice."""
         for path in paths:
             try:
                 yield read(path)
             except (Torn, disk.Irregular) as error:
                 self.set_aside(path, str(error) if isinstance(error, Torn) else "it is no regular file")
             except FileNotFoundError:
-                continue  # another process has set it aside at this instant
+                continue  # another process has just set it aside
             except OSError as error:
                 if error.errno not in _OF_THE_FILE:
                     raise
                 self._notice(f"{path} is ignored: it cannot be read ({error.strerror})")
 
     def _fragment(self, path: Path) -> Fragment:
-        """A fragment; one that has been read already is not read again unless it has changed."""
+        """A fragment, from a cache unless the file has changed."""
         facts = path.stat()
         stamp = (facts.st_ino, facts.st_size, facts.st_mtime_ns)
         known = self._read_already.get(path)
@@ -234,7 +234,7 @@ class Store:
         return known[1]
 
     def _of_log(self, f: Fragment, run: RunRecord, read: Callable[[Path, str], T]) -> T | None:
-        """What `read` makes of a search log and its digest; None, once the run is taken out, where it is damaged."""
+        """The result of `read` on a search log and its digest; if the log is damaged, the run is removed: None."""
         try:
             return read(self._search(f.setup, run.seed), run.log)
         except (Torn, FileNotFoundError, disk.Irregular) as error:
@@ -243,15 +243,15 @@ class Store:
             f"the search log of {f.setup.method} on {f.setup.bench}, seed {run.seed}, is damaged: {reason}; its run "
             "is missing now, and the same command computes it anew"
         )
-        with suppress(Interrupted):  # in a read-only store nothing can be done
+        with suppress(Interrupted):  # a read-only store stays as it is
             self.forget(f.setup, {run.seed})
         return None
 
     def _entries(self) -> list[Path]:
-        """What lies in the folder as if it were data; a store inside the store is none of its business."""
+        """The paths in the folder that should be data; stores inside the store are left out."""
         with _said(self.folder), os.scandir(self.folder) as entries:
-            found = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != _HEADER and not _is_inner(e))
-        return [self.folder / name for name in found]
+            names = sorted(e.name for e in entries if e.name[0] not in "._" and e.name != _HEADER and not _is_inner(e))
+        return [self.folder / name for name in names]
 
     def _fragments_of(self, setup: Setup) -> list[Fragment]:
         return list(self._readable(sorted(self.folder.glob(f"*.{setup.id}.*.parquet")), self._fragment))
@@ -262,13 +262,13 @@ class Store:
     # Inside, under the lock
 
     def _take_out(self, f: Fragment, seeds: set[int]) -> None:
-        """Sets a fragment aside, and writes another one of its other runs before: a crash leaves both, never none."""
+        """Sets a fragment aside after writing one of its other runs; a crash in between leaves both."""
         if not seeds.issuperset(f.seeds):
             fragment.write_without(f, seeds)
         disk.move(f.path, self._aside(f.path))
 
     def _set_logs_aside(self, setup: Setup, seeds: Iterable[int]) -> None:
-        """The logs of runs that are no longer here go with them."""
+        """Sets aside the search logs of removed runs."""
         for path in (self._search(setup, seed) for seed in seeds):
             if path.exists():
                 disk.move(path, self._aside(path))
@@ -279,9 +279,9 @@ class Store:
                 self._of_log(f, run, fragment.log_bytes)
 
     def _drop_doubles(self) -> None:
-        """Keeps each run once: a crash in `_take_out`, or a fragment that could not be read for a while, doubles some.
+        """Removes duplicate runs, left by a crash in `_take_out` or by a fragment that was unreadable for a while.
 
-        The fragment with the most runs stays: what was interrupted is undone.
+        The fragment with the most runs stays, which undoes an interrupted `_take_out`.
         """
         setups: dict[str, list[Fragment]] = {}
         for f in self.fragments():
@@ -289,9 +289,9 @@ class Store:
         for fragments in setups.values():
             seen: set[int] = set()
             for f in sorted(fragments, key=lambda f: -len(f.runs)):
-                doubles = seen.intersection(f.seeds)
-                if doubles:
-                    self._take_out(f, doubles)
+                duplicates = seen.intersection(f.seeds)
+                if duplicates:
+                    self._take_out(f, duplicates)
                 seen.update(f.seeds)
 
     def _aside(self, path: Path) -> Path:
@@ -302,30 +302,30 @@ class Store:
         return next(name for name in names if not os.path.lexists(name))
 
     def _mend_header(self, metrics: Iterable[str] = ()) -> None:
-        """Sees to it that the header has these metrics, and those of all fragments if it was damaged or missing."""
+        """Writes the header if it lacks some metrics; a missing or damaged one is rebuilt from all fragments."""
         path = self.folder / _HEADER
-        known, lost = None, ""
+        known, damage = None, ""
         try:
             known = fragment.read_header(path)
         except FileNotFoundError:
-            lost = "was missing"
+            damage = "was missing"
         except (Torn, disk.Irregular) as error:
-            lost = f"was damaged ({error})"
+            damage = f"was damaged ({error})"
             self.set_aside(path, str(error))
         names = {*metrics, *(known.metrics if known else ())}
-        fragments = self.fragments() if lost else []
+        fragments = self.fragments() if damage else []
         names.update(name for f in fragments for name in f.setup.metrics)
         if known is None or known.schema != SCHEMA_VERSION or names != set(known.metrics):
             fragment.write_header(path, sorted(names))
         if fragments:
-            self._notice(f"{path} {lost}; it is written anew from the fragments")
+            self._notice(f"{path} {damage}; it is written anew from the fragments")
         self._columns = names
 
     def _remove_scratch(self) -> None:
-        """Removes this host's temporary files, which never became data.
+        """Removes temporary files of this host whose writers died.
 
-        Whoever writes holds the lock, so a temporary file seen under it has lost its writer. Asking whether the
-        writer's process lives would be no test: a killed process lingers until its parent has taken note.
+        Writers hold the lock, so a temporary file seen under the lock has lost its writer. (Testing whether the process
+        lives would not do: a killed process lingers until its parent has waited for it.)
         """
         for folder in (self.folder, self.folder / "_plans", self.folder / "_searches"):
             for path in disk.scratch(folder):
@@ -333,14 +333,14 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Holds the store's lock (the system releases it if the process dies) and words its errors."""
+        """Holds the store's lock (the system releases it if the process dies) and turns its errors into sentences."""
         with _said(self.folder), self._lock.held(_PATIENCE):
             yield
 
 
 def _what_is_there(folder: Path) -> str:
-    """What stands where a store was looked for, or which stores are near."""
-    if folder.is_file():
+    """What the folder is instead of a store, and which stores are near."""
+    if folder.exists() and not folder.is_dir():
         return "it is a file"
     absent = "" if folder.is_dir() else "there is no such folder; "
     near, called = (folder.parent, f"{folder.parent}") if absent else (folder, "it")
@@ -351,7 +351,7 @@ def _what_is_there(folder: Path) -> str:
 
 
 def _is_store(folder: Path) -> bool:
-    """Whether a folder is, or was before it lost its header, a trajectory store."""
+    """Whether a folder is a trajectory store, possibly one that lost its header."""
     return (folder / _HEADER).is_file() or (folder / "_plans").is_dir()
 
 
@@ -363,7 +363,7 @@ def _is_inner(entry: os.DirEntry[str]) -> bool:
 
 
 def _plan(path: Path) -> dict[str, Any]:
-    """A plan. Raises Torn if it is none, or damaged."""
+    """Reads a plan. Raises Torn if it is damaged or not a plan."""
     content = disk.read(path)
     named = _PLAN.fullmatch(path.name)
     if named is None or (named[2] or disk.digest(content)) != disk.digest(content):
@@ -378,7 +378,7 @@ def _plan(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _said(folder: Path, is_new: bool = False) -> Iterator[None]:
-    """Words an error of the file system as one sentence."""
+    """Turns an error of the file system into a StoreError of one sentence."""
     try:
         yield
     except disk.Held as error:

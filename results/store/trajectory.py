@@ -1,4 +1,4 @@
-"""What a run leaves behind: one row per evaluation, in the order in which evaluations finish."""
+"""The trajectory of a run: one row per evaluation, in the order in which evaluations finish."""
 
 from __future__ import annotations
 
@@ -17,78 +17,79 @@ from numpy.typing import NDArray
 SCHEMA_VERSION = 4
 """Version of the columns, of the metadata below, and of how streams are derived; part of a run's identity.
 
-2: a run's streams depend on its benchmark and constraint too, and each row has a score.
-3: each row says of which training it is, how long that was, and what it cost.
-4: each row says what the incumbent is worth by the repetitions that the run has not observed."""
+2: a run's streams also depend on its benchmark and constraint, and each row has a score.
+3: each row has the number of its training, its level and its cost.
+4: each row has the incumbent's mean over the repetitions that the run has not observed."""
 
 
 class Row(NamedTuple):
     """One evaluation of a run. Times are seconds on the run's clock, except `thinking`."""
 
     evaluation: int
-    """From 1, in the order in which evaluations finish (and the method is told)."""
+    """Number from 1, in the order in which evaluations finish and the method is told."""
     worker: int
-    """From 0."""
+    """Number from 0."""
     configuration: str | None
-    """JSON of names and values; None in the closing row of a run whose method failed before it proposed one."""
+    """JSON of names and values; None in the closing row of a run whose method failed to propose one."""
     objective: float
     feasible: bool
     incumbent: float
-    """Best feasible objective so far, this row included, of those at the highest level that any of them has reached;
-    NaN before the first."""
+    """Best feasible objective so far, this row included, among rows at the highest level that a feasible one has
+    reached; NaN before the first feasible row."""
     started: float
     finished: float
     thinking: float
-    """Measured seconds the method spent on this row's ask and tell. On the clock only under --charge-thinking."""
+    """Measured seconds of the method for this row's ask and tell; on the clock only with --charge-thinking."""
     status: str
     """ok, failed, or infeasible (refused before training)."""
     reason: str
     metrics: tuple[float, ...]
-    """Every metric of the benchmark, in the setup's order; unless the status is ok, NaN but for what was known before
-    training."""
+    """Every metric of the benchmark, in the setup's order. If the status is not ok, metrics that are not known before
+    training are NaN."""
     score: float = math.nan
-    """Objective of this row's configuration by the mean over the table's repetitions; never told to a method. NaN where
-    there is no such mean: on live benchmarks, and for configurations that the table lacks."""
+    """Objective of this row's configuration as the mean over the table's repetitions; never told to a method. NaN on
+    live benchmarks, and for configurations that the table lacks."""
     score_feasible: bool | None = None
-    """Whether this row's configuration satisfies the constraints by the means over the table's repetitions; None where
-    the benchmark knows no means."""
+    """Whether this row's configuration satisfies the constraints by the means over the table's repetitions; None if the
+    benchmark has no means."""
     trial: int = 0
-    """Number of the training that this row is a piece of: that of the ask which began it, from 0."""
+    """Number of the training that this row belongs to, from 0: the number of the ask that began it."""
     level: int = 1
-    """Level of the benchmark's fidelity up to which it was trained; 1 where there is no choice."""
+    """Level of the benchmark's fidelity up to which it was trained; 1 if the benchmark has no fidelity."""
     cost: float = math.nan
-    """Seconds of this evaluation alone; of a continued training, of what was added."""
+    """Seconds of this evaluation; for a continued training, of the additional part only."""
     spent: float = math.nan
-    """Whole evaluations' worth of levels that the run has used so far, this row included."""
+    """Training used by the run so far, this row included, in full evaluations."""
     unseen: float = math.nan
-    """Objective of the incumbent by the mean over the table's repetitions that the run has not observed of it, this row
-    included. NaN where there is no incumbent, all repetitions were observed, or none is known (live benchmarks)."""
+    """Objective of the incumbent as the mean over the table's repetitions of it that the run has not observed, up to
+    this row. NaN if there is no incumbent, if all repetitions were observed, or on live benchmarks."""
     unseen_feasible: bool | None = None
-    """Whether the incumbent satisfies the constraints by the means over the same repetitions; None where `unseen` is
+    """Whether the incumbent satisfies the constraints by the means over the same repetitions; None if `unseen` is
     NaN."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """All rows of one run, and how it ended."""
+    """All rows of one run, and its end."""
 
     seed: int
     columns: dict[str, NDArray[Any]]
-    """An array a field of `Row`, all of the same length; `metrics` has a second axis."""
+    """One array per field of `Row`, all of the same length; `metrics` has a second axis."""
     failure: str
-    """Why the method could not use up its budget; empty if it did."""
+    """The reason why the method stopped before the end of its budget; empty if it did not."""
     began: str
     """Wall-clock time at the start, ISO 8601, UTC."""
     ended: str
+    """Wall-clock time at the end."""
     log: Sequence[tuple[Any, ...]] = ()
-    """What the method had to say of its search: rows of `LOG`'s own columns; empty for most methods."""
+    """The search log: rows of the columns `LOG`; empty for most methods."""
 
     def __len__(self) -> int:
         return len(self.columns["evaluation"])
 
 
 class _Kind(NamedTuple):
-    """How the values of a field are held in memory, and stored."""
+    """The type of a field in memory and in files."""
 
     array: Any
     column: pa.DataType
@@ -104,11 +105,11 @@ _KINDS: dict[Any, _Kind] = {
     tuple[float, ...]: _Kind(np.float64, pa.float64()),
 }
 _ROW = {name: _KINDS[annotation] for name, annotation in get_type_hints(Row).items()}
-"""The fields of `Row`: where a trajectory's columns are declared."""
+"""The types of the fields of `Row`, which are the columns of a trajectory."""
 
 
 def to_columns(rows: list[Row], metrics: int) -> dict[str, NDArray[Any]]:
-    """Rows, each with so many metrics, as the columns of a trajectory."""
+    """The columns of a trajectory from its rows, each with the given number of metrics."""
     values = zip(*rows, strict=True) if rows else ([] for _ in _ROW)
     columns = {name: np.array(v, kind.array) for (name, kind), v in zip(_ROW.items(), values, strict=True)}
     return columns | {"metrics": columns["metrics"].reshape(len(rows), metrics)}
@@ -116,7 +117,7 @@ def to_columns(rows: list[Row], metrics: int) -> dict[str, NDArray[Any]]:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a report must know of a benchmark under a constraint: it never asks the benchmark itself."""
+    """The facts of a benchmark under a constraint that a report needs; it never uses the benchmark itself."""
 
     family: str
     objective: str
@@ -124,42 +125,43 @@ class Setting:
     split: str
     """The data split of the objective."""
     bounds: tuple[str, ...]
-    """The constraints as resolved on the benchmark, for people: `model_size <= 0.101306 M parameters`."""
+    """The constraints as resolved on the benchmark, for display: `model_size <= 0.101306 M parameters`."""
     oracle: float | None
-    """Best objective of all that is feasible; None where it cannot be known."""
+    """Best feasible objective; None if unknown."""
     worst: float | None
-    """Worst objective of all that is feasible: stands in for the incumbent before the first feasible evaluation."""
+    """Worst feasible objective, which replaces the incumbent before the first feasible evaluation; None if unknown."""
     feasible_share: float | None
-    """Share of the table's rows that are feasible, in [0, 1]; None where it cannot be known."""
+    """Feasible share of the table's rows, in [0, 1]; None if unknown."""
     median: float | None = None
-    """Median objective of all that is feasible; None where it cannot be known."""
+    """Median feasible objective; None if unknown."""
     noise: float | None = None
-    """Standard deviation of the objective between repetitions of one good configuration; None where unknown."""
+    """Repetition noise: standard deviation of the objective between repetitions of a good configuration; None if
+    unknown."""
     score_oracle: float | None = None
-    """Best score of all configurations that are feasible by their means; None where it cannot be known."""
+    """Best score of all configurations that are feasible by their means; None if unknown."""
     score_worst: float | None = None
-    """Worst score of all configurations that are feasible by their means; None where it cannot be known."""
+    """Worst score of all configurations that are feasible by their means; None if unknown."""
     held_out: tuple[str, ...] = ()
-    """Metrics measured on a test split: reported at the incumbent, never selected on."""
+    """Metrics of a test split: reported at the incumbent, never selected on."""
     reference: bool = False
-    """The benchmark is a single network, for orientation: listed apart from the searches."""
+    """Whether the benchmark is a single network, listed separately for orientation."""
     highest: int = 1
-    """The highest level of the benchmark's fidelity; 1 where there is no choice."""
+    """The highest level of the benchmark's fidelity; 1 if it has none."""
     maximised: tuple[str, ...] = ()
-    """Metrics of which more is better; empty also in runs of earlier versions, which did not say."""
+    """Metrics to maximise; empty in runs of earlier versions, which did not store it."""
     space: str = ""
-    """Name of the search space with its training code; empty in runs of earlier versions, whose families count as such.
-    """
+    """Name of the search space with its training code; empty in runs of earlier versions, for which the family counts
+    as the space."""
     sealed: bool = False
     """Whether the space is sealed: no default of a method may be chosen on it."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that determines a run but its seed: one setup of a grid of method × benchmark × constraint."""
+    """Everything that determines a run except its seed: a method, a benchmark, a constraint, and the protocol."""
 
     method: str
-    """Canonical label: options that differ from their defaults."""
+    """Canonical label: the name, with the options that differ from their defaults."""
     parameters: tuple[tuple[str, int | float | bool | str], ...]
     """Every option of the method with its value, defaults included, sorted."""
     method_version: int
@@ -176,16 +178,16 @@ class Setup:
     """Names of the benchmark's metrics, in the order of `Row.metrics`."""
     setting: Setting
     initial: int = 0
-    """Number of configurations that the method draws at random before it uses what it is told."""
+    """Number of random configurations before the method uses its observations."""
     tuned_on: tuple[str, ...] = ()
-    """Search spaces on whose results a default of the method was chosen."""
+    """Search spaces on which a default of the method was chosen."""
     train_infeasible: bool = False
-    """Whether a live evaluation is trained although it violates a constraint that is known before training."""
+    """Whether live configurations are trained that violate a constraint known before training."""
     schema: int = SCHEMA_VERSION
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What the user asked for, without the versions of data and code that answered."""
+        """The user's request, without the versions of data and code."""
         return (
             self.method,
             self.bench,
@@ -203,7 +205,7 @@ class Setup:
         consequences = {"setting", "metrics", "initial", "tuned_on"}  # of the others
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         if not self.train_infeasible:
-            del facts["train_infeasible"]  # stores of schema 2 know no such thing, and their ids stay what they are
+            del facts["train_infeasible"]  # stores of schema 2 lack it, and their ids must not change
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:
@@ -212,7 +214,7 @@ class Setup:
 
     @property
     def protocol(self) -> str:
-        """Budget and workers, for people: runs that differ here must not be compared."""
+        """Budget and workers as text; runs that differ here must not be compared."""
         budget = [f"{self.evals} evaluation{'s' if self.evals > 1 else ''}"] if self.evals is not None else []
         budget += [f"{self.seconds:g} seconds"] if self.seconds is not None else []
         workers = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
@@ -220,7 +222,7 @@ class Setup:
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as a fragment's metadata stores it."""
+        """All fields, as in a fragment's metadata."""
         return asdict(self)
 
     @classmethod
@@ -236,11 +238,11 @@ class Setup:
 
 
 _OF_SETUP = ("method", "bench", "constraint")
-"""Columns that are the same in every row of a setup, from its fields of those names."""
+"""Columns with the same value in every row of a setup, from its fields of these names."""
 
 
 def schema(metrics: tuple[str, ...]) -> pa.Schema:
-    """The columns of a fragment: public and stable, then one `metric.<name>` each."""
+    """The columns of a fragment: the public and stable ones, then one `metric.<name>` per metric."""
     of_setup = [(name, pa.string()) for name in _OF_SETUP]
     of_row = [(name, kind.column) for name, kind in _ROW.items() if name != "metrics"]
     of_metrics = [(f"metric.{name}", _ROW["metrics"].column) for name in metrics]
@@ -258,15 +260,15 @@ LOG = pa.schema(
         ("step", pa.int64()),
     ]
 )
-"""The columns of a search's log: a number a row, named by its quantity and by what it is about."""
+"""The columns of a search log: one number per row, with its quantity and what it describes."""
 
 
 def log_table(setup: Setup, trajectory: Trajectory) -> pa.Table:
-    """A run's log, with columns that say of which run."""
+    """A run's search log, with columns that identify the run."""
     values = zip(*trajectory.log, strict=True) if trajectory.log else ([] for _ in LOG)
-    own = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
+    columns = [pa.array(column, field.type) for column, field in zip(values, LOG, strict=True)]
     ids = _identity(setup, [trajectory.seed], [len(trajectory.log)])
-    return pa.table([*ids.values(), *own], names=[*ids, *LOG.names])
+    return pa.table([*ids.values(), *columns], names=[*ids, *LOG.names])
 
 
 def to_table(setup: Setup, trajectories: list[Trajectory]) -> pa.Table:
@@ -280,13 +282,13 @@ def to_table(setup: Setup, trajectories: list[Trajectory]) -> pa.Table:
 
 
 def tells_of(table: pa.Table, setup: Setup, seeds: list[int], rows: list[int]) -> bool:
-    """Whether each row of a table says that it is of this setup, and of these runs, with so many rows each."""
+    """Whether the identity columns of a table are those of a setup's runs, with the given numbers of rows."""
     expected = _identity(setup, seeds, rows)
     return all(table[name].combine_chunks().equals(array) for name, array in expected.items())
 
 
 def _identity(setup: Setup, seeds: list[int], rows: list[int]) -> dict[str, pa.Array]:
-    """The columns that say of which run a row is."""
+    """The columns that identify the run of each row."""
     of_setup = {name: pa.repeat(pa.scalar(getattr(setup, name), pa.string()), sum(rows)) for name in _OF_SETUP}
     runs = pa.array([setup.run_id(seed) for seed in seeds], pa.string())
     which = np.repeat(np.arange(len(seeds)), rows)

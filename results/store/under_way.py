@@ -1,4 +1,4 @@
-"""Runs that are under way: what their journals hold at this moment, and the beginning that all runs have reached."""
+"""Runs under way: the evaluations in their journals, and the part of the budget that all runs have reached."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Begun:
     """A run that has a journal and is not stored."""
 
     path: Path
-    """Its journal."""
+    """The file of the journal."""
     setup: Setup
     seed: int
     records: list[Record]
-    """The evaluations that are finished, in that order."""
+    """The finished evaluations, in order."""
 
     @cached_property
     def rows(self) -> list[Row]:
-        """One row per finished evaluation, as the store would have it; who evaluated, and thinking, are not known."""
-        found: list[Row] = []
-        levels: dict[int, int] = {}  # that a training has reached
+        """One row per finished evaluation, as in the store; the worker and the thinking time are unknown."""
+        finished_rows: list[Row] = []
+        levels: dict[int, int] = {}  # the level that each training has reached
         top, incumbent, spent = 0, math.nan, 0
         for number, record in enumerate(self.records, 1):
             objective, level = record.metrics[0], record.level
@@ -41,7 +41,7 @@ class Begun:
                 top, incumbent = level, objective
             spent += level - levels.get(record.trial, 0)
             levels[record.trial] = level
-            found.append(
+            finished_rows.append(
                 Row(
                     evaluation=number,
                     worker=0,
@@ -61,11 +61,11 @@ class Begun:
                     spent=spent / self.setup.setting.highest,
                 )
             )
-        return found
+        return finished_rows
 
     @property
     def spent(self) -> float:
-        """Whole evaluations' worth of what is finished."""
+        """The training used so far, in full evaluations."""
         return self.rows[-1].spent if self.rows else 0.0
 
     @property
@@ -75,18 +75,18 @@ class Begun:
 
     @property
     def incumbent(self) -> float:
-        """The best feasible objective; NaN where there is none."""
+        """The best feasible objective; NaN if there is none."""
         return self.rows[-1].incumbent if self.rows else math.nan
 
     @property
     def share(self) -> float:
-        """Share of the budget that is used up, in [0, 1]."""
+        """Used share of the budget, in [0, 1]."""
         of_evals = self.spent / self.setup.evals if self.setup.evals else 0.0
         of_seconds = self.clock / self.setup.seconds if self.setup.seconds else 0.0
         return min(max(of_evals, of_seconds), 1.0)
 
     def fragment(self) -> MemoryFragment:
-        """The run so far as a report reads it; it has no provenance yet."""
+        """The run so far as a fragment; it has no provenance yet."""
         metrics = len(self.setup.metrics)
         run = Trajectory(self.seed, to_columns(self.rows, metrics), "", "", "")
         reasons = [record.reason for record in self.records if record.status == "failed"]
@@ -97,7 +97,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class MemoryFragment(Fragment):
-    """The beginnings of some runs of a setup, in memory."""
+    """Unfinished or cut runs of a setup, in memory."""
 
     rows: pa.Table
 
@@ -109,9 +109,9 @@ class MemoryFragment(Fragment):
 
 
 def begun(journals: Path, runs: Iterable[tuple[Setup, int]]) -> Iterator[Begun]:
-    """Those of some runs (pairs of setup and seed) that have a journal.
+    """The runs among some pairs of setup and seed that have a journal.
 
-    One of an earlier version, which does not say what was feasible, is left out.
+    Journals of earlier versions, which do not record feasibility, are left out.
     """
     paths = {path.stem: path for path in journals.glob("*.jsonl")}
     for setup, seed in runs if paths else ():
@@ -122,7 +122,7 @@ def begun(journals: Path, runs: Iterable[tuple[Setup, int]]) -> Iterator[Begun]:
 
 
 def under_way(store: Store) -> list[Begun]:
-    """The runs that plans of a store ask for, that have a journal, and are not stored."""
+    """The runs that a store's plans request, that have a journal, and that are not stored."""
     if not any(store.journals.glob("*.jsonl")):
         return []
     stored = store.runs()
@@ -134,27 +134,27 @@ def under_way(store: Store) -> list[Begun]:
 
 
 class Beginning(NamedTuple):
-    """What all runs of a comparison have reached."""
+    """The part of the budget that all runs of a comparison have reached."""
 
     fragments: list[tuple[Store, Fragment]]
-    """Their runs up to there."""
+    """The runs, cut at `end`."""
     end: float
-    """Whole evaluations or, where the budget is in seconds alone, seconds on the clock."""
+    """Full evaluations or, if the budget is in seconds only, seconds on the clock."""
     protocol: str
     under_way: int
-    """Number of runs that are not at their end."""
+    """Number of unfinished runs."""
 
     @property
     def told(self) -> str:
-        """What that means, as a sentence without its full stop."""
+        """A warning about unfinished runs, as a sentence without its full stop."""
         runs = f"{self.under_way} run{' is' if self.under_way == 1 else 's are'}"
         return f"{runs} under way (partial): every run counts with {self.protocol} alone, and verdicts may yet change"
 
 
 def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
-    """Cuts runs of one protocol where the shortest of those under way is; None where none is under way.
+    """Cuts runs of one protocol at the end of the shortest run under way; None if no run is under way.
 
-    A run would otherwise be judged by an incumbent that it had after a part of its budget, beside others' last ones.
+    Otherwise the incumbents of unfinished runs would be compared with the final incumbents of others.
     """
     parts = [f for _, f in fragments if isinstance(f, MemoryFragment)]
     if not parts:
@@ -166,9 +166,9 @@ def beginning(fragments: Sequence[tuple[Store, Fragment]]) -> Beginning | None:
 
 
 def _end(part: MemoryFragment) -> float:
-    """How far a run is, in whole evaluations or seconds."""
+    """The progress of a run, in full evaluations or seconds."""
     if part.setup.evals is None:
-        # One that finishes after the seconds is written down, and counts no more than in the stored run.
+        # An evaluation that finishes after the budget is in the journal, but does not count.
         return min(float(part.rows["finished"][-1].as_py()), part.setup.seconds or math.inf)
     return float(np.floor(part.rows["spent"][-1].as_py()))
 

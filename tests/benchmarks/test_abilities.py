@@ -175,7 +175,7 @@ def test_quantiles_bound_each_metric_on_its_better_side() -> None:
     assert abilities.bounds(Knowing(), parsed(["speed@0.3"])) == (Bound(speed, 3.0, upper=False),)
     with pytest.raises(UsageError, match="bare has no table of size"):
         abilities.bounds(Bare(), parsed(["size@0.3"]))
-    with pytest.raises(UsageError, match=r"loss@0.3 of knowing is nan, which bounds nothing"):
+    with pytest.raises(UsageError, match=r"loss@0.3 of knowing is nan, which is not a bound"):
         abilities.bounds(Knowing(), parsed(["loss@0.3"]))
 
 
@@ -183,7 +183,7 @@ def test_size_classes_bound_what_is_minimised_from_both_sides() -> None:
     size = Knowing.metrics[1]
     assert abilities.bounds(Knowing(), parsed(["size@S"])) == (Bound(size, 2.0, upper=True),)
     assert abilities.bounds(Knowing(), parsed(["size@M"])) == (Bound(size, 4.0, False), Bound(size, 6.0, True))
-    with pytest.raises(UsageError, match="speed is maximised: @M is for what grows with a network"):
+    with pytest.raises(UsageError, match="speed is maximised: @M needs a metric that grows with the network"):
         abilities.bounds(Knowing(), parsed(["speed@M"]))
 
 

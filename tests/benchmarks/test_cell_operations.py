@@ -112,9 +112,9 @@ def test_a_supernet_on_one_architecture_computes_what_its_network_does() -> None
         cell, mixed = alone.body[index], network.cells[number]
         for key, module in cell.others.items():
             node, name = key.split("-")
-            kept = mixed._others[int(node)][name].each
+            kept = mixed._others[int(node)][name].modules_of_edges
             leaving = [target for source, target in operations.EDGES if source == int(node)]
-            for into, target in zip(module.each, cell.leaving[int(node)][name], strict=False):
+            for into, target in zip(module.modules_of_edges, cell.leaving[int(node)][name], strict=False):
                 into.load_state_dict(kept[leaving.index(target) if len(kept) > 1 else 0].state_dict())
     for reduction, theirs in zip((alone.body[1], alone.body[3]), network.reductions, strict=True):
         reduction.load_state_dict(theirs.state_dict())
@@ -159,7 +159,7 @@ def test_a_search_counts_and_draws_it() -> None:
 
 
 def test_a_name_is_taken_once_and_a_wrong_one_suggests_the_nearest() -> None:
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="exists already"):
         operations.add(NEW[0])
     with pytest.raises(UsageError, match="did you mean max_pool_3x3"):
         operations.named("max_pool_3")

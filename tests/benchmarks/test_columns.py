@@ -145,7 +145,7 @@ def test_a_table_with_too_many_rows_or_bytes_is_not_read(
             patched.setattr(frames, "read_columns", None)  # it is refused before
             refused = nasbench(*command)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
-        assert f"{data} has more than {said}, which is the most that is read: leave out rows" in refused.err
+        assert f"{data} has more than {said}, which is the limit: leave out rows" in refused.err
 
 
 def test_a_packed_table_that_is_cut_off_is_said(nasbench: Callable[..., Printed], tmp_path: Path) -> None:

@@ -193,9 +193,9 @@ def test_conditions_on_what_is_not_there_hold_as_configspace_has_it(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[]", "no JSON of ConfigSpace"),
-        (of(THREE, [{**BELOW, "parent": "zz"}]), "no JSON of ConfigSpace: 'zz' is missing"),
-        (of(THREE, [{**BELOW, "child": "zz"}]), "no JSON of ConfigSpace: 'zz' is missing"),
+        ("[]", "not ConfigSpace's JSON"),
+        (of(THREE, [{**BELOW, "parent": "zz"}]), "not ConfigSpace's JSON: 'zz' is missing"),
+        (of(THREE, [{**BELOW, "child": "zz"}]), "not ConfigSpace's JSON: 'zz' is missing"),
         (of(THREE, [{**BELOW, "parent": "b"}]), "run in a circle"),
         (of([GRADES, choice("c", 1, 2)], [ABOVE]), "c depends on 9, no value of o"),
         (of([{"name": "a", "type": "uniform_float", "lower": 0, "upper": 1, "q": 0.25}]), "a is quantised"),

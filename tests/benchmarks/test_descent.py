@@ -79,6 +79,7 @@ print("torch._dynamo" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_training_does_not_load_the_compiler_and_a_search_has_loaded_it_before_its_clock() -> None:
     pytest.importorskip("sklearn")
     done = subprocess.run([sys.executable, "-c", TRAINED], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ import pytest
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.tabular.guess import guess
-from nasbench.benchmarks.tabular.own import read_table
+from nasbench.benchmarks.tabular.user_table import read_table
 from tests.conftest import Printed
 
 ROOT = Path(__file__).parents[2]
@@ -138,6 +138,10 @@ def test_what_a_specification_cannot_mend_is_a_doubt(guessed: Guessed) -> None:
     ("csv", "sentence"),
     [
         ("a;b\n1;2\n", "has one column only, 'a;b': is the separator a comma"),
+        ("a;b;loss\n1;0,5;0,7\n", "one column in its first line, and more below: .* commas must separate them"),
+        ("# mine\na,b,loss\n1,2,3\n", "one column in its first line, and more below"),
+        ("0.1,1,0.7\n0.1,2,0.8\n", "the first line of .* holds numbers .0.1, ….: it must name the columns"),
+        (",".join(f"c{i}" for i in range(10_001)) + "\n" + "1," * 10_000 + "1\n", "has 10,001 columns, and at most"),
         ("a,b\nx,y\n", "no column of .* can be the objective.*left out: a .the same in every row."),
         ("id,acc\n1,0.5\n2,0.6\n", "no column of .* can be a hyper-parameter; left out: id"),
         ("a,a\n1,2\n", "two columns called a"),
@@ -150,6 +154,36 @@ def test_a_file_without_a_table_gets_one_sentence(tmp_path: Path, csv: str, sent
     with pytest.raises(UsageError, match=sentence) as caught:
         guess(tmp_path / "t.csv")
     assert "\n" not in str(caught.value)
+
+
+def test_the_numbers_that_pandas_gives_its_rows_are_left_out(guessed: Guessed) -> None:
+    text = guessed(",lr,layers,val_err\n0,0.1,1,0.3\n1,0.1,2,0.4\n2,0.2,1,0.5\n3,0.2,2,0.6\n")
+    facts = tomllib.loads(text)
+    assert [h["name"] for h in facts["hyperparameter"]] == ["lr", "layers"]
+    assert "#   : names a row" in text
+
+
+def test_a_measurement_that_is_written_as_text_is_no_hyperparameter(guessed: Guessed) -> None:
+    text = guessed('lr,params,val_acc,loss,val_loss\n1,"1,000",57%,hinge,0.3\n2,"2,000",61%,mse,0.4\n')
+    facts = tomllib.loads(text)
+    assert [h["name"] for h in facts["hyperparameter"]] == ["lr", "loss"]
+    assert list(by_name(facts["metric"])) == ["valid-loss"]
+    assert "#   val_acc: a measurement by its name, but its values are text, such as '57%': write plain numbers" in text
+    assert "#   params: a measurement by its name" in text
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_thousand_columns_of_choices_make_no_overflow(guessed: Guessed) -> None:
+    names = [f"c{i}" for i in range(1100)]
+    rows = "".join(",".join("ab"[(row >> i % 2) & 1] for i in range(1100)) + f",{row / 7}\n" for row in range(4))
+    facts = tomllib.loads(guessed(",".join(names) + ",val_loss\n" + rows))
+    assert facts["space"] == "listed"
+    assert len(facts["hyperparameter"]) == 1100
+
+
+def test_a_folder_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder: give a file"):
+        guess(tmp_path)
 
 
 def test_columns_without_a_finite_value_are_no_obstacle(guessed: Guessed) -> None:

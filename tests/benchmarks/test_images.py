@@ -35,7 +35,14 @@ def drawn(found: ImageBenchmark, dead: bool = False, seed: int = 0) -> Configura
             return configuration
 
 
-@pytest.mark.parametrize("space", [space for space in SPACES.names() if space != "resnet18"])
+@pytest.mark.parametrize(
+    "space",
+    [
+        pytest.param(space, marks=[pytest.mark.slow] * (space in ("nasnet", "popnas")))
+        for space in SPACES.names()
+        if space != "resnet18"
+    ],
+)
 def test_a_network_of_every_space_is_trained_and_measured(space: str) -> None:
     found = opened("digits@1" if space == "cells" else f"digits/{space}@1")
     configuration = drawn(found)
@@ -94,7 +101,7 @@ def test_knowledge_of_dead_architectures_is_of_the_hard_constraint() -> None:
         ("digits@0", "allowed: 1 to 1000"),
         ("digits@3", "digits is digits@3 already: write it without"),
         ("digits@03", "write digits@3"),
-        ("digits@x", "after @ stands a number of epochs, as in digits@12"),
+        ("digits@x", "a number of epochs follows @, as in digits@12"),
         ("digits/contiguous/float32", "unknown variant of digits/contiguous 'float32'; allowed: none"),
         ("digits/float32/retrain", "unknown variant of digits/float32 'retrain'"),
         ("digits/float32/float32", "allowed: contiguous"),
@@ -214,7 +221,7 @@ def test_digits_are_whole_and_the_same_everywhere(monkeypatch: pytest.MonkeyPatc
     rows = {split.images[i].tobytes() for split in splits.values() for i in range(len(split.labels))}
     assert len(rows) == 1797  # no image is in two splits
     monkeypatch.setattr(digits, "digest", lambda splits: "sha256:other")
-    with pytest.raises(UsageError, match="not those that scores here are about"):
+    with pytest.raises(UsageError, match="other digits than those of this benchmark"):
         digits.read()
 
 

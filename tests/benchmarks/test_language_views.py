@@ -24,12 +24,11 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.cells import cells
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.nasbench101 import is_valid, nasbench101
-from nasbench.benchmarks.spaces.published.nasnet import nasnet
 from nasbench.benchmarks.spaces.published.popnas import popnas
 from tests.benchmarks.written import FINITE, alike, late, named, op
 
 
-@pytest.mark.parametrize("write", [*FINITE, figures.figure_16, nasbench101, nasnet], ids=named)
+@pytest.mark.parametrize("write", [*FINITE, figures.figure_16, nasbench101], ids=named)
 def test_the_flat_view_is_the_same_space(write: Callable[[], Part]) -> None:
     program, rng = Program(write), np.random.default_rng(2)
     view = program.as_flat()

@@ -16,8 +16,8 @@ from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.listed import ListedChoices, listed
 from nasbench.benchmarks.tabular import open_table
 from nasbench.benchmarks.tabular.imported import save
-from nasbench.benchmarks.tabular.own import read_table
 from nasbench.benchmarks.tabular.table import TabularBenchmark
+from nasbench.benchmarks.tabular.user_table import read_table
 from nasbench.methods import MethodSpec, Observation, Problem
 from tests.conftest import Printed
 
@@ -222,7 +222,7 @@ def test_a_column_per_epoch_gives_the_same_curves(table: Import) -> None:
         ("epoch = 9", "epoch = 8", "name must end in @8"),
         (METRIC, METRIC.replace("@9", "").replace("epoch = 9\n", ""), "needs epoch = 9"),
         ('column = "error"', 'column = "error_{epoch}"', "no column is called error_{epoch}"),
-        ('epoch = "epoch"', 'epoch = "test"', "is no epoch"),
+        ('epoch = "epoch"', 'epoch = "test"', "is not an epoch"),
         ('epoch = "epoch"', 'epoch = "epok"', "did you mean epoch"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import UsageError
+from nasbench.benchmarks import UsageError, download
 from nasbench.benchmarks.images import DATASETS, ImageBenchmark, medmnist
 from tests.conftest import Printed
 
@@ -87,7 +87,7 @@ def test_an_interrupted_download_is_continued(server: Server, tmp_path: Path, na
     server.breaks_after = 300_000
     broken = nasbench("data", "fetch", NAME)
     assert broken.code == 2
-    assert "give the command again" in broken.err
+    assert "run the command again" in broken.err
     assert files(tmp_path) == [".breastmnist.npz.part"]
     server.breaks_after = len(CONTENT)
     assert nasbench("data", "fetch", NAME).code == 0
@@ -138,9 +138,9 @@ def test_a_server_that_refuses_is_one_sentence(
     code: int, server: Server, tmp_path: Path, nasbench: Callable[..., Printed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*arguments: object, **options: object) -> None:
-        raise medmnist.urllib.error.HTTPError(server.url, code, "Sorry", None, None)  # type: ignore[arg-type]
+        raise download.urllib.error.HTTPError(server.url, code, "Sorry", None, None)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(medmnist.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(download.urllib.request, "urlopen", refuse)
     done = nasbench("data", "fetch", NAME)
     assert (done.code, files(tmp_path), done.err.count("\n")) == (2, [], 1)
     assert "Sorry" in done.err

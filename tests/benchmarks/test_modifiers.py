@@ -155,7 +155,7 @@ def test_layers_that_were_no_neighbours_are_connected(networks: list[LayerGraph]
 
 
 def test_bounds_that_nothing_meets_are_said() -> None:
-    with pytest.raises(UsageError, match="no modifier makes another network of this one within the bounds"):
+    with pytest.raises(UsageError, match="no modifier leads from this network to another one within the bounds"):
         modified(STARTS[0], Bounds(layers=(1, 2)), np.random.default_rng(0))
     with pytest.raises(UsageError, match=r"layers must lie in \[1, 2\], not 9"):
         Bounds(layers=(1, 2)).check(STARTS[0])
@@ -175,9 +175,9 @@ UNITS = [None, 8, 8, None, None]
         ({"labels": ["ip", "conv3", "fc", "softmax", "fc"]}, "a network has one op, not 0"),
         ({"units": [None, 0, 8, None, None]}, "layer 1, conv3, needs one unit or more, not 0"),
         ({"units": [None, 8]}, "5 labels, 2 units and 5 strides do not fit together"),
-        ({"edges": [*CHAIN, (3, 1)]}, "layer 1, conv3, lies on a circle or behind one"),
+        ({"edges": [*CHAIN, (3, 1)]}, "layer 1, conv3, lies on a cycle or behind one"),
         ({"edges": [(0, 1), (1, 2), (3, 4)]}, "nothing leads"),
-        ({"edges": [*CHAIN, (1, 9)]}, r"edge \(1, 9\) leads to a layer that there is not: layers are 0 to 4"),
+        ({"edges": [*CHAIN, (1, 9)]}, r"edge \(1, 9\) leads to a layer that does not exist: layers are 0 to 4"),
         ({"edges": [*CHAIN, (1, 4)]}, "op takes from softmax layers only, not from layer 1, conv3"),
         ({"strides": [None, 3, None, None, None]}, "the stride of layer 1, conv3, must be 1 or 2 or None, not 3"),
         ({"edges": [*CHAIN, (0, 2)]}, "ip leads to convolutions only, not to layer 2, fc"),

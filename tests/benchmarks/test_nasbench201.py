@@ -199,4 +199,4 @@ def test_what_is_no_such_file_gets_one_sentence(
     torch.save({"meta_archs": ["|x~0|"], "arch2infos": {0: {"full": {}}}}, path)
     refused = nasbench("import", "nas-bench-201", path, "--trust")
     assert refused.code == 2
-    assert "another structure" in refused.err
+    assert "does not have the structure" in refused.err

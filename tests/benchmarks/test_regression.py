@@ -47,8 +47,8 @@ def test_columns_are_standardised_by_the_training_split(houses: Path) -> None:
             "has missing values, 4 of them, the first in column b",
         ),
         (lambda f: f, "prize", "unknown column of .*'prize'.*did you mean price"),
-        (lambda f: f.head(20), "price", "has 20 rows of 5 columns: 50 rows of 2 are needed"),
-        (lambda f: f[["price"]], "price", "has 300 rows of 1 columns"),
+        (lambda f: f.head(20), "price", "too few rows or columns, 20 and 5: it needs 50 rows and 2 columns or more"),
+        (lambda f: f[["price"]], "price", "has too few rows or columns, 300 and 1"),
         (lambda f: f.assign(price=1.0), "price", "has one value only"),
     ],
 )

@@ -36,8 +36,8 @@ def test_a_column_may_be_given_apart(text: str, label: str) -> None:
     ("text", "sentence"),
     [
         ("nb201-cifar", "did you mean nb201-cifar10"),
-        ("digits@", "after @ stands a number of epochs, as in digits@12"),
-        ("digits@٣", "after @ stands a number of epochs"),
+        ("digits@", "a number of epochs follows @, as in digits@12"),
+        ("digits@٣", "a number of epochs follows @"),
         ("svm:houses.csv:price", "unknown kind of benchmark before a colon 'svm'"),
         ("mlp:houses.csv", "name the file and the column to predict, as in mlp:houses.csv:price"),
         ("mlp::price", "name the file and the column to predict"),

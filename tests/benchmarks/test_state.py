@@ -32,8 +32,8 @@ def test_no_flipped_bit_of_a_state_loads_other_values(paused: Path, caplog: pyte
         paused.write_bytes(changed)
         assert kept_in(paused) is None, place
     assert {record.getMessage() for record in caplog.records} == {
-        f"{paused} cannot be used (it is damaged, or of an older nasbench: its digest does not fit): its training "
-        "begins anew"
+        f"{paused} cannot be used (it is damaged, or of an older nasbench: its digest is wrong): its training "
+        "starts again"
     }
     assert len(caplog.records) == len(places)
 
@@ -67,13 +67,13 @@ def test_a_training_with_a_damaged_state_begins_anew_and_says_so_in_a_line(
     assert bits(trained(resident(), state=paused)) == bits(trained(resident()))
     (said,) = [record.getMessage() for record in caplog.records]
     assert said.startswith(f"{paused} cannot be used (")
-    assert said.endswith("): its training begins anew")
+    assert said.endswith("): its training starts again")
     assert "\n" not in said
 
 
 def test_an_intact_state_is_gone_on_with(paused: Path, caplog: pytest.LogCaptureFixture) -> None:
     found: list[training.Epoch] = []
     data = resident()
-    assert bits(trained(data, state=paused, each=lambda _, epoch: found.append(epoch))) == bits(trained(data))
+    assert bits(trained(data, state=paused, at_epoch_end=lambda _, epoch: found.append(epoch))) == bits(trained(data))
     assert len(found) == 1
     assert not caplog.records

@@ -173,14 +173,14 @@ def test_a_diverged_training_costs_the_points_up_to_its_divergence(tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda r: [], "no list of records"),
-        (lambda r: {"a": 1}, "no list of records"),
+        (lambda r: [], "not a list of records"),
+        (lambda r: {"a": 1}, "not a list of records"),
         (lambda r: [*r[:2], {"hp": r[2]["hp"]}], "KeyError"),
-        (lambda r: [*r[:2], {**r[2], "valid": {"loss": [1.0]}}], "no task of TaskSet"),
-        (lambda r: [*r[:2], {**r[2], "valid": {"loss": ["x"] * 51}}], "no task of TaskSet"),
+        (lambda r: [*r[:2], {**r[2], "valid": {"loss": [1.0]}}], "not a task of TaskSet"),
+        (lambda r: [*r[:2], {**r[2], "valid": {"loss": ["x"] * 51}}], "not a task of TaskSet"),
         (lambda r: [*r, r[0]], "one configuration twice"),
         (lambda r: [*r, {**r[0], "hp": r[0]["hp"] | {"learning_rate": 100.0}}], "leaves its range"),
-        (lambda r: [{**r[0], "valid": {"loss": [math.nan] * 51}}], "came to its end"),
+        (lambda r: [{**r[0], "valid": {"loss": [math.nan] * 51}}], "no completed training"),
     ],
 )
 def test_other_files_get_one_sentence(

@@ -221,7 +221,7 @@ def test_a_layout_is_that_of_images_and_convolutions_and_changes_rounding_alone(
             1,
             16,
             0,
-            each=lambda _, epoch: losses[recipe.layout].append(epoch.training_loss),  # noqa: B023
+            at_epoch_end=lambda _, epoch: losses[recipe.layout].append(epoch.training_loss),  # noqa: B023
         )
     assert seen == {"channels-last": {(True, False)}, "contiguous": {(False, True)}}
     assert losses["contiguous"] == pytest.approx(losses["channels-last"], rel=1e-3)

@@ -402,7 +402,7 @@ class TestZerothOrder:
             return (network.weight - at.operations).square().sum()
 
         own = Weights(torch.nn.Linear(5, 6, bias=False).double(), RECIPE)
-        how = Estimate(coin=True)
+        how = Estimate(random_sign=True)
         rule = ZerothOrder(own, toy_loss, toy_loss, torch.Generator().manual_seed(0), how=how)
         here, signs = logits(), []
         rule.open(here)

@@ -294,8 +294,8 @@ def test_a_window_that_leaves_batches_out_is_said_once(space: Searchable, caplog
         for window in (8, 9):
             MethodSpec.parse(f"zo-darts:T={window}").build(problem(own), np.random.default_rng(0))
     (said,) = [record.getMessage() for record in caplog.records]
-    assert "T=9 leaves 8 of the 17 batches of an epoch of breast-like unused, and makes one update" in said
-    assert "T=8 leaves 1 and makes 2" in said
+    assert "T=9 leaves 8 of the 17 batches of an epoch of breast-like unused and gives one update" in said
+    assert "T=8 leaves 1 and gives 2" in said
 
 
 def test_a_search_touches_no_global_stream(space: Searchable) -> None:
@@ -413,7 +413,7 @@ class TestMethods:
         [
             ({"shape": (1, 14, 14)}, "darts", "images of 14 x 14 cannot be halved twice: .* multiples of 4"),
             ({"classes": 1}, "darts", "digits has one class"),
-            ({"batch": 100}, "milenas", "half of the training images of digits, 32, are fewer than a batch of 100"),
+            ({"batch": 100}, "milenas", "half of the training images of digits are 32, fewer than a batch of 100"),
             ({}, "zo-darts:T=5", "window of T=5 batches does not fit .* 4 batches of 8: choose T of at most 4"),
             ({}, "zo-darts:T=2,mu=0", "mu must be positive, not 0"),
             ({}, "zo-darts:T=2,mu=-1", "mu must be positive, not -1"),
@@ -430,7 +430,7 @@ class TestMethods:
             (
                 {},
                 "zo-darts:T=2,dynamics=reference,estimate=robust",
-                "dynamics=reference is what the authors' scripts do",
+                "dynamics=reference follows the authors' scripts",
             ),
             ({}, "spos:parents=0", "parents must be positive, not 0"),
             ({}, "spos:mutation=0", r"mutation must lie in \(0, 1\], not 0"),

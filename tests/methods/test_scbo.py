@@ -16,7 +16,7 @@ from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.mixed import Mixed
 from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, excesses, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
-from nasbench.methods.surrogates.rows import RowProcess, _apart, _negative_likelihood
+from nasbench.methods.surrogates.rows import RowProcess, _differences, _negative_likelihood
 from tests.benchmarks.test_parameters import SPACE
 
 KINDS = np.array([False, True, False, True])
@@ -36,7 +36,7 @@ def test_the_likelihood_is_that_of_the_normal_distribution_and_its_gradient_that
     process = RowProcess(KINDS)
     at = np.log([0.3, 0.7, 0.9, 0.2, 1.4, 0.05])
     process.parameters = at
-    apart = _apart(rows, KINDS)
+    apart = _differences(rows, KINDS)
     value, gradient = _negative_likelihood(at, apart, KINDS, targets)
     covariance = process.covariance(rows, rows) + 0.05 * np.eye(12)
     assert value == pytest.approx(-multivariate_normal(np.zeros(12), covariance).logpdf(targets))
@@ -64,9 +64,9 @@ def test_a_fit_raises_the_likelihood_and_stays_within_its_bounds() -> None:
     targets = np.sin(6 * rows[:, 0]) + (rows[:, 1] == 2)
     targets = (targets - targets.mean()) / targets.std()
     process = RowProcess(KINDS)
-    before = _negative_likelihood(process.parameters, _apart(rows, KINDS), KINDS, targets)[0]
+    before = _negative_likelihood(process.parameters, _differences(rows, KINDS), KINDS, targets)[0]
     process.fit(rows, targets)
-    assert _negative_likelihood(process.parameters, _apart(rows, KINDS), KINDS, targets)[0] < before - 10
+    assert _negative_likelihood(process.parameters, _differences(rows, KINDS), KINDS, targets)[0] < before - 10
     assert process.mean(rows) == pytest.approx(targets, abs=0.1)
     relevant, irrelevant = process.parameters[0], process.parameters[2]
     assert relevant < irrelevant <= math.log(4) + 1e-9

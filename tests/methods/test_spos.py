@@ -19,8 +19,8 @@ from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.methods import MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import supernet  # noqa: E402
+from nasbench.methods.oneshot.baselines import SPOS  # noqa: E402
 from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
-from nasbench.methods.oneshot.foils import SPOS  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
 from nasbench.methods.oneshot.single_path import Genes, Paths, Scored, SinglePath  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402

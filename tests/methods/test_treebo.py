@@ -42,7 +42,7 @@ def random_points(rng: np.random.Generator, count: int, leaves: int, columns: in
 
 def covariances(one: Points, other: Points, h: Hyperparameters) -> np.ndarray:
     """The kernel as one formula: a Matérn kernel where the leaf is the same, and what the coefficients give."""
-    apart = np.sqrt(5) * cdist(one.own / h.lengths, other.own / h.lengths)
+    apart = np.sqrt(5) * cdist(one.local / h.lengths, other.local / h.lengths)
     same = one.leaves[:, None] == other.leaves
     shared = one.shared @ np.diag(h.prior) @ other.shared.T
     return np.asarray(h.variance * same * (1 + apart + apart**2 / 3) * np.exp(-apart) + shared)

@@ -325,6 +325,7 @@ def test_a_trial_is_refused_where_a_method_does_not_fit() -> None:
         Trial.of("darts", "hpolib-naval")
 
 
+@pytest.mark.slow
 def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "installed"
     shutil.copytree(EXAMPLE, source)

@@ -379,7 +379,7 @@ def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Stor
     ("name", "sentence"),
     [
         ("nb201-cifar10@12", "there is no nb201-cifar10@12; it has one fidelity only"),
-        ("nb201-cifar10@x", "after @ stands a number of epochs, as in nb201-cifar10@12"),
+        ("nb201-cifar10@x", "a number of epochs follows @, as in nb201-cifar10@12"),
         ("nb201-cifar1@12", "did you mean nb201-cifar10"),
     ],
 )

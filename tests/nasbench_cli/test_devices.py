@@ -59,6 +59,7 @@ def test_a_task_whose_device_failed_is_done_in_a_new_process(tmp_path: Path) -> 
     assert len(list(tmp_path.glob("always.*"))) == 3
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_a_new_process_as_if_nothing_had_happened(
     nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:

@@ -84,7 +84,7 @@ def test_a_search_on_live_trainings_is_resumed(
         assert resumed.columns[name].tolist() == found.columns[name].tolist()
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert len(said) == (states == "damaged")  # the other training that went on ended, and its state with it
-    assert all("its digest does not fit): its training begins anew" in line for line in said)
+    assert all("its digest is wrong): its training starts again" in line for line in said)
 
 
 def test_a_trained_network_leaves_no_state_when_it_has_reached_the_end(tmp_path: Path) -> None:

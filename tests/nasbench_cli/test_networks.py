@@ -37,7 +37,7 @@ def test_two_networks_are_compared(nasbench: Callable[..., Printed], tmp_path: P
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"labels": 5}, "is no network in JSON with nn_class, labels"),
+        ({"labels": 5}, "is not a network in JSON with nn_class, labels"),
         ({"nn_class": "rnn"}, "unknown nn_class 'rnn'"),
         ({"edges": [[0, 1]]}, "every layer"),
     ],

@@ -43,7 +43,7 @@ def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Pr
     assert found.groupby("method")["thinking"].first().to_dict() == pytest.approx(
         log[log["quantity"] == "seconds"].groupby("method")["value"].sum().to_dict(), abs=2
     )
-    reported = nasbench("report", store, "--out", out, "--format", "html,csv,svg")
+    reported = nasbench("report", store, "--out", out, "--format", "html,csv,svg", "--full")
     assert reported.code == 0, reported.err
     assert "Searches of one-shot methods" in reported.out
     table = pd.read_csv(out / "searches.csv").set_index("method")

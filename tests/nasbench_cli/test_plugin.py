@@ -331,7 +331,7 @@ def test_what_a_broken_plugin_does_at_import_disturbs_nobody(command: Command) -
     assert summaries["exits-at-import"] == "cannot be loaded: SystemExit: 0 (nasbench_exits.py:2)"
     assert summaries["wrong-syntax"].startswith("cannot be loaded: SyntaxError: ")
     assert summaries["wrong-syntax"].endswith("(nasbench_wrong.py:3)")
-    assert summaries["no-class"] == "cannot be loaded: method 'no-class' is 'int', which is none"
+    assert summaries["no-class"] == "cannot be loaded: method 'no-class' has the wrong type 'int'"
     assert "cannot be loaded" not in summaries["careful"]
     done = command("run", "--method", "exits-at-import", "--bench", "toy")
     assert (done.returncode, done.stderr.count("\n")) == (2, 2)  # what it prints, and the sentence

@@ -149,6 +149,7 @@ def test_every_method_goes_on_with_every_kind_of_problem_on_formulas(name: str) 
     assert broken(ready(name), benchmarks) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", named(cheap=False))
 def test_every_method_goes_on_with_every_kind_of_problem_on_live_networks(
     name: str, monkeypatch: pytest.MonkeyPatch

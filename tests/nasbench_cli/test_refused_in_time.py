@@ -54,7 +54,9 @@ def test_a_table_under_the_name_of_another_benchmark_is_not_imported(
     (tmp_path / "t.csv").write_text(CSV if name == "random" else "no table: it has not been looked at")
     refused = nasbench("import", "table", "t.csv", "--spec", "s.toml")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    said = "is the name of a method" if name == "random" else f"name = '{name}' in s.toml is that of another benchmark"
+    said = (
+        "is the name of a method" if name == "random" else f"name = '{name}' in s.toml is the name of another benchmark"
+    )
     assert said in refused.err
     assert not (tmp_path / "data").exists()
 
@@ -108,7 +110,7 @@ def test_a_small_file_that_unpacks_to_many_rows_is_refused(nasbench: Command, tm
             file.write(row * 100_000)
     refused = nasbench("import", "table", "rows.csv.gz", "--spec", "s.toml")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert f"rows.csv.gz has more than {frames.MOST_ROWS:,} rows, which is the most that is read" in refused.err
+    assert f"rows.csv.gz has more than {frames.MOST_ROWS:,} rows, which is the limit" in refused.err
 
 
 def test_a_cost_beyond_all_measure_is_refused_without_a_warning(nasbench: Command, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
         optuna=tmp_path / "studies.log",
         partial=True,
         wilcoxon=True,
+        full=True,
     )
     chosen = Selection(
         ("random",), ("mcts", "evolution:population=50,tournament=5"), ("digits",), ("hpolib",), ("none",)
@@ -103,6 +104,7 @@ def test_every_option_reaches_the_request(tmp_path: Path) -> None:
         2.0,
         Path("ioh"),
         tmp_path / "studies.log",
+        True,
         True,
         True,
         LITERATURE,

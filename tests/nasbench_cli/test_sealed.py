@@ -12,47 +12,41 @@ from nasbench.benchmarks.tabular import open_table
 from nasbench.cli.engine import sealed
 from nasbench.methods import METHODS
 from nasbench.results import Store
-from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed
 
 Command = Callable[..., Printed]
-RUN = ("run", "--bench", "mine", "--method", "random", "--seeds", "1", "--evals", "2", "--store", "store")
+NAME = "nb201-cifar10"
+RUN = ("run", "--bench", NAME, "--method", "random", "--seeds", "1", "--evals", "2", "--store", "store")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nasbench: Command) -> Path:
-    """A folder with an imported table, whose search space is sealed."""
-    monkeypatch.setenv("NASBENCH_DATA", str(tmp_path / "data"))
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder; the search space of NAS-Bench-201 is sealed."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_text(CSV)
-    (tmp_path / "s.toml").write_text(SPEC)
-    assert nasbench("import", "table", "t.csv", "--spec", "s.toml").code == 0
-    benchmark = open_benchmark("mine")
-    space = benchmark.search_space or benchmark.family
-    monkeypatch.setattr(sealed, "spaces", lambda: {space: {"mine": benchmark.checksum}})
+    monkeypatch.setattr(sealed, "spaces", lambda: {"nas-bench-201": {NAME: open_benchmark(NAME).checksum}})
     return tmp_path
 
 
 def test_a_sealed_space_is_run_on_request_alone(here: Path, nasbench: Command) -> None:
     refused = nasbench(*RUN)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "of mine is sealed: no default of a method may be chosen on it" in refused.err
+    assert f"of {NAME} is sealed: no default of a method may be chosen on it" in refused.err
     assert not (here / "store").exists()
     nasbench(*RUN, "--sealed")
     (fragment,) = Store.open(here / "store").fragments()
     assert fragment.setup.setting.sealed
     assert "--sealed" in Store.open(here / "store").plans()[0]["command"]
-    assert "Sealed: no default" in nasbench("show", "mine").out
+    assert "Sealed: no default" in nasbench("show", NAME).out
 
 
 def test_other_data_under_a_sealed_name_are_refused(
     here: Path, nasbench: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (space,) = sealed.spaces()
-    monkeypatch.setattr(sealed, "spaces", lambda: {space: {"mine": "sha256:other"}})
+    monkeypatch.setattr(sealed, "spaces", lambda: {space: {NAME: "sha256:other"}})
     refused = nasbench(*RUN, "--sealed")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "mine is sealed with the checksum sha256:other" in refused.err
+    assert f"{NAME} is sealed with the checksum sha256:other" in refused.err
 
 
 def test_no_default_of_ours_was_chosen_on_a_sealed_space() -> None:

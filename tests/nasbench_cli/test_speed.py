@@ -44,6 +44,7 @@ def no_medmnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NASBENCH_DATA", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_every_part_prints_its_rows_where_no_image_file_is_at_hand(
     no_medmnist: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -128,6 +128,7 @@ def test_only_some_rows_are_measured_and_have_all_the_time(
     assert shares == [("device", 10.0), ("evaluation", 19.0)]
 
 
+@pytest.mark.slow
 def test_a_bare_checkout_needs_pytorch_and_numpy_alone(tmp_path: Path) -> None:
     """Other packages of this environment are refused by name; what PyTorch needs itself is not."""
     ours = re.findall(r'^    "([A-Za-z-]+)[>=]', (ROOT / "pyproject.toml").read_text().split("[project.opt")[0], re.M)

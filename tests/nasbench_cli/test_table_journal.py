@@ -92,6 +92,25 @@ def test_a_flipped_bit_of_a_shard_that_others_made_is_said_and_their_file_left_a
     assert (tmp_path / "t.csv").exists()
 
 
+def test_a_changed_end_of_the_last_line_is_said(
+    nasbench: Callable[..., Printed],
+    tmp_path: Path,
+    asked: Asked,
+) -> None:
+    """It looks like a line that a crash has cut off, but for its length."""
+    command = ["tabulate", BENCH, "--sample", 3, "--out", tmp_path / "t"]
+    nasbench(*command)
+    journal, evaluations = tmp_path / "t.jsonl", len(asked)
+    content = journal.read_bytes()
+    journal.write_bytes(content[:-1] + b"*")
+    mended = nasbench(*command)
+    assert f"notice: {journal} is damaged in line 5: 2 other evaluations in it are used" in mended.err
+    assert len(asked) == evaluations + 1
+    assert len(records(journal)) == 3
+    journal.write_bytes(content[:-1])  # a crash: nothing to say
+    assert nasbench(*command).err == ""
+
+
 def test_rows_of_another_benchmark_are_never_taken_where_the_first_line_is_damaged(
     nasbench: Callable[..., Printed],
     tmp_path: Path,

@@ -16,6 +16,7 @@ from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import plan, runner
 from nasbench.cli.engine.plan import Grid, Protocol, expand
 from nasbench.cli.engine.runner import run
+from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec
 from nasbench.results import Trajectory
 
@@ -36,13 +37,21 @@ def small() -> TabularBenchmark:
     )
 
 
-def made(method: str, seed: int, constraint: str, monkeypatch: pytest.MonkeyPatch, looped: bool) -> Trajectory:
+def made(
+    method: str,
+    seed: int,
+    constraint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    looped: bool,
+    evaluations: int = 40,
+) -> Trajectory:
     table = small()
     monkeypatch.setattr(plan, "open_benchmark", lambda name: table)
     if looped:
         monkeypatch.setattr(runner, "run_block", lambda *_: None)
     constraints = (tuple(parse_constraints([constraint])),)
-    (planned,) = expand([Grid((MethodSpec.parse(method),), ("small",), constraints, (0,), Protocol(40, None, 3))])
+    protocol = Protocol(evaluations, None, 3)
+    (planned,) = expand([Grid((MethodSpec.parse(method),), ("small",), constraints, (0,), protocol)])
     return run(planned.setup, seed, planned.spec, table, planned.bounds)
 
 
@@ -96,6 +105,26 @@ def test_a_run_in_one_go_says_the_same_bits(constraint: str, monkeypatch: pytest
             looped = made("random", seed, constraint, patch, looped=True).columns
         np.testing.assert_array_equal(at_once["unseen"], looped["unseen"])
         assert at_once["unseen_feasible"].tolist() == looped["unseen_feasible"].tolist()
+
+
+def test_a_run_looks_at_earlier_rows_for_new_incumbents_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a table of nine a long run asks for its incumbent thousands of times."""
+    looked, seed_of = [], EvaluationSeeds.__getitem__
+    monkeypatch.setattr(EvaluationSeeds, "__getitem__", lambda self, ask: (looked.append(ask), seed_of(self, ask))[1])
+    evaluations = 300
+    made("random", 0, "none", monkeypatch, looped=True, evaluations=evaluations)
+    assert evaluations < len(looked) < 1.1 * evaluations  # every repetition of it is soon seen
+
+
+def test_a_run_in_one_go_reckons_once_for_each_repetition_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    reckoned, means = [], TabularBenchmark.unseen_metrics_block
+    monkeypatch.setattr(
+        TabularBenchmark,
+        "unseen_metrics_block",
+        lambda self, block, seen: (reckoned.extend(block), means(self, block, seen))[1],
+    )
+    made("random", 0, "none", monkeypatch, looped=False, evaluations=300)
+    assert 0 < len(reckoned) <= sum(COUNTS)
 
 
 def test_equal_repetitions_have_their_very_value_as_mean() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasbench.results import Setup, Store, Trajectory
-from nasbench.results.parts import claims, exposure, standing
+from nasbench.results.parts import claims, exposure, sentences, standing
 from nasbench.results.parts.literature import Claim
 from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
@@ -91,3 +91,10 @@ def test_stores_without_the_facts_are_read(filled: Callable[..., Store]) -> None
     assert not curves.in_sample([0]).any()
     assert replace(curves, tuned_on=()).in_sample([0]).tolist() == [False]
     assert curves.settings["sealed"].dtype == np.dtype(bool)
+
+
+def test_the_headline_says_who_is_first_where_it_was_tuned_and_who_is_last(subject: Subject) -> None:
+    assert sentences.headline(subject.comparison) == (
+        "On these 3 benchmarks c-tpe (its defaults were chosen on 1 of these 3 search spaces) and random share first "
+        "place; local is last. On new tasks (3 spaces are the evidence) no advantage of c-tpe is significant."
+    )

@@ -23,7 +23,7 @@ def test_a_unit_that_is_a_formula_stays_text_in_csv() -> None:
 def test_a_name_that_is_html_stays_text_in_markdown() -> None:
     shown = pd.DataFrame({"method": ["<script>alert(1)</script>", "a<=b<1", "<!-- -->"]})
     table = Table("x", "of <b>", "", shown, shown)
-    found = text.markdown("t", ["</td>"], [Part("part", "<i>", tables=[table], sentences=["<?x"])])
+    found = text.markdown("t", "", ["</td>"], [Part("part", "<i>", tables=[table], sentences=["<?x"])])
     assert "&lt;script>alert(1)&lt;/script>" in found
     assert "a<=b<1" in found
     assert text.without_tags("p < 0.05 `a<=b` <b>") == "p < 0.05 `a<=b` &lt;b>"

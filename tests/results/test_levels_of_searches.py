@@ -58,7 +58,7 @@ def test_published_rows_stand_beside_the_network_that_each_run_ended_with(store:
             metrics = np.array([[9.0, 1.0], [5.0, test], [7.0, 2.0]])
             run = replace(run, columns=run.columns | {"metrics": metrics}, log=logged([9.0, 5.0, 7.0]))
             store.commit(setup, [run], FACTS)
-    written = write([store], Request(tmp_path / "report", formats=["csv"], literature=LITERATURE))
+    written = write([store], Request(tmp_path / "report", formats=["csv"], full=True, literature=LITERATURE))
     (row,) = pd.read_csv(tmp_path / "report" / "published-levels.csv").to_dict("records")
     assert (row["bench"], row["published_as"]) == ("medmnist-breast/popnas", "POPNASv3, BreastMNIST")
     # ZO-DARTS++, tables II, III and IV.

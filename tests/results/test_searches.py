@@ -122,7 +122,7 @@ def test_a_torn_fragment_leaves_the_others_a_report(store: Store, tmp_path: Path
     content = bytearray(torn.read_bytes())
     content[4:400] = bytes(396)
     torn.write_bytes(content)
-    written = write([store], Request(tmp_path / "report", formats=["csv"]))
+    written = write([store], Request(tmp_path / "report", formats=["csv"], full=True))
     assert "Searches of one-shot methods" in written.text
 
 
@@ -211,7 +211,7 @@ def test_published_stands_beside_reproduced(store: Store) -> None:
     store.commit(live("zo-darts++", "parameters@L"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     store.commit(live("zo-darts:dynamics=reference"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     store.commit(live("random"), [searched_run(0, [], networks)], FACTS)
-    store.commit(live("zo-darts+:estimate=noise"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)  # a foil
+    store.commit(live("zo-darts+:estimate=noise"), [searched_run(0, log([0, 0, 0, 1, 0]), networks)], FACTS)
     (table,) = beside_published(searches_of(store), json.loads(PAPER.read_text()))
     by = table.data.set_index("published_as")
     assert set(by.index) == {"ZO-DARTS++ S, BreastMNIST", "ZO-DARTS++ L, BreastMNIST", "ZO-DARTS, BreastMNIST"}

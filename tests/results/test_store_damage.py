@@ -155,6 +155,9 @@ def test_the_folder_above_some_stores_names_them(tmp_path: Path) -> None:
         Store.open(tmp_path / "papers")
     with pytest.raises(StoreError, match=r"one\.txt is not a trajectory store; it is a file"):
         Store.open(tmp_path / "papers" / "one.txt")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="pipe is not a trajectory store; it is a file"):
+        Store.open(tmp_path / "pipe")
 
 
 def test_a_full_disk_leaves_nothing_half_written(filled: Fill) -> None:

@@ -213,6 +213,16 @@ def test_new_tasks_are_never_surer_than_these(filled: Fill) -> None:
     assert pair.p_new >= pair.p_these
 
 
+def test_p_on_new_tasks_is_at_least_that_on_these(filled: Fill) -> None:
+    """All seeds agree, on one space of twelve: t has 4 degrees of freedom over seeds, 11 over spaces."""
+    places = [(f"f{i}", f"f{i}b", "none") for i in range(12)]
+    values = {m: {place: [1.0 + s for s in range(5)] for place in places} for m in "ab"}
+    values["b"][places[0]] = [9.0] * 5
+    (pair,) = compared(filled, values).overall.pairs.values()
+    assert pair.shared.p() < pair.these.p()
+    assert pair.p_new == pair.p_these < 1
+
+
 def test_the_budget_of_error_is_spent_once(filled: Fill) -> None:
     comparison = compared(filled, drawn())
     single = [p for v in comparison.by_constraint.values() for p in v.pairs.values()]
@@ -240,6 +250,13 @@ def test_intervals_agree_with_the_tests_beside_them(filled: Fill) -> None:
         assert (pair.verdict == 0) == (low < 0.5 < high)
         assert low <= pair.these.interval(level=pair.level)[0] or pair.verdict > 0
         assert low <= pair.these.value <= high
+
+
+def test_an_interval_reaches_one_half_where_the_permutation_test_does_not_exclude_it(filled: Fill) -> None:
+    values = {"a": [1.0, 12, 0, 11, 4, 6, 2, 5], "b": [10.0, 13, 3, 9, 14, 7, 8, 15]}
+    (pair,) = compared(filled, {m: {PLACE: [1 + v for v in own]} for m, own in values.items()}).overall.pairs.values()
+    assert pair.these.interval(level=pair.level)[0] > 0.5
+    assert (pair.verdict, pair.interval[0]) == (0, 0.5)
 
 
 def test_equivalent_needs_every_space_and_equal_on_average_does_not() -> None:
@@ -301,6 +318,16 @@ def test_methods_that_differ_under_one_constraint_are_identical_without_it(fille
     assert len(comparison.overall.kinds) == 2
     assert comparison.by_constraint["none"].kinds == ((0, 1),)
     assert comparison.by_constraint["size@0.1"].kinds == ((0,), (1,))
+
+
+def test_the_twin_of_a_method_lends_no_variance_to_the_other_pairs(filled: Fill) -> None:
+    values = drawn("abc", constraints=("none",))
+    alone = compared(filled, values).overall.pair(0, 1)
+    beside = Comparison(load_all(filled(setups({**values, "twin": values["a"]}))), 0, (1.0,)).overall
+    for pair in (beside.pair(0, 1), beside.pair(3, 1)):
+        assert alone is not None
+        assert pair is not None
+        assert pair.shared == alone.shared
 
 
 def test_a_method_that_wins_one_space_of_four_does_not_differ_on_new_tasks(filled: Fill) -> None:

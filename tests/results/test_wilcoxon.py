@@ -215,7 +215,7 @@ def test_where_it_disagrees_with_the_verdict_that_is_said_with_the_reason(filled
     assert pair.verdict == 0
     found = part.tested(comparison)
     assert found[0].verdict(0, 1) == 1
-    (said,) = part.sentences(comparison, found)
+    said = " ".join(part.sentences(comparison, found))
     assert "of 1 pair differ 1 over 13 settings, 1 over 13 benchmarks and 0 over 2 spaces" in said
     assert "Said of new tasks, 1 of those over settings would go further than this report" in said
     assert "Over settings it finds a difference where this report finds none: a and b (p = " in said

@@ -1,4 +1,4 @@
-"""Networks of NAS-Bench-201 cells (ZO-DARTS++, section III): what lives of them, how large they are, and themselves."""
+"""Networks of NAS-Bench-201 cells (ZO-DARTS++, section III): pruning, size, and PyTorch modules."""
 
 from nasbench.benchmarks.spaces.cells.size import Size, parameters_paper, size
 from nasbench.benchmarks.spaces.cells.stages import (

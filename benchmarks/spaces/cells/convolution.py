@@ -1,4 +1,4 @@
-"""The convolution that every part of a network of cells uses."""
+"""The convolution of all networks of cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the image's size, stride aside, and batch normalisation."""
+    """A padded convolution (with stride 1 it keeps the image's size) and batch normalisation."""
 
     def __init__(self, before: int, after: int, kernel_size: int, stride: int = 1) -> None:
         super().__init__()

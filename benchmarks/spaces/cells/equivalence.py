@@ -1,4 +1,4 @@
-"""Which NAS-Bench-201 cells are one: those of a class have the same parameters, and compute the same function."""
+"""Equivalence of NAS-Bench-201 cells: equivalent cells have the same parameters and compute the same function."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _AVERAGE = "avg_pool_3x3"
 
 
 def expression(operations: Sequence[str]) -> str:
-    """What a cell computes of its input x, as a sum of terms; empty if no path leads through it.
+    """The function that a cell computes of its input x, as a sum of terms; empty if the cell has no path.
 
-    The value of a node is a multiset of terms: an identity passes the terms of its source on, `none` adds nothing, and
-    any other operation on nothing is nothing. Average pooling is linear (its borders are not counted), so the pooling
-    of a sum is the sum of poolings. A convolution has parameters of its own, so it has a number among those that are
-    written alike: one that arrives twice (#0, #0) is not the sum of two (#0, #1). Of all numberings the first counts.
+    The value of a node is a multiset of terms. An identity passes on the terms of its source, `none` adds nothing, and
+    any operation on an empty node is empty. Average pooling is linear (padding is not counted), so the pooling of a sum
+    is the sum of poolings. Each convolution has its own parameters, so convolutions with equal texts are numbered: one
+    convolution that arrives twice (#0, #0) is not the sum of two (#0, #1). The first text over all numberings counts.
     """
     alive = pruned(operations)
     groups: dict[str, list[int]] = {}
@@ -31,34 +31,34 @@ def expression(operations: Sequence[str]) -> str:
 
 
 def canonical(operations: Sequence[str]) -> tuple[str, ...]:
-    """The first cell of the same class, in the order of NAS-Bench-201: no other of its class has fewer operations.
+    """The first equivalent cell in the order of NAS-Bench-201; no equivalent cell has fewer operations.
 
-    Networks of both, trained with parameters drawn alike, have scores that are equal in distribution. Their bits differ
-    (sums are added up in another order), and so does their latency. It holds for networks that do not build dead
-    operations, as ours: in the official table a convolution of a zero leaves the shift of its normalisation.
+    The scores of both cells are equal in distribution when trained. Their bits differ (the order of sums differs), and
+    so does their latency. This holds for networks without their dead operations, as ours; in the official table, a
+    convolution of a zero still adds the shift of its normalisation.
     """
     return _firsts()[expression(operations)]
 
 
 @cache
 def _firsts() -> dict[str, tuple[str, ...]]:
-    """The first cell of each class: 5,043 classes that are alive, and the dead one."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The first cell of each equivalence class: 5,043 classes with a path, and one without."""
+    firsts: dict[str, tuple[str, ...]] = {}
     for operations in itertools.product(OPERATIONS, repeat=len(EDGES)):
-        found.setdefault(expression(operations), operations)
-    return found
+        firsts.setdefault(expression(operations), operations)
+    return firsts
 
 
 def _terms(operations: Sequence[str], numbers: Mapping[int, str]) -> tuple[str, dict[int, str]]:
-    """The value of the last node, and by edge the terms that are made by operations with parameters.
+    """The value of the last node, and the term of each operation with parameters, by edge.
 
     Args:
-        numbers: what is written behind an operation's name, by edge.
+        numbers: suffixes of the operations' names, by edge.
     """
     nodes: list[list[str]] = [["x"], [], [], []]
     made: dict[int, str] = {}
     for edge, ((source, target), operation) in enumerate(zip(EDGES, operations, strict=True)):
-        terms = sorted(nodes[source])  # complete, for edges are sorted by target
+        terms = sorted(nodes[source])  # complete, because edges are sorted by target
         if operation == IDENTITY:
             nodes[target] += terms
         elif operation == _AVERAGE:

@@ -1,4 +1,4 @@
-"""A NAS-Bench-201 cell as a graph of layers: an operation on an edge becomes a layer (NASBOT on cells)."""
+"""A NAS-Bench-201 cell as a graph of layers: each operation on an edge becomes a layer (NASBOT on cells)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHANNELS = 16
 
 
 def cell_graph(operations: Sequence[str]) -> LayerGraph:
-    """The live operations of a cell between `ip` and `op`; nothing but these two, unconnected, where none is alive.
+    """The live operations of a cell between `ip` and `op`; only these two, unconnected, if the cell has no path.
 
     Args:
         operations: names of the operations on the six edges, in the order of `EDGES`.
@@ -27,9 +27,9 @@ def cell_graph(operations: Sequence[str]) -> LayerGraph:
         for other, (source, _, _) in enumerate(alive, 1)
         if source == target
     }
-    found = [named(name) for _, _, name in alive]
-    labels = tuple(operation.layer for operation in found)
-    units = tuple(_CHANNELS if operation.parameters(_CHANNELS) else None for operation in found)
+    layers = [named(name) for _, _, name in alive]
+    labels = tuple(operation.layer for operation in layers)
+    units = tuple(_CHANNELS if operation.parameters(_CHANNELS) else None for operation in layers)
     return LayerGraph(
         ("ip", *labels, "op"), (None, *units, None), frozenset(edges), kind="cell", channels=_CHANNELS, summed=True
     )

@@ -1,8 +1,8 @@
-"""Networks of cells in a layout that computes less often: the same function, fewer and larger operations.
+"""Networks of cells with merged operations: the same function, with fewer and larger operations.
 
-At each node the edges with the same kernel size share one ReLU, one convolution and one batch normalisation, whose
-output is split among them; an operation without parameters is computed once for all its edges. Edges that lie on no
-path from the input to the output are not built.
+The edges that leave a node with the same kernel size share one ReLU, one convolution and one batch normalisation, whose
+output is split among them. An operation without parameters is computed once for all these edges. Edges on no path from
+the input to the output are not built.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from nasbench.benchmarks.spaces.cells.stages import Stage, pruned
 
 
 class CellNetwork(nn.Module):
-    """The network that stages name: images (batch, channels, height, width) → scores (batch, classes).
+    """The network with the given stages: images (batch, channels, height, width) → scores (batch, classes).
 
-    Sides of the image must be multiples of 4. Raises ValueError for a stage without a path from input to output.
+    The sides of the image must be multiples of 4. Raises ValueError for a stage without a path from input to output.
     """
 
     def __init__(self, stages: Sequence[Stage], filters: int, channels: int, classes: int) -> None:
@@ -43,7 +43,7 @@ class CellNetwork(nn.Module):
 
 
 class Cell(nn.Module):
-    """A NAS-Bench-201 cell: each node adds what the edges from earlier ones bring."""
+    """A NAS-Bench-201 cell: each node adds up the outputs of the edges from earlier nodes."""
 
     def __init__(self, operations: Sequence[str], width: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Cell(nn.Module):
         if set(alive) == {ZERO}:
             raise ValueError(f"no path leads through the cell {'|'.join(operations)}")
         self.leaving: list[dict[str, list[int]]] = [{} for _ in range(LAST_NODE)]
-        """For each node, operation → the nodes that it brings something to."""
+        """Operation → target nodes, for each node."""
         for (source, target), operation in zip(EDGES, alive, strict=True):
             if operation != ZERO:
                 self.leaving[source].setdefault(operation, []).append(target)
@@ -65,7 +65,7 @@ class Cell(nn.Module):
         )
         self.others = nn.ModuleDict(
             {
-                f"{node}-{operation}": Alike(operation, width, len(targets))
+                f"{node}-{operation}": EqualEdges(operation, width, len(targets))
                 for node, leaving in enumerate(self.leaving)
                 for operation, targets in leaving.items()
                 if not named(operation).kernel
@@ -83,10 +83,10 @@ class Cell(nn.Module):
             for operation, targets in leaving.items():
                 key = keys[operation]
                 if key in self.convolutions:
-                    brought = self.convolutions[key](positive).chunk(len(targets), 1)
+                    outputs = self.convolutions[key](positive).chunk(len(targets), 1)
                 else:
-                    brought = self.others[key](value)
-                for target, part in zip(targets, brought, strict=True):
+                    outputs = self.others[key](value)
+                for target, part in zip(targets, outputs, strict=True):
                     before = nodes[target]
                     nodes[target] = part if before is None else before + part
         end = nodes[LAST_NODE]
@@ -94,23 +94,25 @@ class Cell(nn.Module):
         return end
 
 
-class Alike(nn.Module):
-    """One operation on several edges that leave the same node; returns what each of them brings."""
+class EqualEdges(nn.Module):
+    """Several edges with the same operation that leave the same node; returns the output of each edge."""
 
     def __init__(self, operation: str, width: int, edges: int) -> None:
         super().__init__()
-        made = named(operation)
-        self.each = nn.ModuleList(made.module(width) for _ in range(edges if made.parameters(width) else 1))
+        chosen = named(operation)
+        self.modules_of_edges = nn.ModuleList(
+            chosen.module(width) for _ in range(edges if chosen.parameters(width) else 1)
+        )
         self._edges = edges
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        return self.some(x, range(self._edges))
+        return self.outputs(x, range(self._edges))
 
-    def some(self, x: Tensor, edges: Sequence[int]) -> list[Tensor]:
-        """What some of the edges bring, by their number among the edges that leave the node."""
-        if len(self.each) == 1 and edges:
-            return [self.each[0](x)] * len(edges)
-        return [self.each[edge](x) for edge in edges]
+    def outputs(self, x: Tensor, edges: Sequence[int]) -> list[Tensor]:
+        """The outputs of the given edges, numbered from 0 in this module."""
+        if len(self.modules_of_edges) == 1 and edges:
+            return [self.modules_of_edges[0](x)] * len(edges)
+        return [self.modules_of_edges[edge](x) for edge in edges]
 
 
 class Reduction(nn.Module):

@@ -1,8 +1,8 @@
-"""The operations that may stand on an edge of a NAS-Bench-201 cell: everything that any part of the house knows of one.
+"""The operations on the edges of NAS-Bench-201 cells.
 
-A new operation is one call of `add` here (or in a third party's package). Then it has a size, and it works in trained
-networks, in the search-space language, in supernets and as a layer of a graph. A space decides itself which operations
-it offers: `nasbench201(operations=…)`, `cells(operations=…)`.
+A new operation is one call of `add`, here or in a third party's package. It then has a size, and works in trained
+networks, in the search-space language, in supernets and as a layer of a graph. Each space chooses its operations:
+`nasbench201(operations=…)`, `cells(operations=…)`.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 LAST_NODE = 3
 """The node that is a cell's output; its input is node 0."""
 ZERO = "none"
-"""Name of the operation through which nothing passes."""
+"""Name of the operation without an output: no connection."""
 IDENTITY = "skip_connect"
-"""Name of the operation that passes on what it gets."""
+"""Name of the identity."""
 SPATIAL = "nor_conv"
-"""Name of the convolution in spaces that choose its kernel size as well; see `sized`."""
+"""Name of the convolution in spaces where the kernel size is a separate choice; see `sized`."""
 
 
 @dataclass(frozen=True)
 class CellOperation:
-    """What stands on an edge. In all functions `width` is the number of channels, which an operation keeps."""
+    """An operation on an edge. In all functions `width` is the number of channels, which the operation keeps."""
 
     name: str
     layer: str
-    """Label of the layer that it is in the graph view (NASBOT); empty for `none`, which is no layer."""
+    """Label of its layer in the graph view (NASBOT); empty for `none`, which has no layer."""
     part: Callable[[int], Part]
     """width → the operation in the search-space language."""
     module: Callable[[int], nn.Module]
-    """width → the operation in PyTorch. Where it has no parameters, one module serves all edges that leave a node."""
+    """width → the operation in PyTorch. Without parameters, one module serves all edges that leave a node."""
     kernel: int = 0
-    """Side of the kernel in pixels where the operation is ReLU, convolution and batch normalisation: those are computed
-    together. 0 for any other operation."""
+    """Side of the kernel in pixels if the operation is ReLU, convolution and batch normalisation, which networks merge;
+    0 for any other operation."""
     parameters: Callable[[int], int] = lambda width: 0
     """width → number of parameters."""
     multiplications: Callable[[int], int] = lambda width: 0
-    """width → multiplications per pixel, each with its addition."""
+    """width → multiply-adds per pixel."""
     parameters_paper: Callable[[int], int] | None = None
-    """width → number of parameters as ZO-DARTS++ counts them; None where that is `parameters`."""
+    """width → number of parameters as ZO-DARTS++ counts them; None if that is `parameters`."""
 
     def counted(self, width: int, paper: bool) -> int:
-        """The number of parameters, as ZO-DARTS++ counts them (`paper`) or as there are."""
+        """The number of parameters, as ZO-DARTS++ counts them (`paper`) or the true one."""
         return self.parameters_paper(width) if paper and self.parameters_paper else self.parameters(width)
 
 
@@ -80,12 +80,12 @@ def convolution(kernel: int) -> CellOperation:
 
 
 def conv_norm(filters: int, kernel_size: AnyHyperparameter | int, stride: int = 1) -> Part:
-    """A convolution without a bias and a batch normalisation, in the language."""
+    """A convolution without bias, then batch normalisation, in the language."""
     return siso_sequential([layers.conv2d(filters, kernel_size, stride, bias=False), layers.batch_norm()])
 
 
 def sized(name: str, kernel: int) -> str:
-    """The operation that `name` means where the kernel size `kernel` is chosen: another one for `nor_conv` only."""
+    """The name of an operation once its kernel size is chosen; it differs from `name` for `nor_conv` only."""
     return f"{SPATIAL}_{kernel}x{kernel}" if name == SPATIAL else name
 
 
@@ -113,19 +113,19 @@ _OPERATIONS: dict[str, CellOperation] = {}
 def add(operation: CellOperation) -> None:
     """Adds an operation under its name. Raises UsageError if the name is taken."""
     if operation.name in _OPERATIONS:
-        raise UsageError(f"cell operation {operation.name!r} is there already")
+        raise UsageError(f"cell operation {operation.name!r} exists already")
     _OPERATIONS[operation.name] = operation
 
 
 def named(name: str) -> CellOperation:
-    """The operation called `name`. Raises UsageError, with the nearest name, if there is none."""
+    """The operation with this name. Raises UsageError, with the nearest name, if there is none."""
     if name not in _OPERATIONS:
         raise unknown("cell operation", name, _OPERATIONS)
     return _OPERATIONS[name]
 
 
 add(CellOperation(ZERO, "", lambda width: layers.zero(), _zero))
-# A skip is a layer too: as an edge alone, cells of one and of four identities would be the same graph.
+# A skip is a layer: as a mere edge, cells with one and with four identities would be the same graph.
 add(CellOperation(IDENTITY, "skip", lambda width: identity(), _identity))
 add(CellOperation("avg_pool_3x3", "avg-pool", lambda width: layers.avg_pool(3), _average))
 for _kernel in (1, 3, 5, 7):

@@ -1,4 +1,4 @@
-"""The view of a space of cells that one-shot methods need: images to train a supernet on."""
+"""The view of a space of cells for one-shot methods: images to train a supernet on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LabelledImages(Protocol):
-    """A batch of images with their classes, on one device."""
+    """A batch of labelled images on one device."""
 
     @property
     def images(self) -> Tensor:
@@ -28,7 +28,7 @@ class LabelledImages(Protocol):
 
     @property
     def labels(self) -> Tensor:
-        """Number of each image's class, from 0, shape (batch,)."""
+        """Class of each image, from 0, shape (batch,)."""
 
 
 class TrainingImages(Protocol):
@@ -40,7 +40,7 @@ class TrainingImages(Protocol):
 
     @property
     def labels(self) -> Mapping[str, Tensor]:
-        """Split (`train`, …) → number of each image's class, shape (images,)."""
+        """Split (`train`, …) → class of each image, shape (images,)."""
 
     def batches(
         self, size: int, mix: float | None, rng: Generator, rows: NDArray[np.int64] | None = None
@@ -49,7 +49,7 @@ class TrainingImages(Protocol):
 
         Args:
             size: images per batch.
-            mix: None, which leaves images as they are.
+            mix: None: images are not mixed.
             rng: draws crops, and the order where no rows are given.
             rows: the training images to use, in this order; by default all of them in random order.
         """
@@ -57,27 +57,27 @@ class TrainingImages(Protocol):
 
 @dataclass(frozen=True)
 class Searchable:
-    """What `AsSupernet.as_supernet` returns: everything that a one-shot method must know to train its supernet."""
+    """The data that a one-shot method needs to train its supernet (`AsSupernet.as_supernet`)."""
 
     name: str
     """Name of the benchmark, for messages."""
     filters: int
-    """Number of channels of the first stage; it doubles from stage to stage."""
+    """Number of channels of the first stage. It doubles from stage to stage."""
     shape: tuple[int, int, int]
     """Shape of an image: channels, height and width in pixels."""
     classes: int
-    """Number of classes to tell apart."""
+    """Number of classes."""
     training_images: int
     """Number of images in the training split."""
     batch: int
     """Images per training step of the supernet."""
     published_sizes: Mapping[str, tuple[float, float]]
-    """ZO-DARTS++'s classes S, M and L for this data set, as bounds on `parameters_paper`; empty if it has none."""
+    """ZO-DARTS++'s size classes S, M and L for this data set, as bounds on `parameters_paper`; empty if not defined."""
     flops_a_second: float
-    """Operations per second of one CPU core in training, to estimate how long a search takes."""
+    """Operations per second of one CPU core in training, to estimate the time of a search."""
     images: Callable[[], TrainingImages]
-    """Loads the images. A search uses their training split alone."""
+    """Loads the images. A search uses the training split only."""
     configuration: Callable[[Sequence[Stage]], Configuration]
     """Turns a network of cells into a configuration of the space."""
     operations: tuple[str, ...] = OPERATIONS
-    """Names of the operations to choose from on an edge (`cells.operations`), or `nor_conv`."""
+    """Names of the possible operations on an edge (see `cells.operations`); `nor_conv` is possible too."""

@@ -1,4 +1,4 @@
-"""The size of a network of cells, computed from its stages alone."""
+"""The size of a network of cells, computed from its stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Size(NamedTuple):
     parameters: int
     """Number of parameters."""
     flops: int
-    """Operations of convolutions and linear layers for one image; a multiplication with its addition counts as two."""
+    """Operations of convolutions and linear layers for one image; a multiply-add counts as two."""
 
 
 def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], classes: int) -> Size:
@@ -24,7 +24,7 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
     Args:
         filters: channels of the first stage; they double, and the sides of the image halve, from stage to stage.
         shape: shape of an image: channels, height and width in pixels.
-        classes: number of scores that the network gives.
+        classes: number of scores.
     """
     parameters, multiplications = 0, 0
 
@@ -52,7 +52,7 @@ def size(stages: Sequence[Stage], filters: int, shape: tuple[int, int, int], cla
 def parameters_paper(stages: Sequence[Stage], filters: int, classes: int) -> int:
     """Parameters of the pruned network as the authors' scripts count them (ZO-DARTS++, equation 17 and table IV).
 
-    There convolutions in cells have a bias and no normalisation, and images have one channel.
+    In these scripts, convolutions in cells have a bias and no normalisation, and images have one channel.
     """
     c = filters
     fixed = 9 * c + 2 * c + 8 * c + 4 * c * classes + classes

@@ -1,4 +1,4 @@
-"""A network of cells as three stages, and which of their edges matter."""
+"""Stages of a network of cells, and pruning of edges that do not matter."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nasbench.benchmarks.spaces.cells.operations import EDGES, LAST_NODE, SPATIAL, ZERO, named, sized
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language.graph import Value
 
 
 class Stage(NamedTuple):
-    """Equal cells, one after the other."""
+    """A chain of equal cells."""
 
     operations: tuple[str, ...]
     """Name of the operation on each edge, in the order of `EDGES`; see `cells.operations`."""
@@ -19,7 +20,7 @@ class Stage(NamedTuple):
 
 
 def equal_stages(choices: Mapping[str, Value], cells: int = 1) -> tuple[Stage, ...]:
-    """The three stages that a configuration of `nasbench201` names: the same cell everywhere.
+    """The three stages of a configuration of `nasbench201`, all with the same cell.
 
     Args:
         choices: the configuration by name, Op0 to Op5.
@@ -29,19 +30,19 @@ def equal_stages(choices: Mapping[str, Value], cells: int = 1) -> tuple[Stage, .
 
 
 def stages_of(choices: Mapping[str, Value]) -> tuple[Stage, ...]:
-    """The three stages that a configuration of `cells` names, each with a cell and a depth of its own."""
+    """The three stages of a configuration of `cells`, each with its own cell and depth."""
 
-    def on(stage: int, edge: int) -> str:
+    def operation(stage: int, edge: int) -> str:
         return sized(choices[f"stage{stage}-op{edge}"], choices.get(f"stage{stage}-kernel{edge}", 0))
 
     return tuple(
-        Stage(tuple(on(stage, edge) for edge in range(len(EDGES))), choices[f"stage{stage}-depth"])
+        Stage(tuple(operation(stage, edge) for edge in range(len(EDGES))), choices[f"stage{stage}-depth"])
         for stage in (1, 2, 3)
     )
 
 
 def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:
-    """The configuration of `cells`, by name, that stages make: the inverse of `stages_of`."""
+    """The configuration of `cells`, by name, with the given stages: the inverse of `stages_of`."""
     choices: dict[str, Value] = {}
     for number, stage in enumerate(stages, 1):
         choices[f"stage{number}-depth"] = stage.depth
@@ -55,19 +56,13 @@ def choices_of(stages: Sequence[Stage]) -> dict[str, Value]:
 
 def pruned(operations: Sequence[str]) -> tuple[str, ...]:
     """A cell's operations, with `none` on the edges that lie on no path from its input to its output."""
-    forward, backward = {0}, {LAST_NODE}
-    alive = [edge for edge, operation in zip(EDGES, operations, strict=True) if operation != ZERO]
-    # The edges are sorted by target: one pass forth and one back see every path.
-    for source, target in alive:
-        forward |= {target} if source in forward else set()
-    for source, target in reversed(alive):
-        backward |= {source} if target in backward else set()
+    alive = on_paths([edge for edge, operation in zip(EDGES, operations, strict=True) if operation != ZERO], LAST_NODE)
     return tuple(
-        operation if source in forward and target in backward else ZERO
+        operation if source in alive and target in alive else ZERO
         for (source, target), operation in zip(EDGES, operations, strict=True)
     )
 
 
 def dead_stages(stages: Sequence[Stage]) -> list[int]:
-    """The stages, from 1, whose cell has no path from its input to its output: such a network cannot learn."""
+    """The stages, counted from 1, whose cell has no path from its input to its output. The network cannot learn."""
     return [number for number, stage in enumerate(stages, 1) if set(pruned(stage.operations)) == {ZERO}]

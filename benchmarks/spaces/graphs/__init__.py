@@ -1,1 +1,1 @@
-"""Networks as graphs of layers (NASBOT): their form, their modifications, and spaces of all graphs within bounds."""
+"""Networks as graphs of layers (NASBOT): graphs, modifiers, and spaces of all graphs within bounds."""

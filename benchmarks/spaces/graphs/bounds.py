@@ -1,4 +1,4 @@
-"""Bounds on the size of the networks of a free space."""
+"""Bounds on the size of networks of any shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds on a network, each as (least, most); the defaults are those of the authors' demonstrations (NASBOT)."""
+    """Bounds on a network, as pairs (least, most); the defaults are those of the authors' demonstrations (NASBOT)."""
 
     layers: tuple[int, int] = (5, 60)
     edges: tuple[int, int] = (0, 200)
@@ -22,11 +22,11 @@ class Bounds:
     """Incoming channels times units, summed over all layers (`LayerGraph.weights`)."""
 
     def hold_size(self, layers: int, edges: int) -> bool:
-        """Whether a network may have so many layers and edges."""
+        """Whether a network may have these numbers of layers and edges."""
         return self.layers[0] <= layers <= self.layers[1] and self.edges[0] <= edges <= self.edges[1]
 
     def check(self, graph: LayerGraph) -> None:
-        """Raises UsageError with the bound that a network breaks."""
+        """Raises UsageError that names the bound, if a network violates one."""
         degrees = [0] * len(graph.labels)
         for a, _ in graph.edges:
             degrees[a] += 1

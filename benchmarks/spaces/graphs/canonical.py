@@ -1,8 +1,7 @@
-"""One form for all graphs of layers that differ in nothing but the order of their layers (labelled graph canonisation).
+"""Canonical forms of graphs of layers: two graphs have the same form if and only if they are isomorphic.
 
-Colour refinement, and individualisation where it leaves layers alike; branches that an automorphism maps onto one that
-was followed are left out (McKay and Piperno, J. Symbolic Computation 60, 2014). Exact: two graphs have the same form if
-and only if they are isomorphic.
+The algorithm is colour refinement, and individualisation where layers still have equal colours. A branch that an
+automorphism maps onto an earlier branch is skipped (McKay and Piperno, J. Symbolic Computation 60, 2014).
 """
 
 from __future__ import annotations
@@ -14,19 +13,18 @@ from typing import TypeAlias
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 
 Colours: TypeAlias = list[int]
-"""Of each layer how many layers come before its like: equal ones are not told apart yet, and where none are equal they
-are the layers' places."""
+"""The colour of each layer: the number of layers with a smaller colour. If all colours differ, they are positions."""
 Certificate: TypeAlias = tuple[tuple[int, int], ...]
-"""The edges, sorted, by places."""
+"""The edges between positions, sorted."""
 
 
 def canonical(graph: LayerGraph) -> LayerGraph:
-    """The same network with its layers in an order that depends on nothing but the network, still topological."""
+    """The same network with its layers in a canonical order, which is topological."""
     return reordered(graph, _Labelling(graph).best(_first_colours(graph))[1])
 
 
 def reordered(graph: LayerGraph, places: Sequence[int]) -> LayerGraph:
-    """The same network with each layer at its place."""
+    """The same network with each layer at a new position."""
     order = sorted(range(len(places)), key=places.__getitem__)
     return replace(
         graph,
@@ -39,7 +37,7 @@ def reordered(graph: LayerGraph, places: Sequence[int]) -> LayerGraph:
 
 
 def _first_colours(graph: LayerGraph) -> Colours:
-    """By all that tells layers apart; the longest path to each comes first, so that the order is topological."""
+    """Colours by all properties of layers. The longest path to a layer comes first: so the order is topological."""
     last = len(graph.labels) - 1
     depths = [0] * (last + 1)
     for v, parents in enumerate(graph.parents):
@@ -60,7 +58,7 @@ def _first_colours(graph: LayerGraph) -> Colours:
 
 
 class _Labelling:
-    """Of the order of layers under which the edges come first in the alphabet."""
+    """The search for the order of layers with the smallest certificate."""
 
     def __init__(self, graph: LayerGraph) -> None:
         self._edges = list(graph.edges)
@@ -70,27 +68,27 @@ class _Labelling:
             self._children[a].append(b)
 
     def best(self, colours: Colours) -> tuple[Certificate, Colours]:
-        """The smallest certificate that colours allow, and its places."""
+        """The smallest certificate that colours allow, and its positions."""
         colours = self._refined(colours)
-        cell = _alike(colours)
+        cell = _equal_layers(colours)
         if not cell:
             return self._certificate(colours), colours
-        found: tuple[Certificate, Colours] | None = None
+        smallest: tuple[Certificate, Colours] | None = None
         followed: set[Certificate] = set()
-        for own in _singled_out(colours, cell):
-            leaf = self._leaf(own)
+        for branch in _singled_out(colours, cell):
+            leaf = self._leaf(branch)
             if leaf in followed:
-                continue  # an automorphism maps this branch onto one that was followed
+                continue  # an automorphism maps this branch onto an earlier one
             followed.add(leaf)
-            other = self.best(own)
-            found = other if found is None else min(found, other)
-        assert found is not None
-        return found
+            other = self.best(branch)
+            smallest = other if smallest is None else min(smallest, other)
+        assert smallest is not None
+        return smallest
 
     def _leaf(self, colours: Colours) -> Certificate:
-        """The certificate of any order that colours allow."""
+        """The certificate of an arbitrary order that colours allow."""
         colours = self._refined(colours)
-        while cell := _alike(colours):
+        while cell := _equal_layers(colours):
             colours = self._refined(next(_singled_out(colours, cell)))
         return self._certificate(colours)
 
@@ -98,7 +96,7 @@ class _Labelling:
         return tuple(sorted([(places[a], places[b]) for a, b in self._edges]))
 
     def _refined(self, colours: Colours) -> Colours:
-        """Layers of one colour whose neighbours' colours differ are told apart, until none are."""
+        """Colour refinement: layers whose neighbours have different colours get different colours."""
         count = len(set(colours))
         while count < len(colours):
             new = _ranked(
@@ -114,17 +112,17 @@ class _Labelling:
 
 
 def _ranked(keys: Sequence[tuple[object, ...]]) -> Colours:
-    """Of each key how many are smaller."""
+    """The number of smaller keys, for each key."""
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    found = [0] * len(keys)
+    ranks = [0] * len(keys)
     for place, v in enumerate(order):
         before = order[place - 1]
-        found[v] = found[before] if place and keys[before] == keys[v] else place
-    return found
+        ranks[v] = ranks[before] if place and keys[before] == keys[v] else place
+    return ranks
 
 
-def _alike(colours: Colours) -> list[int]:
-    """The first layers of one colour; none where all colours differ."""
+def _equal_layers(colours: Colours) -> list[int]:
+    """The layers of the smallest colour that several layers share; empty if all colours differ."""
     cells: dict[int, list[int]] = {}
     for v, colour in enumerate(colours):
         cells.setdefault(colour, []).append(v)
@@ -132,9 +130,9 @@ def _alike(colours: Colours) -> list[int]:
 
 
 def _singled_out(colours: Colours, cell: Sequence[int]) -> Iterator[Colours]:
-    """Colours with one layer of a cell before the others, for each of them."""
+    """Colours with one layer of a cell before its other layers, for each layer of the cell."""
     for v in cell:
-        own = colours.copy()
+        branch = colours.copy()
         for other in cell:
-            own[other] += other != v
-        yield own
+            branch[other] += other != v
+        yield branch

@@ -11,47 +11,47 @@ class LayerGraph:
     """A network: layers in topological order, the first `ip` (input), the last `op` (output)."""
 
     labels: tuple[str, ...]
-    """conv3, max-pool, fc, …"""
+    """Kind of each layer: conv3, max-pool, fc, …"""
     units: tuple[int | None, ...]
-    """Filters or units of each layer; None where it keeps what comes in."""
+    """Filters or units of each layer; None for a layer that keeps the number of channels."""
     edges: frozenset[tuple[int, int]]
-    """(from, to), by position."""
+    """Edges as (from, to), by position."""
     strides: tuple[int | None, ...] = ()
-    """Stride of each layer, None for a layer that is no convolution; empty if no stride is known."""
+    """Stride of each layer, None for a layer other than a convolution; empty if strides are not known."""
     kind: str = "cnn"
-    """Which networks it can be compared with: cnn, mlp-reg, mlp-class, cell, program."""
+    """Kind of network: cnn, mlp-reg, mlp-class, cell, program. Only networks of one kind can be compared."""
     channels: int = 1
     """Number of channels of the input."""
     summed: bool = False
-    """Whether what several edges bring to a layer is added up; else it is concatenated."""
+    """Whether the inputs of a layer are added up; otherwise they are concatenated."""
     arriving: tuple[int, ...] = ()
-    """Channels that arrive at each layer, where some of what comes together is added up and some concatenated; empty
-    where `summed` tells all."""
+    """Channels that arrive at each layer, for a network where some layers add and others concatenate; empty if all
+    layers do as `summed` says."""
 
     def stride(self, layer: int) -> int:
-        """Stride of a layer; 1 where it has none, or none is known."""
+        """Stride of a layer; 1 if it has none, or it is not known."""
         return (self.strides[layer] if self.strides else None) or 1
 
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
-        """The layers that each layer takes its input from, in ascending order."""
-        found: list[list[int]] = [[] for _ in self.labels]
+        """The inputs of each layer, ascending."""
+        parents: list[list[int]] = [[] for _ in self.labels]
         for source, target in sorted(self.edges):
-            found[target].append(source)
-        return tuple(map(tuple, found))
+            parents[target].append(source)
+        return tuple(map(tuple, parents))
 
     @cached_property
     def incoming(self) -> tuple[int, ...]:
-        """Channels that arrive at each layer; what sums has what one parent brings."""
+        """Channels that arrive at each layer; a sum has the channels of one of its terms."""
         if self.arriving:
             return self.arriving
-        brought: list[int] = []
+        outputs: list[int] = []
         arriving: list[int] = []
         for label, units, parents in zip(self.labels, self.units, self.parents, strict=True):
-            parts = [brought[p] for p in parents]
-            found = (max(parts, default=0)) if self.summed else sum(parts)
-            arriving.append(found)
-            brought.append(self.channels if label == "ip" else found if units is None else units)
+            parts = [outputs[p] for p in parents]
+            channels = max(parts, default=0) if self.summed else sum(parts)
+            arriving.append(channels)
+            outputs.append(self.channels if label == "ip" else channels if units is None else units)
         return tuple(arriving)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""How one network becomes another: NASBOT's nine modifiers (table 2), with the rules of the authors' code.
+"""NASBOT's nine modifiers of networks (table 2), with the rules of the authors' code.
 
-Each yields drafts in random order; `modified` draws a modifier and takes the first draft that is a network within
-bounds.
+A modifier yields drafts in random order. `modified` draws a modifier and takes the first draft that is a valid network
+within bounds.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from nasbench.benchmarks.spaces.graphs.networks import (
 
 T = TypeVar("T")
 
-_STEP = 0.125  # by which units grow or shrink
+_STEP = 0.125  # share by which units grow or shrink
 _DEFAULT_UNITS = 16
-_POOL, _STRIDE = 0.05, 0.05  # probability that a wedge is a pooling, and that a convolution's stride is 2
-_STAY, _STOP = 4, 0.2  # layers that a branch has at least, and the probability that it then ends
+_POOL, _STRIDE = 0.05, 0.05  # probabilities that a wedge is a pooling, and that a convolution's stride is 2
+_STAY, _STOP = 4, 0.2  # least number of layers of a branch, and the probability that it ends after that
 _KEPT = 0.5  # probability that a branch copies a layer
-_TIRING = 0.9  # what a start's probability is multiplied with after each use
+_TIRING = 0.9  # factor of a start's probability after each use
 
 
 @dataclass
 class Draft:
-    """A network while it is changed: nothing is checked."""
+    """A network under modification; nothing is checked."""
 
     kind: str
     labels: list[str]
@@ -54,7 +54,7 @@ class Draft:
         return cls(graph.kind, list(graph.labels), list(graph.units), strides, set(graph.edges))
 
     def add(self, label: str, units: int | None, stride: int | None) -> int:
-        """A layer more, not yet connected; returns its number."""
+        """Adds a layer, not yet connected; returns its number."""
         self.labels.append(label)
         self.units.append(units)
         self.strides.append(stride)
@@ -67,14 +67,14 @@ class Draft:
         return sorted(b for a, b in self.edges if a == v)
 
     def drop(self, v: int) -> None:
-        """Takes out a layer with its edges; those behind it move up."""
+        """Removes a layer with its edges; the numbers of later layers decrease by 1."""
         for column in (self.labels, self.units, self.strides):
             del column[v]
         kept = {(a, b) for a, b in self.edges if v not in (a, b)}
         self.edges = {(a - (a > v), b - (b > v)) for a, b in kept}
 
     def built(self) -> LayerGraph:
-        """Raises UsageError if it is no network."""
+        """The network. Raises UsageError if the draft is not a valid one."""
         return network(self.kind, self.labels, self.units, sorted(self.edges), self.strides)
 
 
@@ -82,26 +82,26 @@ Modifier = Callable[[LayerGraph, Generator], Iterator[Draft]]
 
 
 def modified(graph: LayerGraph, bounds: Bounds, rng: Generator) -> tuple[LayerGraph, str]:
-    """A network one modification away, and the modifier's name. Raises UsageError where no modifier finds one."""
+    """A network one modification away, and the modifier's name. Raises UsageError if no modifier finds one."""
     names = list(MODIFIERS)
     weights = [MODIFIERS[name][1] for name in names]
     while names:
         chosen = _drawn(weights, rng)
         for draft in MODIFIERS[names[chosen]][0](graph, rng):
             if not bounds.hold_size(len(draft.labels), len(draft.edges)):
-                continue  # before it is built, which takes a hundred times as long
+                continue  # building takes a hundred times as long as this check
             try:
-                found = draft.built()
-                bounds.check(found)
+                other = draft.built()
+                bounds.check(other)
             except UsageError:
                 continue
-            return found, names[chosen]
+            return other, names[chosen]
         del names[chosen], weights[chosen]
-    raise UsageError("no modifier makes another network of this one within the bounds: widen them")
+    raise UsageError("no modifier leads from this network to another one within the bounds: widen them")
 
 
 def _resized(factor: float) -> Modifier:
-    """One layer gets an eighth more or fewer units."""
+    """Gives one layer an eighth more or fewer units."""
 
     def drafts(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
         for v in _shuffled(_sizable(graph), rng):
@@ -111,7 +111,7 @@ def _resized(factor: float) -> Modifier:
 
 
 def _resized_together(factor: float) -> Modifier:
-    """A half, quarter or eighth of all layers, one after the other, get an eighth more or fewer units."""
+    """Gives a contiguous half, quarter or eighth of all layers an eighth more or fewer units."""
 
     def drafts(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
         layers, inner = _sizable(graph), len(graph.labels) - 2
@@ -128,7 +128,7 @@ def _resized_together(factor: float) -> Modifier:
 
 
 def _swapped(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
-    """One layer becomes of another kind."""
+    """Changes the kind of one layer."""
     for v in _shuffled([v for v, label in enumerate(graph.labels) if label in _SWAPS], rng):
         others, weights = zip(*_SWAPS[graph.labels[v]].items(), strict=True)
         draft = Draft.of(graph)
@@ -142,7 +142,7 @@ def _swapped(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
 
 
 def _wedged(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
-    """A layer comes between two."""
+    """Inserts a layer on an edge."""
     last = len(graph.labels) - 1
     for u, v in _shuffled(sorted((u, v) for u, v in graph.edges if v != last), rng):
         draft, label, stride = Draft.of(graph), graph.labels[u], None
@@ -163,18 +163,18 @@ def _wedged(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
 
 
 def _removed(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
-    """A layer goes; those before and after it are connected."""
+    """Removes a layer, and connects its parents to its children."""
     fixed = ("ip", "op", DECISIONS[graph.kind])
     for v in _shuffled([v for v, label in enumerate(graph.labels) if label not in fixed], rng):
         draft = Draft.of(graph)
         before, after = draft.parents(v), draft.children(v)
         if graph.labels[v] == "fc" and not all(graph.labels[p] == "fc" for p in before):
-            continue  # the first of them is what takes the image apart
+            continue  # the first fully connected layer flattens the image
         if graph.labels[v] in POOLS or draft.strides[v] == 2:
             for near in (after, before):
                 if near and all(draft.strides[n] == 1 for n in near):
                     for n in near:
-                        draft.strides[n] = 2  # who is there halves the image instead
+                        draft.strides[n] = 2  # the neighbour halves the image instead
                     break
         draft.edges = {edge for edge in draft.edges if v not in edge}
         childless = [p for p in before if not draft.children(p)]
@@ -189,7 +189,7 @@ def _removed(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
 
 
 def _branched(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
-    """A path gets a copy beside it, in which some layers are left out."""
+    """Copies a path in parallel, without some of its layers."""
     last = len(graph.labels) - 1
     children: list[list[int]] = [[] for _ in graph.labels]
     for a, b in sorted(graph.edges):
@@ -214,7 +214,7 @@ def _branched(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
 
 
 def _skipped(graph: LayerGraph, rng: Generator) -> Iterator[Draft]:
-    """Two layers that are not neighbours are connected, over poolings where their images differ."""
+    """Connects two distant layers, through poolings if their images differ in size."""
     ends_not = ("ip", "op", DECISIONS[graph.kind])
     from_input, to_output = _hops(graph, forward=True), _hops(graph, forward=False)
     sizes = image_sizes(graph) if graph.kind == "cnn" else [1] * len(graph.labels)
@@ -255,7 +255,7 @@ _SWAPS: dict[str, dict[str, float]] = {
     **{label: dict.fromkeys(SIGMOIDS, 1.0) for label in RECTIFIERS},
     **{label: dict.fromkeys(RECTIFIERS, 1.0) for label in SIGMOIDS},
 }
-"""What a layer may become, with weights."""
+"""Kind of layer → the kinds it may change to, with weights."""
 
 MODIFIERS: dict[str, tuple[Modifier, float]] = {
     "inc_single": (_resized(1 + _STEP), 0.1),
@@ -268,7 +268,7 @@ MODIFIERS: dict[str, tuple[Modifier, float]] = {
     "dup_path": (_branched, 0.2),
     "skip_path": (_skipped, 0.2),
 }
-"""Name (table 2) → the modifier, and the weight with which it is drawn."""
+"""Name (table 2) → the modifier, and its weight in the draw."""
 
 
 def _sizable(graph: LayerGraph) -> list[int]:
@@ -285,7 +285,7 @@ def _scaled(graph: LayerGraph, layers: Sequence[int], factor: float) -> Draft:
 
 
 def _units_between(graph: LayerGraph, u: int, v: int) -> int:
-    """The mean of both ends' units; where neither has any, of what comes before."""
+    """The mean of the units at both ends of an edge; if neither has units, of the nearest layers before that do."""
     known = [units for units in (graph.units[u], graph.units[v]) if units is not None]
     before = list(graph.parents[u])
     while not known and before:
@@ -295,7 +295,7 @@ def _units_between(graph: LayerGraph, u: int, v: int) -> int:
 
 
 def _copied(graph: LayerGraph, inner: Sequence[int], starts_at_input: bool, rng: Generator) -> list[int]:
-    """Which layers of a path are copied: all that change the image, and the others by chance."""
+    """The layers of a path that are copied: all that change the size of the image, and the others at random."""
     kept: list[int] = []
     for position, v in enumerate(inner):
         label = graph.labels[v]
@@ -308,7 +308,7 @@ def _copied(graph: LayerGraph, inner: Sequence[int], starts_at_input: bool, rng:
 
 
 def _starts(graph: LayerGraph, rng: Generator, count: int, but: Sequence[str]) -> Iterator[int]:
-    """Layers drawn again and again, the nearer to the input and the less often drawn before the likelier."""
+    """Random layers with replacement; layers near the input, and those drawn less often before, are more likely."""
     layers = [v for v, label in enumerate(graph.labels) if label not in but]
     if not layers:
         return
@@ -321,19 +321,19 @@ def _starts(graph: LayerGraph, rng: Generator, count: int, but: Sequence[str]) -
 
 
 def _hops(graph: LayerGraph, forward: bool) -> list[int]:
-    """Fewest edges from the input to each layer, or from each to the output."""
+    """Smallest number of edges from the input to each layer, or from each layer to the output."""
     count = len(graph.labels)
-    found = [0 if v == (0 if forward else count - 1) else count for v in range(count)]
+    hops = [0 if v == (0 if forward else count - 1) else count for v in range(count)]
     for a, b in sorted(graph.edges) if forward else sorted(graph.edges, key=lambda edge: -edge[1]):
         if forward:
-            found[b] = min(found[b], found[a] + 1)
+            hops[b] = min(hops[b], hops[a] + 1)
         else:
-            found[a] = min(found[a], found[b] + 1)
-    return found
+            hops[a] = min(hops[a], hops[b] + 1)
+    return hops
 
 
 def _drawn(weights: Sequence[float], rng: Generator) -> int:
-    """A place, with a probability in proportion to its weight: what `rng.choice` draws, in a twentieth of its time."""
+    """A position with a probability in proportion to its weight; the same as `rng.choice`, twenty times faster."""
     total = sum(weights)
     shares = list(accumulate([weight / total for weight in weights]))
     return bisect_right([share / shares[-1] for share in shares], rng.random())

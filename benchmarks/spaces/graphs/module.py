@@ -19,36 +19,34 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 class GraphNetwork(nn.Module):
-    """What a valid graph computes: inputs (batch, channels, height, width) or (batch, features) → (batch, outputs).
+    """The network of a valid graph: (batch, channels, height, width) or (batch, features) → (batch, outputs).
 
-    Several parents of a layer are concatenated, several decision layers averaged. Convolutions are followed by batch
-    normalisation and a rectifier; a residual layer is two of them beside a shortcut. What a fully connected layer, or
-    the decision, takes of an image is its mean over places. Pooling halves, the larger half where sides are odd, as
-    strides do.
+    The parents of a layer are concatenated, several decision layers averaged. Convolutions are followed by batch
+    normalisation and a rectifier; a residual layer is two convolutions beside a shortcut. Fully connected and decision
+    layers take the mean of an image over its pixels. Poolings and strides halve the sides, rounded up.
     """
 
     def __init__(self, graph: LayerGraph, channels: int, outputs: int) -> None:
         super().__init__()
-        self._graph, brought = graph, [channels]
-        made: list[nn.Module] = [nn.Identity()]
+        self._graph, widths = graph, [channels]
+        layers: list[nn.Module] = [nn.Identity()]
         for v, label in list(enumerate(graph.labels))[1:-1]:
-            incoming, units = sum(brought[p] for p in graph.parents[v]), graph.units[v]
-            stride = graph.stride(v)
-            made.append(_layer(label, incoming, units, stride, outputs))
-            brought.append(incoming if units is None else units)
-        self.layers = nn.ModuleList(made)
+            incoming, units = sum(widths[p] for p in graph.parents[v]), graph.units[v]
+            layers.append(_layer(label, incoming, units, graph.stride(v), outputs))
+            widths.append(incoming if units is None else units)
+        self.layers = nn.ModuleList(layers)
 
     def forward(self, x: Tensor) -> Tensor:
         results = [x]
         for v, layer in list(enumerate(self.layers))[1:]:
-            taken = [results[p] for p in self._graph.parents[v]]
-            results.append(layer(taken[0] if len(taken) == 1 else torch.cat(taken, 1)))
+            inputs = [results[p] for p in self._graph.parents[v]]
+            results.append(layer(inputs[0] if len(inputs) == 1 else torch.cat(inputs, 1)))
         scores = torch.stack([results[p] for p in self._graph.parents[len(self.layers)]])
         return scores.mean(0)
 
 
 class Pool(nn.Module):
-    """Halves an image."""
+    """Maximum or mean pooling that halves an image."""
 
     def __init__(self, label: str) -> None:
         super().__init__()
@@ -61,7 +59,7 @@ class Pool(nn.Module):
 
 
 class Convolution(nn.Module):
-    """With normalisation and a rectifier."""
+    """A convolution, batch normalisation and a rectifier."""
 
     def __init__(self, incoming: int, units: int, kernel: int, stride: int) -> None:
         super().__init__()
@@ -73,7 +71,7 @@ class Convolution(nn.Module):
 
 
 class Residual(nn.Module):
-    """Two convolutions beside a shortcut, which is a pointwise one where shapes differ."""
+    """Two convolutions beside a shortcut, which is a pointwise convolution if the shapes differ."""
 
     def __init__(self, incoming: int, units: int, kernel: int, stride: int) -> None:
         super().__init__()
@@ -88,7 +86,7 @@ class Residual(nn.Module):
 
 
 class Dense(nn.Module):
-    """A linear map of features, or of an image's means, and an activation."""
+    """A linear map of features (or of the mean of an image) and an activation."""
 
     def __init__(self, incoming: int, units: int, activation: nn.Module) -> None:
         super().__init__()
@@ -96,20 +94,20 @@ class Dense(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         features = x.mean((2, 3)) if x.dim() == 4 else x
-        found: Tensor = self.activation(self.linear(features))
-        return found
+        result: Tensor = self.activation(self.linear(features))
+        return result
 
 
 class Mirrored(nn.Module):
-    """CReLU: half as many linear maps as units, each rectified as it is and with its sign turned."""
+    """CReLU: half as many linear maps as units; each result is rectified with both signs."""
 
     def __init__(self, incoming: int, units: int) -> None:
         super().__init__()
         self.dense, self._units = Dense(incoming, (units + 1) // 2, nn.Identity()), units
 
     def forward(self, x: Tensor) -> Tensor:
-        found = self.dense(x)
-        return torch.cat([relu(found), relu(-found)], 1)[:, : self._units]
+        result = self.dense(x)
+        return torch.cat([relu(result), relu(-result)], 1)[:, : self._units]
 
 
 def _layer(label: str, incoming: int, units: int | None, stride: int, outputs: int) -> nn.Module:

@@ -1,4 +1,4 @@
-"""Which graphs of layers are networks (NASBOT, section 2 and the authors' code), and how they are read from JSON."""
+"""Valid graphs of layers (NASBOT, section 2 and the authors' code), and networks in JSON files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LABELS: dict[str, tuple[str, ...]] = {
     "mlp-reg": ("ip", "op", *RECTIFIERS, *SIGMOIDS, "linear"),
     "mlp-class": ("ip", "op", *RECTIFIERS, *SIGMOIDS, "softmax"),
 }
-"""Kind of network → its layers."""
+"""Kind of network → the possible layers."""
 DECISIONS = {"cnn": "softmax", "mlp-reg": "linear", "mlp-class": "softmax"}
-"""The layers that bring something to `op`."""
+"""Kind of network → the layer before `op`."""
 
 _ALLOWED = {kind: frozenset(labels) for kind, labels in LABELS.items()}
 _WITH_UNITS = frozenset(("fc", *CONVOLUTIONS, *RECTIFIERS, *SIGMOIDS))
 
 
 def read(path: Path) -> LayerGraph:
-    """A network from a JSON file: `nn_class`, `labels`, `units`, `edges` and, of a CNN, `strides`.
+    """A network from a JSON file with `nn_class`, `labels`, `units`, `edges` and, for a CNN, `strides`.
 
-    Raises UsageError, in a sentence that names the file, if it cannot be read or is no network.
+    Raises UsageError that names the file, if it cannot be read or is not a valid network.
     """
     try:
         facts = textfile.parse_json(path, textfile.read(path))
@@ -43,7 +43,7 @@ def read(path: Path) -> LayerGraph:
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UsageError(
-            f"{path} is no network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"
+            f"{path} is not a network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"
         ) from None
     try:
         return network(kind, labels, units, edges, strides)
@@ -58,7 +58,7 @@ def network(
     edges: Sequence[tuple[int, int]],
     strides: Sequence[int | None],
 ) -> LayerGraph:
-    """A valid network, its layers in topological order (breadth first from `ip`). Raises UsageError if it is none."""
+    """A valid network, its layers in topological order (breadth first from `ip`). Raises UsageError otherwise."""
     if kind not in LABELS:
         raise unknown("nn_class", kind, LABELS)
     if not len(labels) == len(units) == len(strides):
@@ -69,7 +69,7 @@ def network(
     count = len(labels)
     wrong = next((edge for edge in edges if not (0 <= edge[0] < count and 0 <= edge[1] < count)), None)
     if wrong is not None:
-        raise UsageError(f"edge {wrong} leads to a layer that there is not: layers are 0 to {len(labels) - 1}")
+        raise UsageError(f"edge {wrong} leads to a layer that does not exist: layers are 0 to {len(labels) - 1}")
     order = _ordered(labels, edges)
     place = {v: i for i, v in enumerate(order)}
     graph = LayerGraph(
@@ -84,7 +84,7 @@ def network(
 
 
 def check(graph: LayerGraph) -> None:
-    """Raises UsageError, with the rule that is broken, unless a graph in topological order is a network."""
+    """Raises UsageError with the violated rule, unless a graph in topological order is a valid network."""
     labels, last = graph.labels, len(graph.labels) - 1
     for label in labels:
         if label not in _ALLOWED[graph.kind]:
@@ -111,9 +111,9 @@ def check(graph: LayerGraph) -> None:
 
 
 def image_sizes(graph: LayerGraph) -> list[int | None]:
-    """How many times smaller than the input's the image behind each layer is; None where there is no image any more.
+    """The factor by which the image after each layer is smaller than the input; None after images are flattened.
 
-    Raises UsageError where images of different sizes meet.
+    Raises UsageError if images of different sizes meet.
     """
     sizes: list[int | None] = []
     parents = graph.parents
@@ -133,7 +133,7 @@ def image_sizes(graph: LayerGraph) -> list[int | None]:
 
 
 def _check_images(graph: LayerGraph, first: Sequence[int]) -> None:
-    """Raises UsageError unless images fit: the layers behind `ip`, strides, and the sizes of images that meet."""
+    """Raises UsageError unless images fit: the layers after `ip`, strides, and the sizes of images that meet."""
     for v in first:
         if graph.labels[v] not in CONVOLUTIONS:
             raise UsageError(f"ip leads to convolutions only, not to layer {v}, {graph.labels[v]}")
@@ -147,15 +147,15 @@ def _check_images(graph: LayerGraph, first: Sequence[int]) -> None:
 
 
 def _children(graph: LayerGraph) -> list[list[int]]:
-    """The layers that each layer leads to, in any order."""
-    found: list[list[int]] = [[] for _ in graph.labels]
+    """The children of each layer, in any order."""
+    children: list[list[int]] = [[] for _ in graph.labels]
     for a, b in graph.edges:
-        found[a].append(b)
-    return found
+        children[a].append(b)
+    return children
 
 
 def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Layers in topological order, `ip` first and `op` last. Raises UsageError where there is none."""
+    """Layers in topological order, `ip` first and `op` last. Raises UsageError if there is a cycle."""
     children: list[list[int]] = [[] for _ in labels]
     missing = [0] * len(labels)  # parents that are not in order yet
     for a, b in sorted(set(edges)):
@@ -173,6 +173,6 @@ def _ordered(labels: Sequence[str], edges: Sequence[tuple[int, int]]) -> list[in
                 waiting.append(child)
     if len(order) < len(labels):
         circle = next(v for v, count in enumerate(missing) if count)
-        raise UsageError(f"layer {circle}, {labels[circle]}, lies on a circle or behind one: a network has none")
+        raise UsageError(f"layer {circle}, {labels[circle]}, lies on a cycle or behind one: a network has no cycles")
     order.sort(key=lambda v: labels[v] == "op")
     return order

@@ -1,4 +1,4 @@
-"""Hand-made networks that a free space begins with (NASBOT's initial pool): chains of blocks, plain and residual."""
+"""NASBOT's initial pool: hand-made chains of blocks, plain and residual."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from nasbench.benchmarks.spaces.graphs.networks import network
 
 
 def convolutional(width: int, halvings: int) -> list[LayerGraph]:
-    """Convolutional networks of one to four layers a block, and residual ones.
+    """Convolutional networks with one to four layers per block, and residual networks.
 
     Args:
         width: filters of the first block; they double from block to block.
-        halvings: how often images may be halved.
+        halvings: number of times that images are halved.
     """
     plain = [_blocks("conv3", width, halvings, layers) for layers in (1, 2, 3, 4)]
     strided = [_blocks("conv3", width, halvings, layers, strided=True) for layers in (1, 2, 3)]
@@ -22,18 +22,18 @@ def convolutional(width: int, halvings: int) -> list[LayerGraph]:
 def perceptrons(decision: str, width: int) -> list[LayerGraph]:
     """Multi-layer perceptrons of two to eight layers, whose activations alternate between rectifiers and sigmoids."""
     kind = "mlp-reg" if decision == "linear" else "mlp-class"
-    found = []
+    networks = []
     for layers in (2, 3, 4, 6, 8):
         for first, second in (("relu", "tanh"), ("softplus", "logistic")):
             inner = [first if i % 2 == 0 else second for i in range(layers)]
             labels = ["ip", *inner, decision, "op"]
             units = [None, *[width << (i % 3) for i in range(layers)], None, None]
-            found.append(_chain(kind, labels, units, [None] * len(labels)))
-    return found
+            networks.append(_chain(kind, labels, units, [None] * len(labels)))
+    return networks
 
 
 def _blocks(label: str, width: int, halvings: int, layers: int, strided: bool = False) -> LayerGraph:
-    """Blocks of equal layers; between them images are halved, by a pooling or by the next block's first stride."""
+    """Blocks of equal layers. Images are halved between blocks: by a pooling, or by the first stride of a block."""
     labels: list[str] = ["ip"]
     units: list[int | None] = [None]
     strides: list[int | None] = [None]

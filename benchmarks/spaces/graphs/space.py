@@ -1,4 +1,4 @@
-"""The space of all networks within bounds: no list of hyper-parameters, but modifiers that lead from one to another."""
+"""The space of all networks within bounds, explored by modifiers instead of a list of hyper-parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NetworkSpace(Space):
 
     Args:
         kind: cnn, mlp-reg or mlp-class.
-        pool: networks that samples are made from.
+        pool: the networks from which samples are made.
 
     Raises UsageError if a network of the pool lies outside the bounds.
     """
@@ -33,18 +33,18 @@ class NetworkSpace(Space):
             bounds.check(graph)
 
     def sample(self, rng: Generator) -> LayerGraph:
-        """A network of the pool, any, up to eight modifications away: there is no uniform distribution here."""
-        found = self.pool[int(rng.integers(len(self.pool)))]
+        """A random network of the pool after up to eight random modifications; no uniform distribution exists."""
+        network = self.pool[int(rng.integers(len(self.pool)))]
         for _ in range(int(rng.integers(_STEPS + 1))):
-            found = self.mutate(found, rng)
-        return found
+            network = self.mutate(network, rng)
+        return network
 
     def mutate(self, configuration: Configuration, rng: Generator) -> LayerGraph:
-        """One modification of table 2 away."""
+        """A network one modification of table 2 away."""
         return self.modified(configuration, rng)[0]
 
     def modified(self, configuration: Configuration, rng: Generator) -> tuple[LayerGraph, str]:
-        """A network one modification away, and which."""
+        """A network one modification away, and the modifier's name."""
         return modified(configuration, self.bounds, rng)
 
     def check(self, configuration: Configuration) -> None:

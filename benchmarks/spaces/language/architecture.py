@@ -1,4 +1,4 @@
-"""A fully decided program: its modules in the order in which they compute (algorithm 4)."""
+"""Architectures: fully decided programs, as modules in the order of computation (algorithm 4)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language.graph import Basic, Independent, Input, Module, Output, ProgramError, Value
 from nasbench.benchmarks.spaces.language.traversal import outside_of, resolved, source_of
 
@@ -22,12 +23,12 @@ class Placed:
     module: Basic
     values: dict[str, Value]
     sources: tuple[tuple[int, str] | str, ...]
-    """What feeds each input, in the order of their names: (position of a module, its output), or an open input."""
+    """The source of each input, in the order of names: (position of a module, its output), or an open input."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A fully decided space: modules in the order in which they compute, and where the outputs come from."""
+    """A fully decided space: modules in the order of computation, and the sources of the outputs."""
 
     modules: tuple[Placed, ...]
     outputs: dict[str, tuple[int, str]]
@@ -36,15 +37,15 @@ class Architecture:
     def of(
         cls, inputs: dict[str, Input], outputs: dict[str, Output], assigned: dict[Independent, Value]
     ) -> Architecture:
-        """The architecture that assignments decide, in a unique topological order."""
-        names = {own: name for name, own in inputs.items()}
+        """The architecture under given assignments, its modules in a unique topological order."""
+        names = {target: name for name, target in inputs.items()}
         order: dict[Module, int] = {}
         placed: list[Placed] = []
         results = {name: resolved(output, assigned) for name, output in sorted(outputs.items())}
         stack = [output.module for output in reversed(results.values())]
         while stack:
             module = stack[-1]
-            sources = [source_of(own, assigned) for own in module.inputs.values()]
+            sources = [source_of(target, assigned) for target in module.inputs.values()]
             before = [s.module for s in sources if s is not None and s.module not in order]
             if module in order or not before:
                 stack.pop()
@@ -53,8 +54,8 @@ class Architecture:
                 assert isinstance(module, Basic)
                 order[module] = len(order)
                 ends = tuple(
-                    names[outside_of(own)] if source is None else (order[source.module], source.name)
-                    for own, source in zip(module.inputs.values(), sources, strict=True)
+                    names[outside_of(target)] if source is None else (order[source.module], source.name)
+                    for target, source in zip(module.inputs.values(), sources, strict=True)
                 )
                 placed.append(Placed(module, module.values(assigned), ends))
             else:
@@ -64,17 +65,17 @@ class Architecture:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of kinds, values and connections: equal for equal networks, on any machine."""
+        """The first 16 digits of a SHA-256 over kinds, values and connections; equal networks have equal hashes."""
         nodes = [(p.module.kind, p.values, p.sources) for p in self.modules]
         return hashlib.sha256(json.dumps([nodes, self.outputs], sort_keys=True).encode()).hexdigest()[:16]
 
     def layers(self) -> LayerGraph:
-        """The layers on a way from `ip` to `op`, and their connections; other modules are seen through."""
+        """The layers on paths from `ip` to `op`, and their connections; other modules are contracted."""
         labels: list[str] = ["ip"]
         units: list[int | None] = [None]
         arriving = [0]
         edges: set[tuple[int, int]] = set()
-        ends: list[tuple[set[int], int]] = []  # of each module: the layers that its output comes from, its channels
+        ends: list[tuple[set[int], int]] = []  # for each module: the layers behind its output, and its channels
         for placed in self.modules:
             given = [({0}, 1) if isinstance(end, str) else ends[end[0]] for end in placed.sources]
             sources = set().union(*(layers for layers, _ in given))
@@ -93,7 +94,8 @@ class Architecture:
         last = [ends[module] for module, _ in self.outputs.values()]
         arriving.append(sum(channels for _, channels in last))
         edges |= {(source, len(labels) - 1) for layers, _ in last for source in layers}
-        kept = _between(edges, len(labels))
+        last_layer = len(labels) - 1
+        kept = sorted({0, last_layer} | on_paths(sorted(edges, key=lambda edge: edge[1]), last_layer))
         place = {v: i for i, v in enumerate(kept)}
         return LayerGraph(
             tuple(labels[v] for v in kept),
@@ -106,8 +108,8 @@ class Architecture:
     def compile(self, inputs: dict[str, Any]) -> tuple[list[Callable[..., Any]], dict[str, Any]]:
         """Builds every module on example inputs, and applies it (algorithm 4).
 
-        Returns what computes, a callable a module in the order of `modules`, and the outputs. Raises ProgramError that
-        names the module, its values and the shapes of what it was given, if it cannot be built or applied.
+        Returns one callable per module, in the order of `modules`, and the outputs. Raises ProgramError that names the
+        module, its values and the shapes of its inputs, if a module cannot be built or applied.
         """
         made = []
         results: list[dict[str, Any]] = []
@@ -127,21 +129,8 @@ class Architecture:
 
 
 def _units(values: dict[str, Value], channels: int) -> int | None:
-    """Of a layer: given, or a multiple of the channels that arrive; None where it keeps these."""
-    if "factor" in values:
-        return int(values["factor"] * channels)
-    found: int | None = values.get("filters", values.get("units"))
-    return found
-
-
-def _between(edges: set[tuple[int, int]], count: int) -> list[int]:
-    """The layers on a way from the first to the last, and these two; edges lead upwards."""
-    reached, leading = {0}, {count - 1}
-    for a, b in sorted(edges, key=lambda edge: edge[1]):
-        reached |= {b} if a in reached else set()
-    for a, b in sorted(edges, reverse=True):
-        leading |= {a} if b in leading else set()
-    return sorted((reached & leading) | {0, count - 1})
+    """The units of a layer: as given, or a multiple of the channels that arrive; None if it keeps these."""
+    return int(values["factor"] * channels) if "factor" in values else values.get("filters", values.get("units"))
 
 
 def _taken(source: tuple[int, str] | str, inputs: dict[str, Any], results: list[dict[str, Any]]) -> Any:
@@ -149,6 +138,6 @@ def _taken(source: tuple[int, str] | str, inputs: dict[str, Any], results: list[
 
 
 def _named(module: Basic, result: Any) -> dict[str, Any]:
-    """What a module returns, by output name: a tuple where it has several."""
+    """The results of a module by the names of its outputs; a module with several outputs returns a tuple."""
     names = list(module.outputs)
     return {names[0]: result} if len(names) == 1 else dict(zip(names, result, strict=True))

@@ -1,4 +1,4 @@
-"""What can be said of choices: combinations that are forbidden, and several of many values at once."""
+"""Forbidden combinations of choices, and choices of subsets."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ _MOST_SUBSETS = 10_000
 
 
 def forbid(test: Callable[..., bool], **hyperparameters: AnyHyperparameter) -> None:
-    """Takes combinations of choices out of a space: those for which `test` is true.
+    """Removes all combinations of choices for which `test` is true from a space.
 
-    As in `forbid(lambda k, f: k == 7 and f > 32, k=kernel, f=filters)`. Nothing is sampled, changed to, listed or
-    counted that is forbidden. Where an architecture lacks one of the choices the clause says nothing. Samples that are
-    forbidden are drawn again, so a rule that leaves little of a space is better written as a choice.
+    For example: `forbid(lambda k, f: k == 7 and f > 32, k=kernel, f=filters)`. Forbidden architectures are never
+    sampled, reached by mutation, listed or counted. The clause does not apply to an architecture that lacks one of the
+    choices. Forbidden samples are drawn again, so a rule that forbids most of a space is better written as a choice.
 
     Args:
-        test: takes the values by name.
-        hyperparameters: one of them or more are made by the same function that calls this.
+        test: called with the values by name.
+        hyperparameters: the choices; at least one must be made by the function that calls `forbid`.
     """
     scope, clause = current_scope(), Clause(test, hyperparameters)
     if not any(root.scope is scope for root in clause.roots):
-        raise ProgramError("what is forbidden must be about a choice that is made in the same function: say it there")
+        raise ProgramError(
+            "a forbidden combination must include a choice that is made in the same function: call forbid there"
+        )
     scope.clauses.append(clause)
     for root in clause.roots:
         root.clauses.append(clause)
 
 
 def subset(values: Iterable[Value], size: int, name: str | None = None) -> Dependent:
-    """So many of some values, without an order; who depends on it sees a tuple, in the order of `values`.
+    """A choice among all subsets of a given size; its value is a tuple, in the order of `values`.
 
-    One choice among all subsets, named by what they hold, as in "conv+pool". Raises ProgramError where there are more
-    than 10,000.
+    Subsets are named by their elements, as in "conv+pool". Raises ProgramError if there are more than 10,000.
     """
     values = tuple(values)
     if not 1 <= size <= len(values):

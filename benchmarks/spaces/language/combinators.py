@@ -1,4 +1,4 @@
-"""Functions that put search spaces together (figures 3, 13 and 15); plain functions on (inputs, outputs)."""
+"""Combinators: functions that compose search spaces (figures 3, 13 and 15), given as (inputs, outputs)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces.language.graph import (
 )
 
 Fn: TypeAlias = Callable[[], Part]
-"""Makes a search space anew each time it is called."""
+"""A function that makes a new search space at each call."""
 
 
 def substitution(
@@ -26,12 +26,12 @@ def substitution(
     inputs: Sequence[str] = ("in",),
     outputs: Sequence[str] = ("out",),
 ) -> Part:
-    """A part that is decided later: `function` returns it, given the values of the hyper-parameters (figure 14)."""
+    """A part that is decided later: `function` returns it for the values of the hyper-parameters (figure 14)."""
     return Substitution(kind, function, hyperparameters, inputs, outputs).part
 
 
 def identity() -> Part:
-    """Passes its input on."""
+    """A part that returns its input."""
     return Basic("identity", {}, lambda values, inputs: _same).part
 
 
@@ -40,7 +40,7 @@ def _same(value: Any) -> Any:
 
 
 def siso_sequential(parts: Sequence[Part]) -> Part:
-    """One part after the other."""
+    """A chain of parts."""
     if not parts:
         raise ProgramError("siso_sequential needs one or more parts")
     for (_, outputs), (inputs, _) in pairwise(parts):
@@ -49,7 +49,7 @@ def siso_sequential(parts: Sequence[Part]) -> Part:
 
 
 def repeated(fn: Fn, times: int) -> list[Part]:
-    """Equal parts, each made anew; names given to choices inside them end in the number of the part."""
+    """Parts made by calls of one function; the names given to their choices end in the number of the part."""
     scope, parts = current_scope(), []
     before = scope.turn
     for scope.turn in range(times):
@@ -59,23 +59,23 @@ def repeated(fn: Fn, times: int) -> list[Part]:
 
 
 def siso_repeat(fn: Fn, times: AnyHyperparameter | int) -> Part:
-    """As many parts, each made anew, one after the other; none is the identity.
+    """A chain of `times` parts, each with choices of its own; the identity if `times` is 0.
 
-    A choice that is given a name inside has it once in each part: `kernel-0`, `kernel-1`, ….
+    The names given to choices are numbered by part: `kernel-0`, `kernel-1`, ….
     """
 
     def chain(values: dict[str, Any]) -> Part:
-        return siso_sequential(repeated(fn, values["times"])) if values["times"] else identity()
+        return siso_sequential(repeated(fn, values["times"]) or [identity()])
 
     return substitution("repeat", chain, {"times": times})
 
 
 Branches: TypeAlias = Sequence[Fn] | Mapping[Any, Fn]
-"""Parts to choose from: by number, or by the values of the choice."""
+"""Alternative parts, by number or by the values of the choice."""
 
 
 def siso_or(fns: Branches, which: AnyHyperparameter | int) -> Part:
-    """One of several parts; only the chosen one ever exists."""
+    """One of several parts; only the chosen part is made."""
     return mimo_or(fns, which, ("in",), ("out",))
 
 
@@ -91,7 +91,7 @@ def siso_optional(fn: Fn, present: AnyHyperparameter | int) -> Part:
 
 
 def siso_split_combine(fn: Fn, combine: Callable[[int], Part], splits: AnyHyperparameter | int) -> Part:
-    """As many parts, each made anew, beside each other on one input; `combine(n)` takes in0, in1, … in."""
+    """Several parts in parallel on one input, each with choices of its own; `combine(n)` has the inputs in0, in1, …."""
 
     def split(values: dict[str, Any]) -> Part:
         inputs, outputs = identity()
@@ -105,7 +105,7 @@ def siso_split_combine(fn: Fn, combine: Callable[[int], Part], splits: AnyHyperp
 
 
 def siso_residual(fn: Fn, shortcut: Fn, combine: Callable[[int], Part]) -> Part:
-    """A part beside a shortcut on one input, combined."""
+    """A part in parallel with a shortcut, combined."""
     inputs, outputs = identity()
     combined_inputs, combined_outputs = combine(2)
     for name, (part_inputs, part_outputs) in zip(("in0", "in1"), (fn(), shortcut()), strict=True):
@@ -115,7 +115,7 @@ def siso_residual(fn: Fn, shortcut: Fn, combine: Callable[[int], Part]) -> Part:
 
 
 def rnn_cell(hidden: Fn, output: Fn) -> Part:
-    """h_t = q_h(x_t, h_t-1), y_t = q_y(h_t) (figure 3); `hidden` takes in0 and in1."""
+    """h_t = q_h(x_t, h_t-1), y_t = q_y(h_t) (figure 3); `hidden` has the inputs in0 and in1."""
     (hidden_inputs, hidden_outputs), (output_inputs, output_outputs) = hidden(), output()
     hidden_outputs["out"].connect(output_inputs["in"])
     inputs = {"x": hidden_inputs["in0"], "h": hidden_inputs["in1"]}
@@ -125,7 +125,7 @@ def rnn_cell(hidden: Fn, output: Fn) -> Part:
 def lstm_cell(
     gate_input: Fn, gate_forget: Fn, gate_output: Fn, candidate: Fn, multiply: Fn, add: Fn, squash: Fn
 ) -> Part:
-    """c_t = f ∘ c_t-1 + i ∘ g, h_t = o ∘ squash(c_t), gates on (x_t, h_t-1) (figure 15); gates take in0 and in1."""
+    """c_t = f ∘ c_t-1 + i ∘ g, h_t = o ∘ squash(c_t) (figure 15); gates have the inputs in0 (x_t) and in1 (h_t-1)."""
     (x_inputs, x_outputs), (h_inputs, h_outputs) = identity(), identity()
     gates = [gate() for gate in (gate_input, gate_forget, gate_output, candidate)]
     for inputs, _ in gates:
@@ -145,19 +145,3 @@ def lstm_cell(
     squashed["out"].connect(shown_inputs["in1"])
     inputs = {"x": x_inputs["in"], "h": h_inputs["in"], "c": kept_inputs["in1"]}
     return inputs, {"c_next": total["out"], "h_next": shown["out"]}
-
-
-__all__ = [
-    "identity",
-    "lstm_cell",
-    "mimo_or",
-    "repeated",
-    "rnn_cell",
-    "siso_optional",
-    "siso_or",
-    "siso_repeat",
-    "siso_residual",
-    "siso_sequential",
-    "siso_split_combine",
-    "substitution",
-]

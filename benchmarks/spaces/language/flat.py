@@ -1,4 +1,4 @@
-"""The flat view of a program: every hyper-parameter it can ask for, as one list of coordinates."""
+"""The flat view of a program: all its possible hyper-parameters as one list of coordinates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from nasbench.benchmarks.spaces.language.steps import Choices, Steps
 class FlatProgram:
     """A program as coordinates.
 
-    Places of the same name and the same values are one hyper-parameter, wherever they come up. It is conditional where
-    one choice decides whether there is a module that has it; where several together do, it always has a coordinate,
-    which counts when the program asks for it. Where a module waits for many choices together, some of what it can turn
-    into is looked at; a place that none of it has would stay at its first value. Raises ProgramError if the space is
-    infinite.
+    Hyper-parameters with the same name and values are one, wherever they occur. A hyper-parameter is conditional if a
+    single choice decides whether it exists. If several choices together decide, it always has a coordinate, which is
+    ignored where the program does not need it. If a module waits for many choices together, only a sample of its
+    expansions is looked at; a hyper-parameter outside this sample stays at its first value.
+
+    Raises ProgramError if the space is infinite.
     """
 
     def __init__(self, program: Steps) -> None:
         self._program = program
         self._position: dict[Hyperparameter, int] = {}
-        self._found: list[Hyperparameter] = []
+        self._domains: list[Hyperparameter] = []
         self._parents: list[list[Condition | None]] = []
         inherited: dict[Scope, Condition | None] = {program.scope: None}
         self._add(program.scope, None)
@@ -35,7 +36,7 @@ class FlatProgram:
             else:
                 inherited[scope] = inherited[module.scope]
             self._add(scope, inherited[scope])
-        self.hyperparameters = tuple(self._found)
+        self.hyperparameters = tuple(self._domains)
         conditions: list[Condition | None] = []
         for several in self._parents:
             condition = _merged(several)
@@ -44,23 +45,23 @@ class FlatProgram:
         self.conditions = tuple(conditions)
 
     def coordinates(self, configuration: Configuration) -> list[Coordinate]:
-        """A configuration as coordinates, None where it does not have the hyper-parameter."""
-        found: list[Coordinate] = [None] * len(self._found)
+        """A configuration as coordinates, None for hyper-parameters that it does not have."""
+        coordinates: list[Coordinate] = [None] * len(self._domains)
         for (_, h), (_, value) in zip(self._program.choices(configuration), configuration, strict=True):
             position = self._position.get(h.domain)
             if position is not None:
-                found[position] = self._coordinate(position, value)
-        return found
+                coordinates[position] = self._coordinate(position, value)
+        return coordinates
 
     def at(self, coordinates: Sequence[Coordinate]) -> Choices:
-        """The architecture that coordinates lead to; those that it does not ask for are ignored."""
+        """The architecture at given coordinates; unneeded coordinates are ignored."""
 
         def choose(h: Independent) -> Value:
             position = self._position.get(h.domain)
             x = None if position is None else coordinates[position]
             if position is None or x is None:
                 return h.domain.low if isinstance(h.domain, Float | Integer) else h.domain.values[0]
-            domain = self._found[position]
+            domain = self._domains[position]
             return x if isinstance(domain, Float | Integer) else domain.values[int(x)]
 
         return self._program.walked(choose)
@@ -70,8 +71,8 @@ class FlatProgram:
         for h in used:
             position = self._position.get(h.domain)
             if position is None:
-                position = self._position[h.domain] = len(self._found)
-                self._found.append(h.domain)
+                position = self._position[h.domain] = len(self._domains)
+                self._domains.append(h.domain)
                 self._parents.append([])
             self._parents[position].append(condition)
 
@@ -79,17 +80,17 @@ class FlatProgram:
         position = self._position.get(parent.domain)
         if position is None or isinstance(parent.domain, Float):
             return None
-        if isinstance(parent.domain, Integer):  # what decides the graph is a choice among its values
-            self._found[position] = Ordinal(parent.name, tuple(parent.values))
+        if isinstance(parent.domain, Integer):  # an integer that decides on the graph is a choice among its values
+            self._domains[position] = Ordinal(parent.name, tuple(parent.values))
         return Condition(position, tuple(value == assigned[parent] for value in parent.values))
 
     def _coordinate(self, position: int, value: Value) -> Coordinate:
-        domain = self._found[position]
+        domain = self._domains[position]
         return value if isinstance(domain, Float | Integer) else domain.values.index(value)
 
 
 def _merged(conditions: list[Condition | None]) -> Condition | None:
-    """The condition of a hyper-parameter that comes up in several places: any of theirs, if one choice decides all."""
+    """The condition of a hyper-parameter with several occurrences: the union, if one choice decides on all of them."""
     known = [condition for condition in conditions if condition is not None]
     if len(known) < len(conditions) or len({condition.parent for condition in known}) != 1:
         return None

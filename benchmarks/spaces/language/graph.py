@@ -1,9 +1,9 @@
 """The components of the language: hyper-parameters, modules, their connections, and substitution.
 
 A search space is written like a network whose nodes may still be undecided (Negrinho et al., NeurIPS 2019, sections 4
-and 6.1). The function that writes it runs once. What a substitution module turns into is made when a choice first asks
-for it, kept with the module, and never changed: so a partly decided space is the assignments alone, and the graph is
-shared by all of them.
+and 6.1). The function that writes it runs once. The expansion of a substitution module is made when it is first needed,
+kept with the module, and never changed. So a partly decided space is a set of assignments, and all of them share the
+graph.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Value: TypeAlias = Any
 
 
 class ProgramError(UsageError):
-    """A search space is written wrongly, or used against its rules; the message says which part."""
+    """A search space is written or used wrongly; the message names the part."""
 
 
 class Independent:
@@ -37,25 +37,25 @@ class Independent:
         self.domain, self.given_name = domain, name if name is None or turn is None else f"{name}-{turn}"
         self.scope.independents.append(self)
         self.clauses: list[Clause] = []
-        """What forbids some of its values together with others'."""
+        """The clauses about this hyper-parameter."""
 
     @property
     def name(self) -> str:
-        """Unique in an architecture; known once the function that creates it has returned."""
+        """The name, unique in an architecture; known once the function that creates it has returned."""
         return self.domain.name
 
     @property
     def values(self) -> Sequence[Value]:
-        """All its values. Raises ProgramError for a real one."""
+        """All values. Raises ProgramError for a real number."""
         if isinstance(self.domain, Float):
-            raise ProgramError(f"{self.name} is a real number: its values have no end")
+            raise ProgramError(f"{self.name} is a real number: its values cannot be listed")
         if isinstance(self.domain, Integer):
             return range(self.domain.low, self.domain.high + 1)
         return self.domain.values
 
 
 class Dependent:
-    """A hyper-parameter whose value is a function of others', known the moment the last of them is."""
+    """A hyper-parameter whose value is a function of the values of others."""
 
     __slots__ = ("function", "parents", "roots")
 
@@ -65,7 +65,7 @@ class Dependent:
 
 
 class Clause:
-    """A combination of values that no architecture has."""
+    """A rule that forbids combinations of values."""
 
     __slots__ = ("hyperparameters", "roots", "test")
 
@@ -74,7 +74,7 @@ class Clause:
         self.roots = _roots(self.hyperparameters.values())
 
     def forbids(self, made: Assignments) -> bool:
-        """Whether all of its hyper-parameters have values, and such as are forbidden together."""
+        """Whether all hyper-parameters of the clause have values, and these are forbidden together."""
         if any(root not in made for root in self.roots):
             return False
         return bool(self.test(**{name: value_of(h, made) for name, h in self.hyperparameters.items()}))
@@ -85,10 +85,10 @@ Assignments: TypeAlias = Mapping[Independent, Value]
 
 
 def D(values: Iterable[Value], name: str | None = None, prior: Iterable[float] = ()) -> Independent:
-    """One of some values, without an order (the paper's notation). Raises ProgramError if JSON has no word for one.
+    """A choice among unordered values (the paper's notation). Raises ProgramError for a value that JSON cannot hold.
 
     Args:
-        prior: how likely each value is before anything is observed, in any unit; by default all are alike.
+        prior: the prior weight of each value, in any unit; by default the prior is uniform.
     """
     values = tuple(values)
     for value in values:
@@ -100,7 +100,7 @@ def D(values: Iterable[Value], name: str | None = None, prior: Iterable[float] =
 def ordinal(
     values: Iterable[float], log: bool = False, name: str | None = None, prior: Iterable[float] = ()
 ) -> Independent:
-    """One of some ascending numbers; a prior as in `D`."""
+    """A choice among ascending numbers; `prior` is as in `D`."""
     return Independent(Ordinal("a hyper-parameter", tuple(values), log, tuple(prior)), name)
 
 
@@ -115,19 +115,19 @@ def real(low: float, high: float, log: bool = False, name: str | None = None) ->
 
 
 def constant(value: Value) -> Dependent:
-    """What is decided already."""
+    """A hyper-parameter whose value is fixed."""
     return Dependent(lambda _: value, {})
 
 
 def value_of(h: AnyHyperparameter, assigned: Assignments) -> Value:
-    """The value of a hyper-parameter whose roots are all assigned. Raises KeyError if one is not."""
+    """The value of a hyper-parameter. Raises KeyError if one of its roots is not assigned."""
     if isinstance(h, Independent):
         return assigned[h]
     return h.function({name: value_of(parent, assigned) for name, parent in h.parents.items()})
 
 
 class Output:
-    """Where a module publishes a result."""
+    """An output of a module."""
 
     __slots__ = ("module", "name")
 
@@ -140,7 +140,7 @@ class Output:
 
 
 class Input:
-    """Where a module takes a value from: one output, or the outside."""
+    """An input of a module; its source is an output, or the outside."""
 
     __slots__ = ("module", "name", "outer", "source")
 
@@ -148,10 +148,10 @@ class Input:
         self.module, self.name = module, name
         self.source: Output | None = None
         self.outer: Input | None = None
-        """The input of the substitution module that this one stands in for."""
+        """The input of the substitution module that this input replaces."""
 
     def connect(self, source: Output) -> None:
-        """Takes its values from an output. Raises ProgramError if it has a source already."""
+        """Makes an output the source of this input. Raises ProgramError if it has a source already."""
         if self.source is not None:
             raise ProgramError(
                 f"input {self.name} of {self.module.name} is connected twice: to {self.source.module.name}, and to "
@@ -160,7 +160,7 @@ class Input:
         if self.module.scope is not source.module.scope:
             raise ProgramError(
                 f"{source.module.name} and {self.module.name} are not made by the same function: a substitution "
-                "connects its own modules only, and returns the inputs and outputs that stand in for its own"
+                "connects its own modules only, and returns the inputs and outputs that replace its own"
             )
         self.source = source
 
@@ -168,14 +168,14 @@ class Input:
 Inputs: TypeAlias = dict[str, Input]
 Outputs: TypeAlias = dict[str, Output]
 Part: TypeAlias = tuple[Inputs, Outputs]
-"""A search space, or a part of one: its open inputs and its outputs, by name."""
+"""A search space or a part of it: its open inputs and its outputs, by name."""
 
 Make: TypeAlias = Callable[[dict[str, Value], Sequence[Any]], Callable[..., Any]]
-"""(hyper-parameter values, example inputs in the order of their names) → what computes on such inputs."""
+"""(hyper-parameter values, example inputs in the order of names) → a function of such inputs."""
 
 
 class Module:
-    """A node with named inputs, outputs and hyper-parameters; a plain value in a hyper-parameter's place is decided."""
+    """A node with named inputs, outputs and hyper-parameters; a plain value is a hyper-parameter with a fixed value."""
 
     def __init__(
         self, kind: str, hyperparameters: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]
@@ -191,17 +191,17 @@ class Module:
         self.roots = _roots(self.hyperparameters.values())
 
     def values(self, assigned: Assignments) -> dict[str, Value]:
-        """Its hyper-parameters' values."""
+        """The values of the hyper-parameters."""
         return {name: value_of(h, assigned) for name, h in self.hyperparameters.items()}
 
     @property
     def part(self) -> Part:
-        """Its inputs and outputs, as a search space of its own."""
+        """The inputs and outputs: the module as a search space."""
         return self.inputs, self.outputs
 
 
 class Basic(Module):
-    """A module that computes (section 4): `make` creates its parameters once, and returns what applies them."""
+    """A module that computes (section 4): `make` creates its parameters once, and returns the function to apply."""
 
     def __init__(
         self,
@@ -220,7 +220,8 @@ class Substitution(Module):
     """A module that is replaced by the space that its function returns, once its hyper-parameters have values.
 
     Args:
-        branches: what it turns into under different values has nothing in common: the names inside tell which.
+        branches: whether expansions under different values have nothing in common; then the names inside contain the
+            values.
     """
 
     def __init__(
@@ -237,112 +238,117 @@ class Substitution(Module):
         self._expansions: dict[tuple[Value, ...], Expansion] = {}
 
     def expansion(self, assigned: Assignments, keep_settled: bool = True) -> Expansion:
-        """What it turns into (algorithm 1, lines 9 to 17). Raises KeyError where a value is missing.
+        """The space that replaces this module (algorithm 1, lines 9 to 17). Raises KeyError if a value is missing.
 
         Args:
-            keep_settled: keep it for the next time even where nothing in it is to be decided.
+            keep_settled: whether to keep an expansion in which nothing is left to decide.
         """
         values = self.values(assigned)
         key = tuple(values.values())
-        found = self._expansions.get(key)
-        if found is None:
-            found = Expansion(self, values, self._function)
-            if keep_settled or not found.is_settled:
+        expansion = self._expansions.get(key)
+        if expansion is None:
+            expansion = Expansion(self, values, self._function)
+            if keep_settled or not expansion.is_settled:
                 self.scope.kept.append(None)
-                self._expansions[key] = found
-        return found
+                self._expansions[key] = expansion
+        return expansion
 
 
 class Expansion:
-    """The space that stands in for a substitution module under some values."""
+    """The space that replaces a substitution module under given values."""
 
     def __init__(
         self, module: Substitution, values: dict[str, Value], function: Callable[[dict[str, Value]], Part]
     ) -> None:
         path = f"{module.name}[{','.join(map(str, values.values()))}]" if module.branches else module.name
         self.scope, (self.inputs, self.outputs) = build(lambda: function(values), path, module.scope)
-        for mine, theirs in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
-            if mine.keys() != theirs.keys():
+        for replaced, returned in ((module.inputs, self.inputs), (module.outputs, self.outputs)):
+            if replaced.keys() != returned.keys():
                 raise ProgramError(
-                    f"{module.name} has the names {sorted(mine)}, but its substitution under {values} returns "
-                    f"{sorted(theirs)}"
+                    f"{module.name} has the names {sorted(replaced)}, but its substitution under {values} returns "
+                    f"{sorted(returned)}"
                 )
         if len(set(self.inputs.values())) < len(self.inputs):
-            raise ProgramError(f"under {values} one input stands in for two of {module.name}: connected twice")
+            raise ProgramError(f"under {values} one input replaces two of {module.name}: connected twice")
         for name, stand_in in self.inputs.items():
             stand_in.outer = module.inputs[name]
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing in it is to be decided, or depends on what is."""
+        """Whether nothing in it is left to decide, or depends on an open decision."""
         modules = self.scope.modules
         return not any(module.roots or isinstance(module, Substitution) for module in modules)
 
 
 class Scope:
-    """What one call of a program's or a substitution's function creates."""
+    """The hyper-parameters and modules that one call of a program's or a substitution's function creates."""
 
     def __init__(self, path: str, parent: Scope | None) -> None:
         self.path = path
         self.kept: list[None] = parent.kept if parent else []
-        """One entry an expansion and a step that the whole program keeps: their number bounds its memory."""
+        """One entry per expansion or step that the whole program keeps: their number bounds its memory."""
         self.clauses: list[Clause] = parent.clauses if parent else []
-        """All that the whole program forbids, as far as it exists."""
+        """All clauses of the whole program, as far as it has been expanded."""
         self.independents: list[Independent] = []
         self.modules: list[Module] = []
         self.turn: int | None = None
-        """Which of several equal parts is being made: names that are given inside them end in it."""
+        """The number of the part that `repeated` is making, which is appended to given names; None outside."""
         self._numbers: dict[str, Iterator[int]] = {}
 
     def place(self, module: Module) -> str:
-        """The name of a new module: its kind, numbered, below the name of what it stands in for."""
+        """Adds a module, and returns its name: its kind and a number, after the name of the module it helps replace."""
         self.modules.append(module)
         return f"{self.path}{module.kind}-{next(self._numbers.setdefault(module.kind, count()))}"
 
     def close(self, part: Part) -> None:
         """Names the hyper-parameters, and checks the connections."""
         self._name()
-        for module in {own.module for own in part[0].values()} | {own.module for own in part[1].values()}:
+        for module in {end.module for end in part[0].values()} | {end.module for end in part[1].values()}:
             if module.scope is not self:
-                raise ProgramError(f"{module.name} is returned by a function that has not made it: make it anew")
+                raise ProgramError(
+                    f"{module.name} is returned by a function that has not made it: make a new one there"
+                )
         open_inputs = set(part[0].values())
         for module in self.modules:
-            for name, own in module.inputs.items():
-                if own in open_inputs and own.source is not None:
+            for name, end in module.inputs.items():
+                if end in open_inputs and end.source is not None:
                     raise ProgramError(f"input {name} of {module.name} is returned as open, but has a source")
-                if own not in open_inputs and own.source is None:
+                if end not in open_inputs and end.source is None:
                     raise ProgramError(f"input {name} of {module.name} is not connected")
         self._check_order()
 
     def _name(self) -> None:
-        """After the first module that has it, or by number; names do not depend on what else exists."""
+        """Names each hyper-parameter after the first module that uses it, or by number.
+
+        A name does not depend on the choices that are made elsewhere.
+        """
         names: dict[Independent, str] = {}
         uses = [(f"{m.name}.{local}", h) for m in self.modules for local, h in m.hyperparameters.items()]
-        uses.sort(key=lambda use: isinstance(use[1], Dependent))  # by its own place rather than by what depends on it
+        uses.sort(key=lambda use: isinstance(use[1], Dependent))  # direct uses come before dependent hyper-parameters
         for name, h in uses:
-            own = _roots([h])
-            if len(own) == 1 and own[0].scope is self:
-                names.setdefault(own[0], name)
-        alike: dict[str, Iterator[int]] = {}
+            roots = _roots([h])
+            if len(roots) == 1 and roots[0].scope is self:
+                names.setdefault(roots[0], name)
+        numbers: dict[str, Iterator[int]] = {}
         for h in self.independents:
             if h.given_name:
                 name = f"{self.path}{h.given_name}"
             elif h in names:
                 name = names[h]
-            else:  # it is shared by modules that do not exist yet
+            else:  # only modules that do not exist yet use it
                 name = f"{self.path}one-of-{brief(h.domain)}"
-                number = next(alike.setdefault(name, count()))
+                number = next(numbers.setdefault(name, count()))
                 name += f"-{number}" if number else ""
             h.domain = replace(h.domain, name=name)
 
     def _check_order(self) -> None:
-        """Raises ProgramError if modules feed each other in a circle."""
+        """Raises ProgramError if the connections have a cycle."""
         state: dict[Module, bool] = {}  # False: begun, True: done
         for start in self.modules:
             stack = [start]
             while stack:
                 module = stack[-1]
-                before = [own.source.module for own in module.inputs.values() if own.source is not None]
+                before = [target.source.module for target in module.inputs.values() if target.source is not None]
                 waiting = [m for m in before if not state.get(m)]
                 if state.get(module) or not waiting:
                     state[module] = True
@@ -350,12 +356,12 @@ class Scope:
                     continue
                 state[module] = False
                 if any(m in state for m in waiting):
-                    raise ProgramError(f"{module.name} takes its input, by way of others, from itself: a cycle")
+                    raise ProgramError(f"{module.name} depends on its own output: a cycle")
                 stack.append(waiting[0])
 
 
 def build(function: Callable[[], Part], path: str = "", parent: Scope | None = None) -> tuple[Scope, Part]:
-    """Runs a function of the language in a scope of its own. Raises ProgramError if it breaks a rule."""
+    """Runs a function of the language in a new scope. Raises ProgramError if it violates a rule."""
     scope = Scope(f"{path}/" if path else "", parent)
     with _entered(scope):
         part = function()
@@ -376,7 +382,7 @@ def _entered(scope: Scope) -> Iterator[None]:
 
 
 def current_scope() -> Scope:
-    """What is being made now. Raises ProgramError outside the function that writes a space."""
+    """The scope that is being made. Raises ProgramError outside the function that writes a space."""
     scope = _SCOPE.get()
     if scope is None:
         raise ProgramError("hyper-parameters and modules are made inside the function that writes the search space")
@@ -384,8 +390,8 @@ def current_scope() -> Scope:
 
 
 def _roots(hyperparameters: Iterable[AnyHyperparameter]) -> tuple[Independent, ...]:
-    """The independent hyper-parameters that others come down to, each once."""
-    found: dict[Independent, None] = {}
+    """The independent hyper-parameters on which others depend, without repetition."""
+    roots: dict[Independent, None] = {}
     for h in hyperparameters:
-        found.update(dict.fromkeys((h,) if isinstance(h, Independent) else h.roots))
-    return tuple(found)
+        roots.update(dict.fromkeys((h,) if isinstance(h, Independent) else h.roots))
+    return tuple(roots)

@@ -1,11 +1,12 @@
-"""PyTorch's layers as modules of the language, a line each; PyTorch is loaded when one is built.
+"""PyTorch's layers as modules of the language. PyTorch is loaded when a network is built.
 
-Every hyper-parameter may be a hyper-parameter of the language or a plain value. Convolutions and poolings of odd kernel
-size keep the size of the image but for their stride; the number of input channels is seen when the network is built.
+Arguments may be hyper-parameters of the language or plain values. Convolutions and poolings with odd kernel size and
+stride 1 keep the size of the image. The number of input channels is known when the network is built.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,30 +21,30 @@ def layer(
     inputs: Sequence[str] = ("in",),
     label: str = "",
 ) -> Part:
-    """A module of PyTorch, one's own too: `layer("mine", lambda torch, shapes, n: Mine(shapes[0], n), {"n": D([1])})`.
+    """Any module of PyTorch: `layer("mine", lambda torch, shapes, n: Mine(shapes[0], n), {"n": D([1])})`.
 
-    Its parameters begin as its constructor draws them, under the seed of the evaluation. A network can be pickled if
-    its modules can: classes and functions of a file can, those inside functions and lambdas as activations cannot.
+    Its constructor draws the parameters, under the seed of the evaluation. A network can be pickled if its modules can:
+    classes and functions of a file can, local classes, local functions and lambdas cannot.
 
     Args:
-        kind: what the module is called; also the beginning of its choices' names.
+        kind: the name of the module, with which the names of its choices begin.
         build: `build(torch, shapes, **values)` returns a `torch.nn.Module` for inputs of these shapes, the batch first.
-        hyperparameters: by the name that `build` knows; of the language, or plain values.
-        inputs: their names, in alphabetical order the arguments of the module's `forward`.
-        label: of the layer in the layer-graph view (NASBOT); empty for what is no layer of its own there.
+        hyperparameters: hyper-parameters of the language or plain values, by the names of the arguments of `build`.
+        inputs: the names of the inputs; in alphabetical order, they are the arguments of the module's `forward`.
+        label: the label in the layer-graph view (NASBOT); empty for a module that is not a layer there.
     """
 
     def make(values: dict[str, Any], given: Sequence[Any]) -> Any:
         import torch
 
-        # In eval mode while shapes are tried: no statistics are gathered, and nothing random is drawn.
+        # In eval mode: while shapes are tried, no statistics are gathered, and nothing random is drawn.
         return build(torch, [tuple(x.shape) for x in given], **values).eval()
 
     return Basic(kind, hyperparameters or {}, make, inputs, layer=label).part
 
 
 def conv2d(filters: Any, kernel_size: Any = 3, stride: Any = 1, groups: Any = 1, bias: bool = True) -> Part:
-    """A convolution that keeps the image's size, stride aside; a bias is of no use before a batch normalisation."""
+    """A padded convolution; before a batch normalisation, a bias is of no use."""
     return layer(
         "conv2d" if bias else "conv2d_without_bias",
         lambda torch, shapes, filters, kernel_size, stride, groups: torch.nn.Conv2d(
@@ -68,7 +69,7 @@ def separable_conv2d(filters: Any, kernel_size: Any = 3, stride: Any = 1) -> Par
 
 
 def depthwise_conv2d(kernel_size: Any = 3, stride: Any = 1) -> Part:
-    """A convolution of each channel on its own."""
+    """A separate convolution of each channel."""
     return layer(
         "depthwise_conv2d",
         lambda torch, shapes, kernel_size, stride: torch.nn.Conv2d(
@@ -115,19 +116,19 @@ def sigmoid() -> Part:
 
 
 def dropout(rate: Any) -> Part:
-    """Zeroes a share of the values while training."""
-    return layer("dropout", lambda torch, shapes, rate: own("Dropout")(rate), {"rate": rate})
+    """Sets a random share of the values to zero in training."""
+    return layer("dropout", lambda torch, shapes, rate: network_class("Dropout")(rate), {"rate": rate})
 
 
 def squeeze_excitation(ratio: Any = 4) -> Part:
-    """Weighs each channel by what all channels hold on average (Hu et al., CVPR 2018).
+    """Scales each channel by a function of the means of all channels (Hu et al., CVPR 2018).
 
     Args:
-        ratio: channels per unit of the layer between.
+        ratio: channels per unit of the hidden layer.
     """
     return layer(
         "squeeze_excitation",
-        lambda torch, shapes, ratio: own("SqueezeExcitation")(shapes[0][1], max(1, shapes[0][1] // ratio)),
+        lambda torch, shapes, ratio: network_class("SqueezeExcitation")(shapes[0][1], max(1, shapes[0][1] // ratio)),
         {"ratio": ratio},
     )
 
@@ -139,11 +140,11 @@ def inverted_residual(
 
     Args:
         filters: channels of the output.
-        kernel_size: of the depthwise convolution.
-        stride: of the depthwise convolution.
-        expansion: channels of the depthwise convolution per channel of the input; at 1 nothing is expanded.
-        ratio: channels per unit of the squeeze-excitation; 0 for none.
-        shortcut: whether the input is added, which has to have the shape of the output.
+        kernel_size: kernel size of the depthwise convolution.
+        stride: stride of the depthwise convolution.
+        expansion: channels of the depthwise convolution per channel of the input; 1 omits the expansion.
+        ratio: channels per unit of the squeeze-excitation; 0 omits it.
+        shortcut: whether the input is added; it must have the shape of the output.
     """
 
     def expanded(values: dict[str, Any]) -> Part:
@@ -165,7 +166,7 @@ def inverted_residual(
 
 
 def _widened(factor: int) -> Part:
-    """A pointwise convolution to so many times the channels."""
+    """A pointwise convolution that multiplies the number of channels."""
     return layer(
         "expand",
         lambda torch, shapes, factor: torch.nn.Conv2d(shapes[0][1], factor * shapes[0][1], 1, bias=False),
@@ -185,7 +186,7 @@ def max_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
 
 
 def avg_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
-    """The mean value around each place, borders left out."""
+    """The mean value around each place; padding does not count."""
     return layer(
         "avg_pool",
         lambda torch, shapes, kernel_size, stride: torch.nn.AvgPool2d(
@@ -197,11 +198,11 @@ def avg_pool(kernel_size: Any = 3, stride: Any = 1) -> Part:
 
 
 def dense(units: Any) -> Part:
-    """A fully connected layer on whatever comes, flattened."""
+    """A fully connected layer on the flattened input."""
     return layer(
         "dense",
         lambda torch, shapes, units: torch.nn.Sequential(
-            torch.nn.Flatten(), torch.nn.Linear(_product(shapes[0][1:]), units)
+            torch.nn.Flatten(), torch.nn.Linear(math.prod(shapes[0][1:]), units)
         ),
         {"units": units},
         label="fc",
@@ -216,7 +217,7 @@ def global_pool() -> Part:
 
 
 def concat(inputs: int) -> Part:
-    """Channels side by side."""
+    """The concatenation of channels."""
     return _merge("concat", "Concat", inputs)
 
 
@@ -237,7 +238,7 @@ def mean(inputs: int) -> Part:
 
 def zero() -> Part:
     """Zeroes in the shape of its input: no connection."""
-    return layer("zero", lambda torch, shapes: own("Zero")())
+    return layer("zero", lambda torch, shapes: network_class("Zero")())
 
 
 def conv_norm_relu(filters: Any, kernel_size: Any = 3, stride: Any = 1) -> Part:
@@ -246,23 +247,16 @@ def conv_norm_relu(filters: Any, kernel_size: Any = 3, stride: Any = 1) -> Part:
 
 
 def classifier(features: Part, classes: int) -> Part:
-    """Features, pooled, into one score a class."""
+    """Pooled features and a linear layer: one score per class."""
     return siso_sequential([features, global_pool(), dense(classes)])
 
 
 def _merge(kind: str, module: str, inputs: int) -> Part:
-    return layer(kind, lambda torch, shapes: own(module)(), inputs=[f"in{i}" for i in range(inputs)])
+    return layer(kind, lambda torch, shapes: network_class(module)(), inputs=[f"in{i}" for i in range(inputs)])
 
 
-def own(name: str) -> Any:
-    """A module of ours by name; PyTorch is loaded when one is built."""
+def network_class(name: str) -> Any:
+    """A class of `spaces.language.network` by name, imported with PyTorch when it is needed."""
     from nasbench.benchmarks.spaces.language import network
 
     return getattr(network, name)
-
-
-def _product(numbers: Sequence[int]) -> int:
-    found = 1
-    for number in numbers:
-        found *= number
-    return found

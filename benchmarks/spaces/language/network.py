@@ -1,4 +1,4 @@
-"""Architectures as `torch.nn.Module`s: trainable, picklable, the same parameters for the same torch seed."""
+"""Architectures as `torch.nn.Module`s: trainable and picklable; equal seeds of PyTorch give equal parameters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nasbench.benchmarks.spaces.language.program import Program
 
 
 class Network(nn.Module):
-    """The network that a configuration of a program names.
+    """The network of a configuration of a program.
 
     Args:
-        shapes: of each open input without the batch, such as (channels, height, width), in the order of their names.
+        shapes: the shape of each open input, in the order of names, without the batch: (channels, height, width).
 
-    `forward` takes the inputs in that order, and returns the output; a tuple, in the order of their names, of several.
+    `forward` takes the inputs in this order, and returns the output, or a tuple of outputs in the order of names.
     Raises ProgramError that names the module and the shapes that do not fit.
     """
 
@@ -35,14 +35,13 @@ class Network(nn.Module):
             {_key(p.module.name): _module(forward) for p, forward in zip(graph.modules, made, strict=True)}
         )
         self._order = [_key(placed.module.name) for placed in graph.modules]
-        # Where each value comes from: (module, which of its outputs), the open inputs as modules -1, -2, …
-        where = {p.module: list(p.module.outputs) for p in graph.modules}
-        modules = [p.module for p in graph.modules]
+        modules = [placed.module for placed in graph.modules]
 
         def place(end: tuple[int, str] | str) -> tuple[int, int]:
-            return (
-                (-1 - names.index(end), 0) if isinstance(end, str) else (end[0], where[modules[end[0]]].index(end[1]))
-            )
+            """(number of a module, number of its output); open inputs are modules -1, -2, …"""
+            if isinstance(end, str):
+                return -1 - names.index(end), 0
+            return end[0], list(modules[end[0]].outputs).index(end[1])
 
         self._sources = [tuple(map(place, placed.sources)) for placed in graph.modules]
         self._several = [len(module.outputs) > 1 for module in modules]
@@ -59,12 +58,12 @@ class Network(nn.Module):
 
         for key, sources in zip(self._order, self._sources, strict=True):
             results.append(self.layers[key](*(value(*source) for source in sources)))
-        found = [value(*end) for end in self._outputs]
-        return found[0] if len(found) == 1 else tuple(found)
+        outputs = [value(*end) for end in self._outputs]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 class Concat(nn.Module):
-    """Channels side by side."""
+    """The concatenation of channels."""
 
     def forward(self, *parts: Tensor) -> Tensor:
         return torch.cat(parts, dim=1)
@@ -99,9 +98,9 @@ class Zero(nn.Module):
 
 
 class SamePool(nn.Module):
-    """The largest or the mean value of 2 x 2 pixels, from each pixel on; the images end in pixels that count as none.
+    """Maximum or mean pooling of 2 x 2 pixels with Keras's padding "same": padding is ignored.
 
-    With stride 1 an image keeps its size, with stride 2 it is halved, rounded up (Keras's padding "same").
+    With stride 1 an image keeps its size, with stride 2 it is halved, rounded up.
     """
 
     def __init__(self, stride: int, largest: bool) -> None:
@@ -119,7 +118,7 @@ class SamePool(nn.Module):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weighs each channel by a small network of all channels' means (Hu et al., CVPR 2018)."""
+    """Scales each channel by the output of a small network of all channels' means (Hu et al., CVPR 2018)."""
 
     def __init__(self, channels: int, units: int) -> None:
         super().__init__()
@@ -156,7 +155,7 @@ class Tokens(nn.Module):
 
 
 class Positions(nn.Module):
-    """Adds a vector that is learnt to the token at each place."""
+    """Adds a learnt vector to the token at each position."""
 
     def __init__(self, tokens: int, width: int) -> None:
         super().__init__()
@@ -168,7 +167,7 @@ class Positions(nn.Module):
 
 
 class AcrossTokens(nn.Module):
-    """A linear layer along the tokens, of each channel on its own (Tolstikhin et al., NeurIPS 2021)."""
+    """A linear layer along the tokens, applied to each channel (Tolstikhin et al., NeurIPS 2021)."""
 
     def __init__(self, tokens: int) -> None:
         super().__init__()
@@ -180,7 +179,7 @@ class AcrossTokens(nn.Module):
 
 
 class TokenPool(nn.Module):
-    """One vector of all tokens: their mean, or the largest of each channel."""
+    """Mean or maximum pooling of all tokens into one vector."""
 
     def __init__(self, largest: bool) -> None:
         super().__init__()
@@ -191,10 +190,10 @@ class TokenPool(nn.Module):
 
 
 class Dropout(nn.Module):
-    """Zeroes a share of the values while training, and scales the others up.
+    """Sets a random share of the values to zero in training, and scales the others up.
 
-    Draws from `generator` where one is set: PyTorch's own state is shared by all threads, so that networks trained
-    side by side would depend on each other.
+    It draws from `generator` if one is set. All threads share PyTorch's global state, so networks trained in parallel
+    would depend on each other.
     """
 
     generator: torch.Generator | None = None

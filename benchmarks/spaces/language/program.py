@@ -1,4 +1,4 @@
-"""Program spaces: a search space written in the language, as every method sees it."""
+"""Program spaces: search spaces written in the language, as methods see them."""
 
 from __future__ import annotations
 
@@ -11,42 +11,30 @@ from nasbench.benchmarks.spaces.base import Configuration, ForeignConfiguration,
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.flat import Condition, Flat
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
-from nasbench.benchmarks.spaces.hyperparameters import Float, Hyperparameter, Integer, belongs, binned, draw, has_many
+from nasbench.benchmarks.spaces.hyperparameters import Float, Integer, belongs, binned, draw, has_many, values_text
 from nasbench.benchmarks.spaces.language.architecture import Architecture
 from nasbench.benchmarks.spaces.language.counting import Unfolded
 from nasbench.benchmarks.spaces.language.flat import FlatProgram
-from nasbench.benchmarks.spaces.language.graph import (
-    Independent,
-    Part,
-    ProgramError,
-    Value,
-    build,
-)
+from nasbench.benchmarks.spaces.language.graph import Independent, Part, ProgramError, Value, build
 from nasbench.benchmarks.spaces.language.hidden import Hidden
-from nasbench.benchmarks.spaces.language.steps import (
-    Choices,
-    ProgramWalk,
-    Step,
-    completed,
-    is_forbidden,
-)
+from nasbench.benchmarks.spaces.language.steps import Choices, ProgramWalk, Step, completed, is_forbidden
 from nasbench.benchmarks.spaces.sequence import Walk
 
-_MOST_KEPT = 15_000  # expansions and steps, some 150 MB; then the program is run anew
-_MOST_CHOICES = 10_000  # of one architecture
-_MOST_DRAWS = 1000  # for one that is allowed
+_MOST_KEPT = 15_000  # expansions and steps, about 150 MB; then the program is run again
+_MOST_CHOICES = 10_000  # in one architecture
+_MOST_DRAWS = 1000  # until an allowed architecture is drawn
 
 
 class Program(Space):
     """The space that a function of the language writes (sections 4 to 6 of Negrinho et al., NeurIPS 2019).
 
-    A configuration is the tuple of its (name, value) pairs in the order of the ordered traversal (algorithm 2): the
-    next choice is the first unassigned independent hyper-parameter, and the values so far decide which that is. So a
-    sequence of values names one architecture, on any machine. A name says where in the program a hyper-parameter
-    stands, not what was chosen before: a place that exists in two architectures has the same name in both.
+    A configuration is the tuple of its (name, value) pairs in the order of the traversal (algorithm 2): the next choice
+    is the first unassigned independent hyper-parameter, which depends on the values so far. So a sequence of values
+    identifies one architecture, on any machine. A name states the position of a hyper-parameter in the program, not
+    the choices made before: a position that exists in two architectures has the same name in both.
 
     Args:
-        write: returns the open inputs and the outputs of the space, by name; it runs once.
+        write: returns the open inputs and the outputs of the space, by name.
     """
 
     def __init__(self, write: Callable[[], Part]) -> None:
@@ -61,22 +49,22 @@ class Program(Space):
         self._checked = False
 
     def _first(self) -> Step:
-        """Where every walk begins; what was kept of earlier ones is given up where it has grown too large."""
+        """The first step of every walk; the memory of earlier walks is released once it is too large."""
         if len(self.scope.kept) > _MOST_KEPT:
             self._begin()
         return self.root
 
     def sample(self, rng: Generator) -> Choices:
-        """Every choice drawn by its prior as it comes up, uniformly where it has none (algorithm 3).
+        """A configuration whose choices are drawn one after the other, from the prior or uniformly (algorithm 3).
 
-        So architectures need not be equally likely. What is forbidden is drawn again.
+        So architectures need not be equally likely. Forbidden architectures are drawn again.
         """
         for _ in range(_MOST_DRAWS):
             choices, made = self._drawn(rng)
             if not (self.scope.clauses and is_forbidden(made)):
                 return choices
         raise ProgramError(
-            f"of {_MOST_DRAWS:,} architectures drawn all are forbidden: write what is allowed as a choice (siso_or)"
+            f"of {_MOST_DRAWS:,} random architectures, all are forbidden: write the allowed ones as a choice (siso_or)"
         )
 
     def _drawn(self, rng: Generator) -> tuple[Choices, dict[Independent, Value]]:
@@ -87,7 +75,7 @@ class Program(Space):
                 values = [_value(h, draw(h.domain, rng)) for h in step.order]
                 choices += [(h.name, value) for h, value in zip(step.order, values, strict=True)]
             else:
-                # One call for all: a call costs ten times as much as the number it gives.
+                # One call for all choices: it costs ten times as much as drawing one more number.
                 drawn = rng.random(len(step.finite)).tolist()
                 values = [domain[int(u * size)] for (_, domain, size), u in zip(step.finite, drawn, strict=True)]
                 choices += [(name, value) for (name, _, _), value in zip(step.finite, values, strict=True)]
@@ -95,21 +83,21 @@ class Program(Space):
             if step.is_last:
                 return tuple(choices), made
             if len(choices) > _MOST_CHOICES:
-                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: is this space infinite?")
             step = step.after(made)
 
     def mutate(self, configuration: Configuration, rng: Generator) -> Choices:
-        """One choice, drawn uniformly, takes another value; the rest is replayed by name.
+        """Changes one choice, drawn uniformly, to another value; the other choices keep their values by name.
 
-        A choice that no longer exists is dropped; a new one is drawn, and so is one whose place now has other values.
-        What is forbidden is drawn again. Raises ProgramError where nothing can change.
+        A choice that no longer exists is dropped. A new choice is drawn, and so is one that now has other values.
+        Forbidden architectures are drawn again. Raises ProgramError if nothing can change.
         """
         domains = dict(self.choices(configuration))
         for _ in range(_MOST_DRAWS):
             made = self._mutated(configuration, domains, rng)
             if not (self.scope.clauses and is_forbidden(made)):
                 return _choices(made)
-        raise ProgramError("nothing can mutate: all that differs in one choice is forbidden")
+        raise ProgramError("nothing can mutate: all architectures that differ in one choice are forbidden")
 
     def _mutated(
         self, configuration: Choices, domains: dict[str, Independent], rng: Generator
@@ -130,9 +118,9 @@ class Program(Space):
         return self._replayed(choose)
 
     def walked(self, choose: Callable[[Independent], Value]) -> Choices:
-        """The architecture that results from choosing a value for each hyper-parameter as it is due.
+        """The architecture that results from choosing a value for each hyper-parameter in turn.
 
-        Where that is forbidden, other values of as late choices as possible (see `completed`).
+        If it is forbidden, the latest possible choices take other values (see `completed`).
         """
         made = self._replayed(choose)
         if self.scope.clauses and is_forbidden(made):
@@ -147,7 +135,7 @@ class Program(Space):
             if step.is_last:
                 return made
             if len(made) > _MOST_CHOICES:
-                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: does this space ever end?")
+                raise ProgramError(f"an architecture of more than {_MOST_CHOICES} choices: is this space infinite?")
             step = step.after(made)
 
     def check(self, configuration: Configuration) -> None:
@@ -161,7 +149,7 @@ class Program(Space):
             raise ForeignConfiguration(str(error)) from None
 
     def choices(self, configuration: Choices) -> Iterator[tuple[str, Independent]]:
-        """What a configuration assigns, by name. Raises ForeignConfiguration if it does not fit."""
+        """The hyper-parameters of a configuration, by name. Raises ForeignConfiguration if it is not a member."""
         pairs, step = iter(configuration), self._first()
         made: dict[Independent, Value] = {}
         while True:
@@ -176,7 +164,7 @@ class Program(Space):
             step = step.after(made)
         more = next(pairs, None)
         if more is not None:
-            raise ForeignConfiguration(f"{more[0]!r} is no choice of this architecture")
+            raise ForeignConfiguration(f"{more[0]!r} is not a choice of this architecture")
         if step.clauses and is_forbidden(made):
             raise ForeignConfiguration("these choices are forbidden together")
 
@@ -186,9 +174,9 @@ class Program(Space):
     def from_values(self, values: Values) -> Choices:
         def choose(h: Independent) -> Value:
             if h.name not in values:
-                raise UsageError(f"{h.name} is missing; allowed: {_text(h.domain)}")
+                raise UsageError(f"{h.name} is missing; allowed: {values_text(h.domain)}")
             if not _has(h, values[h.name]):
-                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {_text(h.domain)}")
+                raise UsageError(f"{h.name} cannot be {values[h.name]!r}; allowed: {values_text(h.domain)}")
             return values[h.name]
 
         made = self._replayed(choose)
@@ -204,10 +192,10 @@ class Program(Space):
         return json.dumps(dict(configuration))
 
     def describe(self) -> list[tuple[str, str, str]]:
-        """A line a hyper-parameter, below the choice that brings it about.
+        """One line per hyper-parameter, below the choice on which it depends.
 
-        Where that tree goes on and on, or nothing new comes for long, all that can ever be asked for, with the choice
-        that brings it about; where there is no end to that either, the tree is cut.
+        If this tree is too large, the flat list of all hyper-parameters and their conditions; if the space is infinite,
+        the beginning of the tree.
         """
         lines = []
         for ways, line in enumerate(_tree(self._first(), "", set(), {}), 1):
@@ -222,14 +210,14 @@ class Program(Space):
         except ProgramError:
             return [*lines[:_MOST_LINES], ("…", "", "")]
         pairs = zip(flat.hyperparameters, flat.conditions, strict=True)
-        return [(h.name, h.kind, _text(h) + _when(condition, flat)) for h, condition in pairs]
+        return [(h.name, h.kind, values_text(h) + _when(condition, flat)) for h, condition in pairs]
 
     def __iter__(self) -> Iterator[Choices]:
         """All configurations, in the order of their choices. Raises ProgramError at a real hyper-parameter."""
         return _all(self._first(), {})
 
     def graph(self, configuration: Configuration) -> Architecture:
-        """The network that a configuration names. Raises ForeignConfiguration if it is not of this space."""
+        """The architecture of a configuration. Raises ForeignConfiguration if it is not of this space."""
         assigned = {h: value for (_, h), (_, value) in zip(self.choices(configuration), configuration, strict=True)}
         return Architecture.of(self.inputs, self.outputs, assigned)
 
@@ -240,11 +228,11 @@ class Program(Space):
         return self._flat
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
-        """The view for methods that see layers: modules that are none are seen through."""
+        """The view for methods that see layers; modules that are not layers are contracted."""
         return self.graph(configuration).layers()
 
     def as_scalars(self, configuration: Configuration) -> tuple[float, ...]:
-        """What the layers do not show, each in [0, 1] (dropout, stride, activation); nothing of an infinite space."""
+        """Values that the layers do not show (dropout, stride, activation), in [0, 1]; empty for an infinite space."""
         if self._hidden is None:
             try:
                 self._hidden = Hidden(self, self.as_flat())
@@ -253,23 +241,23 @@ class Program(Space):
         return self._hidden.scalars(configuration)
 
     def as_sequence(self) -> Walk:
-        """The view for methods that choose step by step."""
+        """The view for methods that choose one value after the other."""
         if not self._checked:
             self._checked = True
             self._check_finite()
         return ProgramWalk(self._first(), {}, 0)
 
     def _check_finite(self) -> None:
-        """Raises ProgramError if a real number is among the choices; an endless space is looked at no further."""
+        """Raises ProgramError if a choice is a real number; in an infinite space, only first choices are checked."""
         try:
             scopes = [self.scope, *(scope for _, _, scope in Unfolded(self.scope, every=False).contexts)]
         except ProgramError:
             scopes = [self.scope]
         for h in (h for scope in scopes for h in scope.independents):
-            len(h.values)
+            len(h.values)  # raises it
 
     def as_tokens(self, configuration: Configuration) -> list[str]:
-        """What a linear model may know of an architecture: choices, modules with values, and pairs in sequence."""
+        """Features of an architecture for a linear model: choices, modules with values, and connected pairs."""
         graph = self.graph(configuration)
         names = [
             f"{p.module.kind}({','.join(f'{v:.1g}' if isinstance(v, float) else str(v) for v in p.values.values())})"
@@ -295,13 +283,7 @@ def _value(h: Independent, coordinate: float | int) -> Value:
 def _has(h: Independent, value: Value) -> bool:
     if isinstance(h.domain, Float | Integer):
         return belongs(h.domain, value)
-    return any(type(value) is type(own) and value == own for own in h.domain.values)
-
-
-def _text(domain: Hyperparameter) -> str:
-    if isinstance(domain, Float | Integer):
-        return f"[{domain.low}, {domain.high}]"
-    return ", ".join(map(str, domain.values))
+    return any(type(value) is type(allowed) and value == allowed for allowed in h.domain.values)
 
 
 def _when(condition: Condition | None, flat: Flat) -> str:
@@ -314,15 +296,18 @@ def _when(condition: Condition | None, flat: Flat) -> str:
 
 
 _MOST_LINES = 60
-_MOST_WAYS = 300  # ways to go on, and lines, that are looked at: most ways may bring nothing new
+_MOST_WAYS = 300  # steps of `_tree`, most of which may bring nothing new
 
 
 def _tree(
     step: Step, indent: str, seen: set[Step], made: dict[Independent, Value]
 ) -> Iterator[tuple[str, str, str] | None]:
-    """The choices due, and below each combination of values that changes the graph what follows; None: nothing new."""
+    """The lines of the next choices, and, below each combination that changes the graph, of the choices that follow.
+
+    Yields None for a combination that leads to no new choices.
+    """
     for h in step.order:
-        yield f"{indent}{h.name}", h.domain.kind, _text(h.domain)
+        yield f"{indent}{h.name}", h.domain.kind, values_text(h.domain)
     if step.is_last:
         return
     deciding = [step.order[i] for i in step.deciding]
@@ -357,7 +342,7 @@ def _all(step: Step, before: dict[Independent, Value]) -> Iterator[Choices]:
 
 
 def _combinations(domains: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
-    """Like `itertools.product`, which would hold all domains' products' ends; lazily, the last the fastest."""
+    """Like `itertools.product`, but lazy: a large domain is not copied."""
     if not domains:
         yield ()
         return

@@ -1,4 +1,4 @@
-"""The way through a program, choice after choice (algorithms 1 and 3): steps, kept and shared by all searches."""
+"""Walks through a program, choice after choice (algorithms 1 and 3). All searches share the steps."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from nasbench.benchmarks.spaces.language.graph import (
 )
 from nasbench.benchmarks.spaces.language.traversal import ordered_hyperparameters, ordered_modules, source_of
 
-_MOST_TRIES = 100_000  # choices, for an architecture that is allowed
+_MOST_TRIES = 100_000  # choices until an allowed architecture is complete
 
 Choices: TypeAlias = tuple[tuple[str, Value], ...]
-"""A configuration: every choice by name, in the order in which the language asks for them."""
+"""A configuration: all choices by name, in the order of the walk."""
 
 
 class Steps(Protocol):
-    """What the views of a program need of it."""
+    """The parts of a program that its views need."""
 
     scope: Scope
     root: Step
 
     def choices(self, configuration: Configuration) -> Iterator[tuple[str, Independent]]:
-        """What a configuration assigns, by name."""
+        """The hyper-parameters of a configuration, by name."""
 
     def walked(self, choose: Callable[[Independent], Value]) -> Choices:
-        """The architecture that results from choosing a value for each hyper-parameter as it is due."""
+        """The architecture that results from choosing a value for each hyper-parameter in turn."""
 
 
 class Graphed(Protocol):
-    """A program whose architectures are seen as graphs of layers."""
+    """A program whose architectures have graphs of layers."""
 
     def sample(self, rng: Generator) -> Configuration:
-        """An architecture, every choice drawn uniformly as it comes up."""
+        """A random architecture."""
 
     def as_graph(self, configuration: Configuration) -> LayerGraph:
-        """Its layers."""
+        """The layers of an architecture."""
 
 
 class Step:
-    """Where a searcher stands: the choices due before the graph changes next, and the way on.
+    """One step of a walk: the choices that are due before the graph changes, and the way to the next step.
 
-    Kept, and shared by all searches: what is due depends only on the choices that substitution modules wait for.
+    Steps are kept and shared by all searches: they depend only on the choices that substitution modules wait for.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Step:
         cut = _until_a_substitution(due, waiting, done)
         self.order: tuple[Independent, ...] = tuple(due[:cut])
         self.rest = tuple(due[cut:])
-        """What else is due on the graph as it is, in its order, for the steps that follow."""
+        """The other choices on the present graph, in order, for later steps."""
         self.is_last = not waiting
         roots = dict.fromkeys(h for m in waiting for h in m.roots)
         self.late = tuple(h for h in roots if h in done and h not in assigned)
-        """Choices made before anything waited for them, whose values now decide: this step stands for several."""
+        """Choices made in earlier steps whose values decide only now: this step stands for several steps."""
         if waiting and not self.order and not self.late:
             raise ProgramError(f"{waiting[0].name} waits for a hyper-parameter that no module has")
         self.done = done | set(self.order)
@@ -86,7 +86,7 @@ class Step:
         names = [h.name for h in self.order]
         if len({*names, *(h.name for h in done)}) < len(names) + len(done):
             twice = next(n for n in names if names.count(n) > 1 or n in {h.name for h in done})
-            raise ProgramError(f"two hyper-parameters of one architecture are called {twice}: give one another name")
+            raise ProgramError(f"two hyper-parameters of one architecture are called {twice}: rename one")
         self.finite = _finite(self.order)
 
     @property
@@ -96,18 +96,18 @@ class Step:
 
     @property
     def connections(self) -> tuple[tuple[Module, tuple[Output | None, ...]], ...]:
-        """Every module that the outputs depend on, with what feeds it."""
+        """All modules on which the outputs depend, with the sources of their inputs."""
         return tuple(
-            (module, tuple(source_of(own, self.assigned) for own in module.inputs.values()))
+            (module, tuple(source_of(target, self.assigned) for target in module.inputs.values()))
             for module in ordered_modules(self._outputs, self.assigned)
         )
 
     def after(self, made: dict[Independent, Value]) -> Step:
-        """The step that follows all choices made so far, those of `order` among them (algorithm 1)."""
-        found = self._following(self._after, tuple(self.order[i] for i in self.deciding), made, self.done)
-        while found.late:
-            found = found._following(found._resolved, found.late, made, self.done)
-        return found
+        """The next step, given all choices made so far, including those of `order` (algorithm 1)."""
+        step = self._following(self._after, tuple(self.order[i] for i in self.deciding), made, self.done)
+        while step.late:
+            step = step._following(step._resolved, step.late, made, self.done)
+        return step
 
     def _following(
         self,
@@ -117,15 +117,15 @@ class Step:
         done: frozenset[Independent],
     ) -> Step:
         key = tuple([made[h] for h in deciding])
-        found = known.get(key)
-        if found is None:
+        step = known.get(key)
+        if step is None:
             assigned = self.assigned | dict(zip(deciding, key, strict=True))
-            found = known[key] = Step(self._outputs, assigned, done)
-        return found
+            step = known[key] = Step(self._outputs, assigned, done)
+        return step
 
 
 class ProgramWalk:
-    """A program, partly decided (see `benchmarks.space.sequence.Walk`)."""
+    """A partly decided program (see `spaces.sequence.Walk`)."""
 
     def __init__(self, step: Step, made: dict[Independent, Value], position: int) -> None:
         while position == len(step.order) and not step.is_last:
@@ -143,13 +143,13 @@ class ProgramWalk:
         return len(self._values)
 
     def take(self, option: int) -> ProgramWalk:
-        """One choice further."""
+        """This walk with one more choice."""
         h = self._step.order[self._position]
         return ProgramWalk(self._step, {**self._made, h: self._values[option]}, self._position + 1)
 
     @cached_property
     def _values(self) -> Sequence[Value]:
-        """Of the next choice, those from which a way leads to an end that is allowed."""
+        """The values of the next choice from which an allowed architecture can be reached."""
         due = self._step.order[self._position :]
         if not due or not self._step.clauses:
             return due[0].values if due else ()
@@ -167,17 +167,17 @@ class ProgramWalk:
 
 
 def is_forbidden(made: Assignments, among: Iterable[Independent] | None = None) -> bool:
-    """Whether a clause of one of some hyper-parameters, by default of any, forbids the choices made."""
+    """Whether a clause forbids the choices made; only clauses of the hyper-parameters in `among` count, if given."""
     return any(clause.forbids(made) for h in (made if among is None else among) for clause in h.clauses)
 
 
 def completed(
     step: Step, made: dict[Independent, Value], choose: Callable[[Independent], Value], position: int = 0
 ) -> dict[Independent, Value]:
-    """All choices of an allowed architecture that begins with those made.
+    """All choices of an allowed architecture that begins with the choices made.
 
-    Each is what `choose` says where that is allowed, else the next value that leads to an end; later choices give way
-    before earlier ones. Raises ProgramError where there is no end that is allowed, or none is found.
+    Each choice takes the value of `choose` if that leads to an allowed architecture, otherwise the next value that does
+    (backtracking: later choices change before earlier ones). Raises ProgramError if nothing is found.
     """
     made = dict(made)
     path: list[tuple[Step, int, Iterator[Value]]] = []
@@ -197,17 +197,17 @@ def completed(
         if not path:
             break
         step, position, values = path.pop()
-    raise ProgramError("nothing that is allowed begins with these choices, or it takes too long to find")
+    raise ProgramError("no allowed architecture begins with these choices, or it takes too long to find one")
 
 
 def _forbids(h: Independent, value: Value, made: dict[Independent, Value]) -> bool:
-    """Makes a choice; whether it is forbidden."""
+    """Adds a choice to `made`; returns whether it is forbidden."""
     made[h] = value
     return is_forbidden(made, [h])
 
 
 def _first_choice(h: Independent, choose: Callable[[Independent], Value]) -> Iterator[Value]:
-    """All values of a hyper-parameter, a given one first; of a real one this alone."""
+    """The value of `choose`, then all other values; for a real number, only the first."""
     first = choose(h)
     yield first
     if not isinstance(h.domain, Float):
@@ -215,7 +215,7 @@ def _first_choice(h: Independent, choose: Callable[[Independent], Value]) -> Ite
 
 
 def _until_a_substitution(due: list[Independent], waiting: list[Substitution], done: frozenset[Independent]) -> int:
-    """Number of choices that are due until one of the waiting modules knows everything it waits for."""
+    """Number of choices until one of the waiting modules has all values that it waits for."""
     missing = [{h for h in m.roots if h not in done} for m in waiting]
     for number, h in enumerate(due, 1):
         for roots in missing:
@@ -226,7 +226,7 @@ def _until_a_substitution(due: list[Independent], waiting: list[Substitution], d
 
 
 def _finite(order: tuple[Independent, ...]) -> list[tuple[str, Sequence[Value], int]] | None:
-    """(name, values, their number) of each; None if one of them is a real number or an integer, or has a prior."""
+    """(name, values, number of values) of each choice; None if one is a real number or an integer, or has a prior."""
     if any(isinstance(h.domain, Float | Integer) or h.domain.prior for h in order):
         return None
     return [(h.name, h.values, len(h.values)) for h in order]

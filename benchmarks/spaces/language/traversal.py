@@ -1,4 +1,4 @@
-"""Walking a partly decided graph: its modules and hyper-parameters in their unique order (algorithms 2 and 5)."""
+"""Traversal of a partly decided graph: its modules and hyper-parameters in a unique order (algorithms 2 and 5)."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from nasbench.benchmarks.spaces.language.graph import Dependent, Independent, In
 
 
 def ordered_modules(outputs: dict[str, Output], assigned: dict[Independent, Value]) -> list[Module]:
-    """The modules that the outputs depend on, backwards, in lexicographic order of local names (algorithm 5).
+    """The modules on which the outputs depend, backwards, in lexicographic order of local names (algorithm 5).
 
-    A substitution module whose hyper-parameters are assigned is seen as what stands in for it.
+    A substitution module whose hyper-parameters are assigned is replaced by its expansion.
     """
-    found: dict[Module, None] = {}
+    modules: dict[Module, None] = {}
     for _, output in sorted(outputs.items()):
-        found.setdefault(resolved(output, assigned).module)
-    queue = list(found)
+        modules.setdefault(resolved(output, assigned).module)
+    queue = list(modules)
     for module in queue:
         for name in module.inputs:
             source = source_of(module.inputs[name], assigned)
-            if source is not None and source.module not in found:
-                found[source.module] = None
+            if source is not None and source.module not in modules:
+                modules[source.module] = None
                 queue.append(source.module)
     return queue
 
 
 def ordered_hyperparameters(modules: list[Module]) -> list[Independent | Dependent]:
-    """The hyper-parameters of ordered modules, then what dependent ones depend on (algorithm 2)."""
-    found: dict[Independent | Dependent, None] = {}
+    """The hyper-parameters of ordered modules, then the parents of dependent hyper-parameters (algorithm 2)."""
+    hyperparameters: dict[Independent | Dependent, None] = {}
     for module in modules:
-        found.update(dict.fromkeys(module.hyperparameters.values()))
-    queue = list(found)
+        hyperparameters.update(dict.fromkeys(module.hyperparameters.values()))
+    queue = list(hyperparameters)
     for h in queue:
         if isinstance(h, Dependent):
             for parent in h.parents.values():
-                if parent not in found:
-                    found[parent] = None
+                if parent not in hyperparameters:
+                    hyperparameters[parent] = None
                     queue.append(parent)
     return queue
 
 
 def source_of(target: Input, assigned: dict[Independent, Value]) -> Output | None:
-    """The output that feeds an input, substitutions seen through; None where the outside does."""
+    """The output that is the source of an input, with substitutions resolved; None if the source is outside."""
     while target.source is None:
         if target.outer is None:
             return None
@@ -48,14 +48,14 @@ def source_of(target: Input, assigned: dict[Independent, Value]) -> Output | Non
 
 
 def outside_of(target: Input) -> Input:
-    """The program's own open input that an input without a source stands for."""
+    """The open input of the program that leads to an input without a source."""
     while target.outer is not None:
         target = target.outer
     return target
 
 
 def resolved(output: Output, assigned: dict[Independent, Value]) -> Output:
-    """The output that stands in for one of a substitution module whose hyper-parameters are assigned."""
+    """An output, or the one that replaces it, if it is of a substitution module whose hyper-parameters are assigned."""
     while isinstance(output.module, Substitution) and all(h in assigned for h in output.module.roots):
         output = output.module.expansion(assigned).outputs[output.name]
     return output

@@ -1,1 +1,1 @@
-"""Search spaces of the literature, each a program of the language of about a page (`benchmarks.space.language`)."""
+"""Search spaces of the literature, written in the search-space language (`spaces.language`), about a page each."""

@@ -1,4 +1,4 @@
-"""ZO-DARTS++'s space (Xie et al., section III): a cell of its own, kernel sizes and a depth in each of three stages."""
+"""ZO-DARTS++'s space (Xie et al., section III): each of three stages has its own cell, kernel sizes and depth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part
 from nasbench.benchmarks.spaces.published.nasbench201 import cell, skeleton
 
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", SPATIAL, "avg_pool_3x3")
-"""Operations to choose from on an edge; `nor_conv` is the convolution whose kernel size is chosen too."""
+"""Possible operations on an edge; `nor_conv` is the convolution whose kernel size is a separate choice."""
 KERNELS = (3, 5, 7)
 DEPTHS = (1, 2, 3)
 
@@ -19,13 +19,13 @@ DEPTHS = (1, 2, 3)
 def cells(filters: int = 16, classes: int = 10, operations: Sequence[str] = OPERATIONS) -> Part:
     """Seven choices on each of 18 edges and three depths: 7^18 × 3^3 = 4.397e16 architectures.
 
-    A stage repeats one NAS-Bench-201 cell one to three times. Where an edge has the spatial convolution, its kernel
-    size is chosen as well.
+    A stage repeats one NAS-Bench-201 cell one to three times. The kernel size of a spatial convolution is a further
+    choice.
 
     Args:
         filters: channels of the first stage.
-        classes: scores that a network gives.
-        operations: names of the operations to choose from (`cells.operations`), or `nor_conv`.
+        classes: number of scores.
+        operations: names of the possible operations (see `cells.operations`); `nor_conv` is possible, too.
     """
     return skeleton(lambda number, width: _stage(number, width, operations), filters, classes)
 

@@ -1,4 +1,4 @@
-"""Figure 4 of the language's paper (Negrinho et al., NeurIPS 2019): the language's constructs in one small space."""
+"""Figure 4 of the language's paper (Negrinho et al., NeurIPS 2019): a small space with all constructs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nasbench.benchmarks.spaces.language.graph import D, Dependent, Part
 
 
 def figure_4() -> Part:
-    """A convolution, optional dropout, two chains of which one is twice as long: 25,008 architectures."""
+    """A convolution, optional dropout, and two chains, one twice as long as the other: 25,008 architectures."""
     h_n = D([1, 2, 4])
     h_ndep = Dependent(lambda dh: 2 * dh["x"], {"x": h_n})
     c_inputs, c_outputs = layers.conv2d(D([64, 128]))

@@ -25,15 +25,15 @@ def flat(nodes: int = 5, cells: int = 3, filters: int = 16, classes: int = 10) -
 
 def _cell(nodes: int, filters: int, edges: dict[tuple[int, int], Independent]) -> Part:
     inputs, outputs = identity()
-    found = [outputs["out"]]
+    results = [outputs["out"]]
     for j in range(1, nodes):
         sum_inputs, sum_outputs = layers.add(j)
         for i in range(j):
             part_inputs, part_outputs = _operation(filters, edges[i, j])
-            found[i].connect(part_inputs["in"])
+            results[i].connect(part_inputs["in"])
             part_outputs["out"].connect(sum_inputs[f"in{i}"])
-        found.append(sum_outputs["out"])
-    return inputs, {"out": found[-1]}
+        results.append(sum_outputs["out"])
+    return inputs, {"out": results[-1]}
 
 
 def _operation(filters: int, which: AnyHyperparameter) -> Part:

@@ -12,8 +12,8 @@ from nasbench.benchmarks.spaces.language.graph import D, Output, Part, Value
 def genetic(nodes: Sequence[int] = (3, 4, 5), filters: Sequence[int] = (16, 32, 64), classes: int = 10) -> Part:
     """Stages with given numbers of nodes, a pooling after each: 2^(3 + 6 + 10) = 524,288 architectures by default.
 
-    In a stage a bit says whether a node takes an earlier one. Nodes that take none take the stage's first convolution;
-    what nobody takes goes into its last. A node without any bit set does not exist.
+    In a stage, a bit says whether a node reads an earlier node. A node that reads none reads the stage's first
+    convolution. The last convolution reads all nodes that no other node reads. A node without any bit does not exist.
     """
     stages = []
     for number, width in zip(nodes, filters, strict=True):
@@ -26,14 +26,14 @@ def _stage(nodes: int, filters: int) -> Part:
         inputs, outputs = layers.conv_norm_relu(filters)
         takes = {j: [i for i in range(j) if bits[f"{i}-{j}"]] for j in range(nodes)}
         alive = [j for j in range(nodes) if takes[j] or any(j in taken for taken in takes.values())]
-        found: dict[int, Output] = {}
+        results: dict[int, Output] = {}
         for j in alive:
-            sources = [found[i] for i in takes[j]] or [outputs["out"]]
+            sources = [results[i] for i in takes[j]] or [outputs["out"]]
             node_inputs, node_outputs = siso_sequential([layers.add(len(sources)), layers.conv_norm_relu(filters)])
             for k, source in enumerate(sources):
                 source.connect(node_inputs[f"in{k}"])
-            found[j] = node_outputs["out"]
-        ends = [found[j] for j in alive if not any(j in taken for taken in takes.values())] or [outputs["out"]]
+            results[j] = node_outputs["out"]
+        ends = [results[j] for j in alive if not any(j in taken for taken in takes.values())] or [outputs["out"]]
         end_inputs, end_outputs = siso_sequential([layers.add(len(ends)), layers.conv_norm_relu(filters)])
         for k, end in enumerate(ends):
             end.connect(end_inputs[f"in{k}"])

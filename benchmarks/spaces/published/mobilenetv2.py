@@ -13,14 +13,15 @@ KERNELS = (3, 5, 7)
 
 
 def mobilenetv2(filters: int = 16, classes: int = 10) -> Part:
-    """One to four inverted residuals, 18 each, 6 ways to begin and end: 6 × (18 + … + 18^4) = 666,900 architectures.
+    """One to four inverted residuals: 6 × (18 + … + 18^4) = 666,900 architectures.
 
-    A block has an expansion of 1 (none), 3 or 6, a kernel of 3, 5 or 7 and perhaps squeeze-excitation. The first block
-    and the third halve the image; the third and the fourth have twice the channels.
+    A block has an expansion of 1 (none), 3 or 6, a kernel of 3, 5 or 7, and optional squeeze-excitation: 18 variants.
+    There are three widths and an optional convolution at the end: 6 variants. The first and the third block halve the
+    image; the third and the fourth have twice as many channels.
 
     Args:
-        filters: channels of the first two blocks, times 1/2, 1 or 3/2.
-        classes: scores that a network gives.
+        filters: channels of the first two blocks, before the factor 1/2, 1 or 3/2 is chosen.
+        classes: number of scores.
     """
     width = ordinal([filters // 2, filters, 3 * filters // 2], name="width")
 
@@ -36,12 +37,12 @@ def once_for_all(filters: int = 16, classes: int = 10, stages: int = 5) -> Part:
     """Once-for-all's space (Cai et al., ICLR 2020): (9^2 + 9^3 + 9^4)^5 = 7,371^5 = 2.18e19 architectures.
 
     Five stages of two to four inverted residuals, each with a kernel of 3, 5 or 7 and an expansion of 3, 4 or 6. Widths
-    are scaled down; of MobileNetV3's details (squeeze-excitation and h-swish in fixed places) there are none.
+    are scaled down, and MobileNetV3's details (squeeze-excitation and h-swish in fixed places) are left out.
 
     Args:
-        filters: channels of the first stage, twice as many in every second stage.
-        classes: scores that a network gives.
-        stages: how many; in every second one the image is halved.
+        filters: channels of the first stage; they double in every second stage.
+        classes: number of scores.
+        stages: number of stages; every second stage halves the image.
     """
     parts = [layers.conv_norm_relu(filters)]
     for number in range(stages):

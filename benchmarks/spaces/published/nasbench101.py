@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nasbench.benchmarks.spaces.base import Configuration
+from nasbench.benchmarks.spaces.graphs.paths import on_paths
 from nasbench.benchmarks.spaces.language import layers
 from nasbench.benchmarks.spaces.language.combinators import identity, siso_sequential, substitution
 from nasbench.benchmarks.spaces.language.graph import AnyHyperparameter, D, Part, Value
@@ -14,11 +15,11 @@ MOST_EDGES = 9
 
 
 def nasbench101(vertices: int = 7, cells: int = 3, filters: int = 16, classes: int = 10) -> Part:
-    """Cells of `vertices` vertices, the first the input and the last the output, all alike; images halve between them.
+    """A chain of equal cells, between which images halve: 2^21 connections × 3^5 operations.
 
-    2^21 connections × 3^5 operations, of which `is_valid` keeps those of the benchmark. Unlike there, a vertex that
-    takes nothing works on zeros, and inputs are added without 1x1 projections, those of the output (there: side by
-    side) too.
+    The first of the `vertices` vertices is the input of a cell, the last its output. `is_valid` keeps the cells of the
+    benchmark. Differences from it: a vertex without inputs works on zeros, and inputs are added without 1x1
+    projections, also at the output (where the benchmark concatenates).
     """
     edges: dict[str, AnyHyperparameter] = {
         f"{i}-{j}": D([0, 1], name=f"{i}-{j}") for j in range(1, vertices) for i in range(j)
@@ -37,34 +38,29 @@ def is_valid(configuration: Configuration) -> bool:
     bits = {name: value for name, value in configuration if name[0].isdigit()}
     last = max(int(name.split("-")[1]) for name in bits)
     edges = [(i, j) for j in range(1, last + 1) for i in range(j) if bits.get(f"{i}-{j}")]
-    forward, backward = {0}, {last}
-    for i, j in edges:
-        forward |= {j} if i in forward else set()
-    for i, j in reversed(edges):
-        backward |= {i} if j in backward else set()
-    alive = forward & backward  # what is on no path from input to output does not count
-    return last in forward and sum(i in alive and j in alive for i, j in edges) <= MOST_EDGES
+    alive = on_paths(edges, last)
+    return bool(alive) and sum(i in alive and j in alive for i, j in edges) <= MOST_EDGES
 
 
 def _cell(
     vertices: int, filters: int, edges: dict[str, AnyHyperparameter], operations: Sequence[AnyHyperparameter]
 ) -> Part:
     inputs, outputs = identity()
-    found = [outputs["out"]]
+    results = [outputs["out"]]
     for j in range(1, vertices):
         merge_inputs, merge_outputs = _merge(j, {f"{i}-{j}": edges[f"{i}-{j}"] for i in range(j)})
         for i in range(j):
-            found[i].connect(merge_inputs[f"in{i}"])
+            results[i].connect(merge_inputs[f"in{i}"])
         if j == vertices - 1:
             return inputs, merge_outputs
         part_inputs, part_outputs = _operation(filters, operations[j - 1])
         merge_outputs["out"].connect(part_inputs["in"])
-        found.append(part_outputs["out"])
+        results.append(part_outputs["out"])
     return inputs, outputs
 
 
 def _merge(vertex: int, bits: dict[str, AnyHyperparameter]) -> Part:
-    """The sum of those earlier vertices whose bit is set."""
+    """The sum of the earlier vertices whose bit is set."""
 
     def merged(values: dict[str, Value]) -> Part:
         taken = [i for i in range(vertex) if values[f"{i}-{vertex}"]]

@@ -19,8 +19,8 @@ def nasbench201(cells: int = 1, filters: int = 16, classes: int = 10, operations
     Args:
         cells: cells per stage (the published benchmark has five).
         filters: channels of the first stage.
-        classes: scores that a network gives.
-        operations: names of the operations to choose from (`cells.operations`).
+        classes: number of scores.
+        operations: names of the possible operations (see `cells.operations`).
     """
     edges = [D(tuple(operations), name=f"Op{k}") for k in range(len(EDGES))]
 
@@ -31,12 +31,12 @@ def nasbench201(cells: int = 1, filters: int = 16, classes: int = 10, operations
 
 
 def skeleton(stage: Callable[[int, int], Part], filters: int, classes: int) -> Part:
-    """A convolution, three stages with residual reductions between them, a classifier.
+    """A convolution, three stages with residual reductions between them, and a classifier.
 
     Args:
-        stage: (number from 1, channels) → the stage; its channels are `filters`, then twice, then four times as many.
-        filters: channels of the first stage.
-        classes: scores that a network gives.
+        stage: (number from 1, channels) → the stage.
+        filters: channels of the first stage; they double from stage to stage.
+        classes: number of scores.
     """
     parts = [conv_norm(filters, 3), stage(1, filters)]
     for number, width in ((2, 2 * filters), (3, 4 * filters)):
@@ -45,18 +45,18 @@ def skeleton(stage: Callable[[int, int], Part], filters: int, classes: int) -> P
 
 
 def cell(edges: Sequence[Part]) -> Part:
-    """Four nodes, of which each but the first adds what the edges from earlier ones bring."""
+    """Four nodes; each but the first adds up the outputs of the edges from earlier nodes."""
     inputs, outputs = identity()
-    found = [outputs["out"]]
+    results = [outputs["out"]]
     for node in range(1, 4):
         taken = [k for k, (_, target) in enumerate(EDGES) if target == node]
         sum_inputs, sum_outputs = layers.add(len(taken))
         for position, k in enumerate(taken):
             part_inputs, part_outputs = edges[k]
-            found[EDGES[k][0]].connect(part_inputs["in"])
+            results[EDGES[k][0]].connect(part_inputs["in"])
             part_outputs["out"].connect(sum_inputs[f"in{position}"])
-        found.append(sum_outputs["out"])
-    return inputs, {"out": found[-1]}
+        results.append(sum_outputs["out"])
+    return inputs, {"out": results[-1]}
 
 
 def _edge(filters: int, which: AnyHyperparameter) -> Part:

@@ -10,12 +10,11 @@ OPERATIONS = ("identity", "sep3x3", "sep5x5", "sep7x7", "avg3x3", "max3x3", "max
 
 
 def nasnet(blocks: int = 5, normal: int = 1, stages: int = 3, filters: int = 16, classes: int = 10) -> Part:
-    """Stages of normal cells with a reduction cell between them; all normal cells are alike, and all reduction cells.
+    """Stages of equal normal cells, with equal reduction cells between the stages.
 
-    A block chooses two of the states before it (two at first) and an operation for each, and adds them; states that
-    nobody took are put side by side. Nine of the paper's 13 operations; no choice between adding and putting side by
-    side; a cell takes the output of the one before it, strided at its entry, as both of its first states, so that
-    shapes always fit.
+    A block chooses two earlier states and an operation for each, and adds the results; the output of a cell is the
+    concatenation of unused states. Differences from the paper: nine of its 13 operations, blocks always add, and both
+    initial states of a cell are the output of the previous cell (strided in a reduction cell), so that shapes fit.
     """
     kinds = {kind: _Choices(kind, blocks) for kind in ("normal", "reduction")}
     parts = [layers.conv_norm_relu(filters)]
@@ -28,7 +27,7 @@ def nasnet(blocks: int = 5, normal: int = 1, stages: int = 3, filters: int = 16,
 
 
 class _Choices:
-    """What all cells of a kind share."""
+    """The choices that all cells of a kind share."""
 
     def __init__(self, kind: str, blocks: int) -> None:
         sides = [(b, side) for b in range(blocks) for side in ("left", "right")]

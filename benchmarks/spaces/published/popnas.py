@@ -1,11 +1,12 @@
 """POPNASv3's space (Falanti et al., 2023): one cell of blocks, repeated, each cell beside a shortcut.
 
-The paper's text could not be had: this follows what its authors' code of that date does (popnas 3.0.0).
+The paper's text was not available: this follows its authors' code of that date (popnas 3.0.0).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from nasbench.benchmarks.spaces.language import layers
@@ -28,21 +29,20 @@ def popnas(
     classes: int = 10,
     operators: Sequence[str] = OPERATORS,
 ) -> Part:
-    """Motifs of equal cells, a strided one between each two; a cell adds pairs of operators on what came before.
+    """Motifs of equal cells with a strided cell between them; a block of a cell adds the results of two operators.
 
-    A cell has 1 to `blocks` blocks. Each reads the last two cells, or earlier blocks of its own; blocks that nobody
-    reads are put side by side; the nearest cell that is read is added. A cell that reads the last but one alone makes
-    every second cell superfluous, and these are not built. There is no stem: the first cell reads the image twice. A
-    random architecture has each number of blocks with the same probability, and mirrored blocks are members of their
-    own: the network is the same.
+    A cell has 1 to `blocks` blocks. A block reads the last two cells, or earlier blocks of its cell. Unread blocks are
+    concatenated, and the nearest cell that is read is added. If a cell reads only the last but one, every second cell
+    is superfluous, and is not built. There is no stem: the first cell reads the image twice. In a random architecture,
+    each number of blocks has the same probability. Mirrored blocks are different configurations of the same network.
 
     Args:
-        blocks: the most blocks of a cell.
+        blocks: largest number of blocks of a cell.
         motifs: groups of normal cells; from one to the next, images halve and channels double.
         normal: cells per motif, 1 or more.
         filters: channels of the first motif.
-        classes: scores that a network gives.
-        operators: names out of `OPERATORS`.
+        classes: number of scores.
+        operators: names from `OPERATORS`.
     """
     choices = [_choices(number, operators) for number in range(1, blocks + 1)]
 
@@ -54,24 +54,24 @@ def popnas(
 
 
 def names(number: int) -> tuple[str, str, str, str]:
-    """What the choices of a block (from 1) are called: first input and operator, second input and operator."""
+    """The names of the choices of a block, counted from 1: first input and operator, second input and operator."""
     first, first_operator, second, second_operator = (f"b{number}-{what}" for what in ("in1", "op1", "in2", "op2"))
     return first, first_operator, second, second_operator
 
 
 def cells_of(motifs: int = 3, normal: int = 2) -> int:
-    """Number of cells of a network in which each reads the one before it."""
+    """Number of cells of a network in which each cell reads the previous one."""
     return motifs * (normal + 1) - 1
 
 
 def _choices(number: int, operators: Sequence[str]) -> tuple[Independent, ...]:
-    """Those of a block: two inputs, each with its operator."""
+    """The choices of a block: two inputs, each with its operator."""
     domains = [range(-LOOKBACKS, number - 1), tuple(operators)] * 2
     return tuple(D(domain, name=name) for domain, name in zip(domains, names(number), strict=True))
 
 
 def _stacked(blocks: Sequence[tuple[Independent, ...]], motifs: int, normal: int, filters: int) -> Part:
-    """All cells; each is made of the last two."""
+    """The chain of all cells; each cell reads the last two."""
     inputs, outputs = identity()
     ends: list[tuple[Output, int]] = [(outputs["out"], -1)] * LOOKBACKS  # (output, motif) of the image, twice
     for number in range(cells_of(motifs, normal)):
@@ -85,7 +85,7 @@ def _stacked(blocks: Sequence[tuple[Independent, ...]], motifs: int, normal: int
 
 
 def _cell(blocks: Sequence[tuple[Independent, ...]], filters: int, motif: int, sources: dict[int, int]) -> Part:
-    """A cell of some channels; `sources` are the motifs of the cells that it may read (-1: the image)."""
+    """A cell with `filters` channels; `sources` are the motifs of the cells that it may read (-1: the image)."""
 
     def connected(values: dict[str, Any]) -> Part:
         (last_inputs, last), (skip_inputs, skip) = identity(), identity()
@@ -110,17 +110,17 @@ def _cell(blocks: Sequence[tuple[Independent, ...]], filters: int, motif: int, s
         return {"last": last_inputs["in"], "skip": skip_inputs["in"]}, result
 
     keys = [[f"{number}-{k}-{what}" for k in (0, 1) for what in ("in", "op")] for number in range(len(blocks))]
-    choices = {key: h for own, of_one in zip(keys, blocks, strict=True) for key, h in zip(own, of_one, strict=True)}
+    choices = dict(zip(chain.from_iterable(keys), chain.from_iterable(blocks), strict=True))
     return substitution("cell", connected, choices, ("last", "skip"))
 
 
 def _change(motif: int, source: int) -> tuple[int, bool]:
-    """The stride from one motif to another, and whether channels change; the image has the size of motif 0."""
+    """The stride from one motif to another, and whether the channels change; the image counts as motif 0 in size."""
     return 1 + (motif > max(source, 0)), motif != source
 
 
 def _operator(name: str, filters: int, stride: int, changes: bool) -> Part:
-    """An operator that brings what it is given to the shape of the cell's output."""
+    """An operator whose output has the shape of the cell's output."""
     size = int(name[name.index("x") + 1]) if "x" in name else 1  # 3 of "3x3 dconv", and of "1x3-3x1 conv"
     if name == "identity":
         return _conv(filters, 1, stride) if changes else identity()
@@ -134,7 +134,7 @@ def _operator(name: str, filters: int, stride: int, changes: bool) -> Part:
 
 
 def _joined(ends: Sequence[Output], filters: int) -> Output:
-    """One as it is; several side by side, back to the channels of the cell."""
+    """The concatenation of outputs, convolved to the channels of the cell; a single output is left as it is."""
     if len(ends) == 1:
         return ends[0]
     inputs, outputs = layers.concat(len(ends))
@@ -185,7 +185,7 @@ def _separable(filters: int, size: int, stride: int) -> Part:
 def _pool(stride: int, largest: bool) -> Part:
     return layers.layer(
         "max_pool" if largest else "avg_pool",
-        lambda torch, shapes, stride: layers.own("SamePool")(stride, largest),
+        lambda torch, shapes, stride: layers.network_class("SamePool")(stride, largest),
         {"stride": stride},
         label="max-pool" if largest else "avg-pool",
     )

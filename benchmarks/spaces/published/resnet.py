@@ -8,7 +8,7 @@ from nasbench.benchmarks.spaces.language.graph import Part
 
 
 def resnet18(filters: int = 64, classes: int = 10) -> Part:
-    """Four stages of two residual blocks; the stem is a 3 × 3 convolution without pooling, as MedMNIST's."""
+    """Four stages of two residual blocks; as for MedMNIST, the stem is a 3 × 3 convolution without pooling."""
     parts = [layers.conv2d(filters, 3, bias=False), layers.batch_norm(), layers.relu()]
     for stage in range(4):
         width = filters << stage

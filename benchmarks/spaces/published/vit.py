@@ -12,15 +12,16 @@ _ACTIVATIONS = {"gelu": layers.gelu, "relu": layers.relu, "silu": layers.silu}
 
 
 def vit(filters: int = 16, classes: int = 10, depths: Sequence[int] = (1, 2, 3, 4)) -> Part:
-    """One to four layers, 108 each, and 32 ways to begin and end: 32 × (108 + … + 108^4) = 4,394,252,160 architectures.
+    """One to four layers: 32 × (108 + … + 108^4) = 4,394,252,160 architectures.
 
-    A layer mixes tokens by attention of one, two or four heads, or by a matrix (MLP-Mixer); the network of each token
-    is one, two or four times as wide, with one of three activations and one of three dropout rates.
+    A layer mixes tokens by attention with one, two or four heads, or by a matrix (MLP-Mixer). Its perceptron is one,
+    two or four times as wide as a token, with one of three activations and one of three dropout rates: 108 variants.
+    Width, patch size, positions and pooling give 32 variants.
 
     Args:
-        filters: half of the smallest width; widths are two, four, six and eight times as much.
-        classes: scores that a network gives.
-        depths: numbers of layers to choose from.
+        filters: half of the smallest width; the widths are 2, 4, 6 and 8 times this number.
+        classes: number of scores.
+        depths: the possible numbers of layers.
     """
     width = ordinal([factor * filters for factor in (2, 4, 6, 8)], name="width")
     parts = [

@@ -1,4 +1,4 @@
-"""Networks of NAS-Bench-201 cells: one cell of its own per stage (`cells`), or one for all (`nasbench201`)."""
+"""Networks of NAS-Bench-201 cells: a different cell in each stage (`cells`), or one cell for all (`nasbench201`)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class CellProgram(Program):
-    """Cells of one's own in each stage, which can be searched all at once in a supernet."""
+    """Networks with a different cell in each stage, which a supernet can contain."""
 
     searchable: Callable[[], Searchable]
-    """Makes the view for one-shot methods. Set by the benchmark, which has the images."""
+    """Makes the view for one-shot methods; set by the benchmark, which has the images."""
 
     def as_supernet(self) -> Searchable:
         """The view for one-shot methods."""
@@ -37,11 +37,11 @@ class CellSpace(ProgramSpace):
 
     Args:
         program: the space of configurations.
-        frame: what the networks are made for.
+        frame: the images and classes that the networks are made for.
         stages: (the choices of a configuration, by name) → its stages.
     """
 
-    pool = 900  # as many as the paper's
+    pool = 900  # as in the paper
 
     def __init__(
         self, program: Program, frame: Frame, stages: Callable[[Mapping[str, Value]], tuple[Stage, ...]]
@@ -50,7 +50,7 @@ class CellSpace(ProgramSpace):
         self._stages = stages
 
     def stages(self, configuration: Configuration) -> tuple[Stage, ...]:
-        """The stages of the network that a configuration names."""
+        """The stages of the network of a configuration."""
         return self._stages(dict(configuration))
 
     def infeasible(self, configuration: Configuration) -> str:

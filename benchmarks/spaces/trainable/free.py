@@ -22,7 +22,7 @@ class FreeSpace(TrainableSpace):
     """Any convolutional network within bounds (NASBOT)."""
 
     def __init__(self, frame: Frame) -> None:
-        halvings = min(3, int(math.log2(frame.shape[1])) - 1)  # what is left is 2 pixels wide or more
+        halvings = min(3, int(math.log2(frame.shape[1])) - 1)  # images keep a width of 2 pixels or more
         bounds = Bounds(units=(frame.filters // 2, 64 * frame.filters))
         super().__init__(NetworkSpace("cnn", bounds, convolutional(frame.filters, halvings)), frame)
 

@@ -1,9 +1,12 @@
-"""Published spaces, written in the search-space language and trained as the language builds them."""
+"""Published spaces, written in the search-space language and built by it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.blocks import Blocks, Cell
+from nasbench.benchmarks.spaces.language.graph import Part
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
@@ -15,38 +18,7 @@ from nasbench.benchmarks.spaces.published.resnet import resnet18
 from nasbench.benchmarks.spaces.published.vit import vit
 from nasbench.benchmarks.spaces.trainable.trainable import SPACES, Frame, WrittenSpace
 
-_MOST_BLOCKS = 5  # of a cell of POPNAS
-
-
-@SPACES.register("genetic")
-def _genetic(frame: Frame) -> WrittenSpace:
-    filters = [frame.filters << i for i in range(3)]
-    return WrittenSpace(lambda: genetic(filters=filters, classes=frame.classes), frame)
-
-
-@SPACES.register("flat")
-def _flat(frame: Frame) -> WrittenSpace:
-    return WrittenSpace(lambda: flat(filters=frame.filters, classes=frame.classes), frame)
-
-
-@SPACES.register("nasbench101")
-def _nasbench101(frame: Frame) -> WrittenSpace:
-    return WrittenSpace(lambda: nasbench101(filters=frame.filters, classes=frame.classes), frame, _nasbench101_misfit)
-
-
-@SPACES.register("nasnet")
-def _nasnet(frame: Frame) -> WrittenSpace:
-    return WrittenSpace(lambda: nasnet(filters=frame.filters, classes=frame.classes), frame)
-
-
-@SPACES.register("mobilenetv2")
-def _mobilenetv2(frame: Frame) -> WrittenSpace:
-    return WrittenSpace(lambda: mobilenetv2(filters=frame.filters, classes=frame.classes), frame)
-
-
-@SPACES.register("vit")
-def _vit(frame: Frame) -> WrittenSpace:
-    return WrittenSpace(lambda: vit(filters=frame.filters, classes=frame.classes), frame)
+_MOST_BLOCKS = 5  # in a cell of POPNAS
 
 
 class BlockProgram(Program):
@@ -54,9 +26,9 @@ class BlockProgram(Program):
 
     def as_blocks(self) -> Blocks:
         """The view for POPNAS."""
-        return Blocks(_MOST_BLOCKS, LOOKBACKS, OPERATORS, cells_of(), self._of)
+        return Blocks(_MOST_BLOCKS, LOOKBACKS, OPERATORS, cells_of(), self._with_cell)
 
-    def _of(self, cell: Cell) -> Configuration:
+    def _with_cell(self, cell: Cell) -> Configuration:
         values: dict[str, int | str] = {"blocks": len(cell)}
         for number, ((first, operator), (second, other)) in enumerate(cell, 1):
             chosen = (first, OPERATORS[operator], second, OPERATORS[other])
@@ -64,19 +36,30 @@ class BlockProgram(Program):
         return self.from_values(values)
 
 
-@SPACES.register("popnas")
-def _popnas(frame: Frame) -> WrittenSpace:
-    write = lambda: popnas(_MOST_BLOCKS, filters=frame.filters, classes=frame.classes)  # noqa: E731
-    return WrittenSpace(write, frame, program=BlockProgram)
-
-
-@SPACES.register("resnet18")
-def _resnet18(frame: Frame) -> WrittenSpace:
-    """One network, for orientation: ResNet-18, whose first stage has four times the channels (64 for 16)."""
-    return WrittenSpace(lambda: resnet18(4 * frame.filters, frame.classes), frame)
-
-
 def _nasbench101_misfit(configuration: Configuration) -> str:
     if is_valid(configuration):
         return ""
     return f"no path leads through the cell, or more than {MOST_EDGES} of its edges lie on one"
+
+
+def _add(
+    name: str,
+    write: Callable[[Frame], Part],
+    misfit: Callable[[Configuration], str] | None = None,
+    program: type[Program] = Program,
+) -> None:
+    SPACES.add(name, lambda frame: WrittenSpace(lambda: write(frame), frame, misfit, program))
+
+
+_add("genetic", lambda frame: genetic(filters=[frame.filters << i for i in range(3)], classes=frame.classes))
+_add("flat", lambda frame: flat(filters=frame.filters, classes=frame.classes))
+_add("nasbench101", lambda frame: nasbench101(filters=frame.filters, classes=frame.classes), _nasbench101_misfit)
+_add("nasnet", lambda frame: nasnet(filters=frame.filters, classes=frame.classes))
+_add("mobilenetv2", lambda frame: mobilenetv2(filters=frame.filters, classes=frame.classes))
+_add("vit", lambda frame: vit(filters=frame.filters, classes=frame.classes))
+_add(
+    "popnas",
+    lambda frame: popnas(_MOST_BLOCKS, filters=frame.filters, classes=frame.classes),
+    program=BlockProgram,
+)
+_add("resnet18", lambda frame: resnet18(4 * frame.filters, frame.classes))  # one network, for orientation

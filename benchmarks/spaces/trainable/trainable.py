@@ -1,4 +1,4 @@
-"""What a live benchmark needs of a space of networks, and the spaces by name."""
+"""The contract between live benchmarks and spaces of networks, and the spaces by name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Frame(NamedTuple):
-    """What the networks of a space are made for."""
+    """The images and classes that the networks of a space are made for."""
 
     filters: int
     """Number of channels of the first stage."""
     shape: tuple[int, int, int]
     """Shape of an image: channels, height and width in pixels."""
     classes: int
-    """Number of classes to tell apart."""
+    """Number of classes."""
 
 
 class TrainableSpace(ABC):
@@ -34,11 +34,11 @@ class TrainableSpace(ABC):
 
     Args:
         space: the space of configurations that methods search.
-        frame: what the networks are made for.
+        frame: the images and classes that the networks are made for.
     """
 
     pool = 200
-    """Number of architectures drawn to learn the quantiles of a metric that is known before training."""
+    """Number of random architectures from which the quantiles of cheap metrics are computed."""
 
     def __init__(self, space: Space, frame: Frame) -> None:
         self.space, self.frame = space, frame
@@ -49,15 +49,15 @@ class TrainableSpace(ABC):
         """A text that changes when the space is rewritten so that `configuration` means another network."""
 
     def infeasible(self, configuration: Configuration) -> str:
-        """Why a network cannot be trained at all; empty if it can."""
+        """Why a network cannot be trained; empty if it can."""
         return ""
 
     def canonical(self, configuration: Configuration) -> Configuration:
-        """The configuration whose results are this one's too, equal in distribution; by default itself."""
+        """The representative of all configurations that are the same network; by default the configuration itself."""
         return configuration
 
     def size(self, configuration: Configuration) -> Size:
-        """The exact number of parameters and operations, without training.
+        """The exact numbers of parameters and operations, without training.
 
         Raises ProgramError if the network does not fit the image.
         """
@@ -65,10 +65,10 @@ class TrainableSpace(ABC):
 
     @abstractmethod
     def network(self, configuration: Configuration) -> nn.Module:
-        """The network, its parameters still to be drawn. Raises ProgramError if it does not fit the image."""
+        """The network; its parameters are drawn later. Raises ProgramError if it does not fit the image."""
 
     def _measured(self, configuration: Configuration) -> Size:
-        """The size of the module itself."""
+        """The size, measured on the module."""
         import torch
         from torch.utils.flop_counter import FlopCounterMode
 
@@ -95,8 +95,8 @@ class WrittenSpace(ProgramSpace):
 
     Args:
         write: the function of the language that describes the space.
-        frame: what the networks are made for.
-        misfit: why a configuration cannot be trained, empty if it can; by default every configuration can.
+        frame: the images and classes that the networks are made for.
+        misfit: configuration → why it cannot be trained, empty if it can; by default, all configurations can.
         program: the class of the space that methods search.
     """
 
@@ -109,7 +109,7 @@ class WrittenSpace(ProgramSpace):
     ) -> None:
         super().__init__(program(write), frame)
         self._misfit = misfit
-        # A program of its own: methods walk the other one in their thread while networks are built in others.
+        # A second program: methods walk the first one in their thread while other threads build networks.
         self._builder, self._lock = Program(write), threading.Lock()
 
     def infeasible(self, configuration: Configuration) -> str:
@@ -125,4 +125,4 @@ class WrittenSpace(ProgramSpace):
 SPACES: Registry[Callable[[Frame], TrainableSpace]] = Registry(
     "space of networks", "nasbench.benchmarks.spaces.trainable", "nasbench.spaces"
 )
-"""Every trainable space by name, as a callable that makes it for a frame."""
+"""All trainable spaces by name, as callables that make them for a frame."""

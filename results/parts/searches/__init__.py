@@ -1,4 +1,4 @@
-"""What one-shot methods log of their searches: read, summed up, drawn."""
+"""The logged searches of one-shot methods: tables and figures."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from nasbench.results.parts.searches.tables import beside_published, directions,
 
 
 def part(subject: Subject) -> Part | None:
-    """None where no method searched in one shot."""
-    found = load(subject.fragments, subject.curves)
-    if found is None:
+    """The part; None if there is no search of a one-shot method."""
+    searches = load(subject.fragments, subject.curves)
+    if searches is None:
         return None
     from nasbench.results.parts.searches.figures import drawn  # with matplotlib, which is heavy
 
     papers = [paper for paper in subject.literature.papers if "accuracy" in paper]
-    tables = [searched(found), *directions(found), *(own for paper in papers for own in beside_published(found, paper))]
-    return Part("searches", "Searches of one-shot methods", tables, figures=partial(drawn, found))
+    tables = [
+        searched(searches),
+        *directions(searches),
+        *(table for paper in papers for table in beside_published(searches, paper)),
+    ]
+    return Part("searches", "Searches of one-shot methods", tables, figures=partial(drawn, searches))

@@ -1,4 +1,4 @@
-"""Figures of searches: what became of the probabilities, how large networks are, and how good they are."""
+"""Figures of searches: probabilities over epochs, and sizes and accuracies of networks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from nasbench.results.display.plots import charts, legend, styled
 from nasbench.results.parts.part import Drawn
 from nasbench.results.parts.searches.logs import Searches, bounds, parts, probabilities, sharpness
 
-_FEWEST = 4  # networks of which a density is drawn
-_LABEL = 16  # letters of a line of a violin's name
+_FEWEST = 4  # networks for a density
+_LABEL = 16  # letters per line of a violin's name
 
 
 def drawn(searches: Searches) -> Iterator[Drawn]:
-    """Every figure, with the words of its name."""
+    """Every figure with the words of its name."""
     panels = entropies(searches)
     if panels:
         yield ("search-entropy",), charts(panels, searches.methods, searches.looks, "How sharp searches become")
@@ -42,11 +42,11 @@ def drawn(searches: Searches) -> Iterator[Drawn]:
 
 
 def entropies(searches: Searches) -> list[Panel]:
-    """How sharp the distributions over operations become, a panel a setting: the mean over seeds."""
-    found = sharpness(searches)
+    """Entropy of the distributions over operations by epoch, mean over seeds, one panel per setting."""
+    rows = sharpness(searches)
     panels = []
-    for (setting,), own in parts(found, "setting"):
-        mean = own.groupby(["method", "epoch"])["entropy"].mean().unstack("epoch")
+    for (setting,), group in parts(rows, "setting"):
+        mean = group.groupby(["method", "epoch"])["entropy"].mean().unstack("epoch")
         series = tuple(Series(int(m), row) for m, row in zip(mean.index, mean.to_numpy(float), strict=True))
         x = mean.columns.to_numpy(float)
         panels.append(
@@ -58,21 +58,21 @@ def entropies(searches: Searches) -> list[Panel]:
 def evolutions(searches: Searches) -> Iterator[tuple[tuple[int, int], str, Figure]]:
     """The probabilities of the first seed's search, epoch by epoch (figures 5 to 7).
 
-    Yields (setting, method), `operation`, `kernel` or `depth`, and the figure: a panel an edge, or a stage.
+    Yields (setting, method), `operation`, `kernel` or `depth`, and the figure with one panel per edge or stage.
     """
     for quantity in ("operation", "kernel", "depth"):
         rows = probabilities(searches, quantity)
         for (setting, method), every in parts(rows, "setting", "method"):
-            own = every[every["seed"] == every["seed"].min()]
-            yield (setting, method), quantity, _evolution(searches, own, quantity)
+            first_seed = every[every["seed"] == every["seed"].min()]
+            yield (setting, method), quantity, _evolution(searches, first_seed, quantity)
 
 
 def sizes(searches: Searches, bench: str) -> Figure | None:
     """Violins of the parameters of networks drawn from a benchmark's searches, with their bounds (figures 2 and 4)."""
     drawn = searches.log[searches.log["quantity"] == "drawn_parameters"]
     shown = [
-        (setting, method, own["value"].to_numpy(float) / 1e6)
-        for (setting, method), own in parts(drawn, "setting", "method")
+        (setting, method, group["value"].to_numpy(float) / 1e6)
+        for (setting, method), group in parts(drawn, "setting", "method")
         if searches.settings["bench"].iloc[setting] == bench
     ]
     if not shown:
@@ -100,8 +100,8 @@ def sizes(searches: Searches, bench: str) -> Figure | None:
 
 def accuracies(searches: Searches, setting: int) -> Figure | None:
     """Test accuracy against parameters of all trained networks of a setting, with marginal densities (figure 3)."""
-    own = searches.networks[searches.networks["setting"] == setting]
-    networks = own.dropna(subset=["parameters", "accuracy"])
+    of_setting = searches.networks[searches.networks["setting"] == setting]
+    networks = of_setting.dropna(subset=["parameters", "accuracy"])
     if networks.empty:
         return None
     with styled():
@@ -127,27 +127,27 @@ def accuracies(searches: Searches, setting: int) -> Figure | None:
         return figure
 
 
-def _evolution(searches: Searches, own: pd.DataFrame, quantity: str) -> Figure:
-    """A row of panels a stage, a panel an edge; one row where the stages share a cell. Of depths, a panel a stage."""
-    choices = tuple(dict.fromkeys(own["choice"]))
-    stages: list[int] = sorted(own["stage"].astype(int).unique().tolist())
-    edges: list[str | None] = list(dict.fromkeys(own["edge"]))
-    one_cell = quantity == "operation" and _is_one_cell(own)
+def _evolution(searches: Searches, log: pd.DataFrame, quantity: str) -> Figure:
+    """One row of panels per stage (one row if stages share a cell), one panel per edge; for depths one per stage."""
+    choices = tuple(dict.fromkeys(log["choice"]))
+    stages: list[int] = sorted(log["stage"].astype(int).unique().tolist())
+    edges: list[str | None] = list(dict.fromkeys(log["edge"]))
+    one_cell = quantity == "operation" and _is_one_cell(log)
     colours = numbered(len(choices))
     rows = stages[:1] if one_cell or quantity == "depth" else stages
     columns = [(stage, None) for stage in stages] if quantity == "depth" else [(None, edge) for edge in edges]
-    last = int(own["epoch"].max())
-    facts = searches.settings.iloc[int(own["setting"].iloc[0])]
+    last = int(log["epoch"].max())
+    facts = searches.settings.iloc[int(log["setting"].iloc[0])]
     constraint = "" if facts["constraint"] == "none" else f", {facts['constraint']}"
-    method, seed = searches.methods[int(own["method"].iloc[0])], own["seed"].iloc[0]
+    method, seed = searches.methods[int(log["method"].iloc[0])], log["seed"].iloc[0]
     with styled():
         size = (1.5 * len(columns) + 0.6, 1.3 * len(rows) + 1.0)
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
         for r, row in enumerate(rows):
             for c, (stage, edge) in enumerate(columns):
-                there = (own["stage"] == (stage or row)) & (own["edge"].isna() if edge is None else own["edge"] == edge)
-                lines = own[there].pivot(index="epoch", columns="choice", values="value")
+                there = (log["stage"] == (stage or row)) & (log["edge"].isna() if edge is None else log["edge"] == edge)
+                lines = log[there].pivot(index="epoch", columns="choice", values="value")
                 axes = grid[r, c]
                 for i, choice in enumerate(choices):
                     marker = "." if len(lines) == 1 else ""
@@ -177,9 +177,9 @@ def _title(searches: Searches, setting: int) -> str:
     return f"{facts['bench']}: {facts['constraint'].replace('none', 'no constraint')}"
 
 
-def _is_one_cell(own: pd.DataFrame) -> bool:
+def _is_one_cell(log: pd.DataFrame) -> bool:
     """Whether the stages share one cell: their probabilities are the same throughout."""
-    stages = [rows["value"].to_numpy() for _, rows in own.groupby("stage")]
+    stages = [rows["value"].to_numpy() for _, rows in log.groupby("stage")]
     return all(np.array_equal(stages[0], other) for other in stages[1:])
 
 
@@ -187,7 +187,7 @@ def _density(axes: Axes, values: Array, colour: str, sideways: bool = False) -> 
     from scipy.stats import gaussian_kde
 
     if len(values) < _FEWEST or np.ptp(values) == 0:
-        return  # no density is to be seen in so few
+        return  # too few values for a density
     margin = 0.4 * np.ptp(values)
     at = np.linspace(values.min() - margin, values.max() + margin, 100)
     heights = gaussian_kde(values)(at)

@@ -1,4 +1,4 @@
-"""The search logs of a report's runs, and the networks that came of them: what all statistics here rest on."""
+"""The search logs of a report's runs and the networks drawn from them, and their statistics."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import LOG
 
 DECIDED = 0.99
-"""A choice with a probability of so much is as good as made."""
+"""Probability from which a choice counts as decided."""
 KEPT = 0.9
-"""With at least this cosine between α at the end and α after the first epoch, a search has kept its first direction."""
+"""A search with at least this cosine between α at the end and α after the first epoch has kept its direction."""
 _NEEDED = {"seconds", "drawn_parameters"}
 
 
 @dataclass(frozen=True, eq=False)
 class Searches:
-    """Settings and methods are numbered as in the report's curves."""
+    """The searches of a report's runs; settings and methods are numbered as in its curves."""
 
     settings: pd.DataFrame
-    """A row a setting: bench, constraint, family."""
+    """One row per setting: bench, constraint, family."""
     methods: tuple[str, ...]
     looks: tuple[Look, ...]
     log: pd.DataFrame
     """Setting, method, seed, and the columns of `trajectory.LOG`; seeds in order, epochs ascending."""
     networks: pd.DataFrame
-    """A row an evaluation that is ok: setting, method, seed, parameters, parameters_paper, accuracy (on the test split,
-    at the epoch that validation chose), optimistic (the best of all epochs; NaN where not recorded)."""
+    """One row per evaluation that is ok: setting, method, seed, parameters, parameters_paper, accuracy (on the test
+    split, at the epoch with the best validation), optimistic (the best of all epochs; NaN if not recorded)."""
 
 
 def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches | None:
-    """The one-shot searches of some fragments (`select`); None where there are none.
+    """The one-shot searches of some fragments (`select`); None if there are none.
 
-    Other methods may log what they like: a search is what logs seconds and the sizes of networks drawn from it.
+    Other methods also have logs: one-shot searches are recognised by logged seconds and sizes of drawn networks.
     """
     number = {(bench, c): i for i, (bench, c) in enumerate(curves.settings[["bench", "constraint"]].to_numpy())}
     logs, seen = [], set()
@@ -49,7 +49,7 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
     for store, f in chosen:
         setting = number.get((f.setup.bench, f.setup.constraint))
         if setting is None or f.setup.method not in curves.methods:
-            continue  # none of its fragments is readable
+            continue  # its fragments are unreadable
         ids = {"setting": setting, "method": curves.methods.index(f.setup.method)}
         logged = {run.seed for run in f.runs if run.log or f.setup.schema == 1}
         fresh = [run.seed for run in f.runs if (f.setup.id, run.seed) not in seen]
@@ -57,19 +57,19 @@ def load(chosen: Sequence[tuple[Store, Fragment]], curves: Curves) -> Searches |
         for seed in fresh:
             log = store.search_log(f, seed) if seed in logged else None
             if log is not None and set(log["quantity"].to_pylist()) >= _NEEDED:
-                own = log.select(LOG.names).to_pandas()
-                logs.append(own.assign(**ids, seed=seed))
+                log_rows = log.select(LOG.names).to_pandas()
+                logs.append(log_rows.assign(**ids, seed=seed))
         read.append((f, ids, fresh))
     if not logs:
         return None
     networks = []
     for f, ids, fresh in read:
-        found = _networks(f)
-        networks.append(found[found["seed"].isin(fresh)].assign(**ids))
+        of_fragment = _networks(f)
+        networks.append(of_fragment[of_fragment["seed"].isin(fresh)].assign(**ids))
     log = pd.concat(logs, ignore_index=True).sort_values(["setting", "method", "seed", "epoch"], kind="stable")
     settings = curves.settings[["bench", "constraint", "family"]]
-    rows, found = log.reset_index(drop=True), pd.concat(networks, ignore_index=True)
-    return Searches(settings, curves.names, looks(curves.methods), rows, found)
+    rows, trained = log.reset_index(drop=True), pd.concat(networks, ignore_index=True)
+    return Searches(settings, curves.names, looks(curves.methods), rows, trained)
 
 
 def _networks(f: Fragment) -> pd.DataFrame:
@@ -81,20 +81,20 @@ def _networks(f: Fragment) -> pd.DataFrame:
     present = {name: column for name, column in columns.items() if column in known}
     try:
         table = f.table(["seed", "status", *present.values()]).to_pandas()
-    except Torn:  # the store has said so when the curves were read
+    except Torn:  # a notice was given when the curves were read
         table = pd.DataFrame(columns=["seed", "status", *present.values()])
     table = table[table["status"] == "ok"]
-    found = pd.DataFrame({"seed": table["seed"]})
+    networks = pd.DataFrame({"seed": table["seed"]})
     for name in ("parameters", "parameters_paper", "accuracy", "optimistic"):
-        found[name] = table[present[name]] if name in present else np.nan
-    found[["accuracy", "optimistic"]] = 100 - found[["accuracy", "optimistic"]]
-    return found
+        networks[name] = table[present[name]] if name in present else np.nan
+    networks[["accuracy", "optimistic"]] = 100 - networks[["accuracy", "optimistic"]]
+    return networks
 
 
 def parts(frame: pd.DataFrame, *keys: str) -> Iterator[tuple[tuple[int, ...], pd.DataFrame]]:
-    """The rows of each combination of some numbering columns."""
-    for found, rows in frame.groupby(list(keys)):
-        numbers: Any = found
+    """The rows of each combination of values of some integer columns."""
+    for values, rows in frame.groupby(list(keys)):
+        numbers: Any = values
         yield tuple(map(int, numbers)), rows
 
 
@@ -104,10 +104,10 @@ def probabilities(searches: Searches, quantity: str) -> pd.DataFrame:
 
 
 def sharpness(searches: Searches) -> pd.DataFrame:
-    """How decided the operations are after each epoch: setting, method, seed, epoch, entropy, decided.
+    """Sharpness of the distributions over operations: setting, method, seed, epoch, entropy, decided.
 
-    entropy: of an edge's distribution, as a share of the uniform one's, averaged over edges; decided: the share of
-    edges on which one operation has a probability of 0.99 or more.
+    entropy: entropy of an edge's distribution, as a share of the uniform one's, averaged over edges; decided: share of
+    edges with an operation of probability 0.99 or more.
     """
     rows = probabilities(searches, "operation")
     keys = ["setting", "method", "seed", "epoch"]
@@ -115,33 +115,32 @@ def sharpness(searches: Searches) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(p > 0, -p * np.log(p), 0.0)
     edges = rows[[*keys, "stage", "edge"]].assign(entropy=terms, most=p, choices=1)
-    each = edges.groupby([*keys, "stage", "edge"]).agg({"entropy": "sum", "most": "max", "choices": "sum"})
-    each["entropy"] /= np.log(each["choices"])
-    each["decided"] = each["most"] >= DECIDED
-    return each.groupby(keys)[["entropy", "decided"]].mean().reset_index()
+    by_edge = edges.groupby([*keys, "stage", "edge"]).agg({"entropy": "sum", "most": "max", "choices": "sum"})
+    by_edge["entropy"] /= np.log(by_edge["choices"])
+    by_edge["decided"] = by_edge["most"] >= DECIDED
+    return by_edge.groupby(keys)[["entropy", "decided"]].mean().reset_index()
 
 
 def summary(searches: Searches) -> pd.DataFrame:
-    """A row for each setting and method that searched.
+    """One row per setting and method with searches.
 
-    Columns: setting, method, seeds, epochs, seconds (median of the searches), seconds_epoch (the same of all epochs),
-    parameters (expected at the end, median), entropy and decided (at the end, mean; these three are NaN where no
-    architecture was trained), drawn (parameters of networks
-    drawn, median), within (share of them between the bounds; NaN without), direct and implicit (medians of the parts'
-    absolute values in the zeroth-order estimate; NaN for the others), first_s and later_s (|s| of the first estimate,
-    median over seeds, and of all after the first epoch), kept (cosine of α at the end and after the first epoch, median
-    over seeds; NaN in logs that lack it).
+    Columns: setting, method, seeds, epochs, seconds (median of the searches), seconds_epoch (median of all epochs),
+    parameters (expected at the end, median), entropy and decided (at the end, mean; these three are NaN if no
+    architecture was trained), drawn (parameters of drawn networks, median), within (their share within the bounds; NaN
+    without bounds), direct and implicit (medians of the absolute terms of the zeroth-order estimate; NaN for other
+    methods), first_s and later_s (|s| of the first estimate, median over seeds, and median after the first epoch), kept
+    (cosine between α at the end and after the first epoch, median over seeds; NaN in logs that lack it).
     """
     last = sharpness(searches).groupby(["setting", "method", "seed"]).tail(1)
     rows = []
-    for (setting, method), own in parts(searches.log, "setting", "method"):
-        values = {str(name): rows for name, rows in own.groupby("quantity")}
+    for (setting, method), group in parts(searches.log, "setting", "method"):
+        values = {str(name): rows for name, rows in group.groupby("quantity")}
         end = last[(last["setting"] == setting) & (last["method"] == method)]
         seconds = values["seconds"].groupby("seed")["value"].sum()
-        drawn = values["drawn_parameters"] if "drawn_parameters" in values else own[:0]
+        drawn = values["drawn_parameters"] if "drawn_parameters" in values else group[:0]
         row = {"setting": setting, "method": method, "seeds": len(seconds), "epochs": values["seconds"]["epoch"].max()}
         row |= {"seconds": seconds.median(), "seconds_epoch": values["seconds"]["value"].median()}
-        sizes = values["expected_parameters"] if "expected_parameters" in values else own[:0]
+        sizes = values["expected_parameters"] if "expected_parameters" in values else group[:0]
         row |= {"parameters": sizes.groupby("seed")["value"].last().median()}
         row |= {"entropy": end["entropy"].mean(), "decided": end["decided"].mean()}
         limits = bounds(searches, setting, method)
@@ -159,7 +158,7 @@ def summary(searches: Searches) -> pd.DataFrame:
 
 
 def _sizes_of_estimates(values: dict[str, pd.DataFrame]) -> tuple[float, float]:
-    """|s| of the first zeroth-order estimate, and of those after the first epoch; NaN where there are none."""
+    """|s| of the first zeroth-order estimate, and median |s| after the first epoch; NaN without estimates."""
     if not {"direct", "implicit"} <= values.keys():
         return math.nan, math.nan
     direct, implicit = (values[name].set_index(["seed", "epoch", "step"])["value"] for name in ("direct", "implicit"))
@@ -168,8 +167,8 @@ def _sizes_of_estimates(values: dict[str, pd.DataFrame]) -> tuple[float, float]:
 
 
 def bounds(searches: Searches, setting: int, method: int) -> tuple[float, float] | None:
-    """Between which numbers of parameters a method's networks were to lie; None if it was free."""
+    """The bounds on the number of parameters of a method's networks; None without bounds."""
     log = searches.log
-    own = log[(log["setting"] == setting) & (log["method"] == method)]
-    found = [own[own["quantity"] == name]["value"] for name in ("lower_bound", "upper_bound")]
-    return None if found[0].empty else (float(found[0].iloc[0]), float(found[1].iloc[0]))
+    rows = log[(log["setting"] == setting) & (log["method"] == method)]
+    ends = [rows[rows["quantity"] == name]["value"] for name in ("lower_bound", "upper_bound")]
+    return None if ends[0].empty else (float(ends[0].iloc[0]), float(ends[1].iloc[0]))

@@ -1,4 +1,4 @@
-"""Tables of searches, and of what papers print beside ours."""
+"""Tables of searches, and of published results beside ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nasbench.results.parts.searches.logs import DECIDED, KEPT, Searches, parts,
 
 
 def searched(searches: Searches) -> Table:
-    """What each method's searches took and led to."""
+    """Costs and results of each method's searches."""
     data = _named(searches, summary(searches))
     shown = pd.DataFrame(
         {
@@ -41,7 +41,7 @@ def searched(searches: Searches) -> Table:
 
 
 def directions(searches: Searches) -> list[Table]:
-    """Whether searches kept the direction of their first epoch; none where no log says so."""
+    """Whether searches kept the direction of their first epoch; empty if no log has it."""
     data = _named(searches, summary(searches))
     data = data[data["kept"].notna()].reset_index(drop=True)
     if data.empty:
@@ -70,7 +70,7 @@ def directions(searches: Searches) -> list[Table]:
 
 
 def beside_published(searches: Searches, paper: Paper) -> list[Table]:
-    """What a paper prints of searches beside our runs of the same methods and data sets, where there are any."""
+    """Published searches beside our runs of the same methods and data sets; empty without such runs."""
     times = summary(searches).set_index(["setting", "method"])["seconds"].to_dict()
     rows = []
     for (setting, method), networks in parts(searches.networks, "setting", "method"):
@@ -138,19 +138,19 @@ def beside_published(searches: Searches, paper: Paper) -> list[Table]:
 
 
 def _published_name(searches: Searches, setting: int, method: int, paper: Paper) -> str | None:
-    """What the paper calls a method under a constraint; None if it has nothing like it, as for another estimate."""
+    """The paper's name of a method under a constraint; None if it has no such method, such as another estimate."""
     name, _, options = searches.methods[method].partition(":")
     if name not in paper["methods"] or "order=" in options or "estimate=" in options:
         return None
     constraint = searches.settings["constraint"].iloc[setting]
     sizes = [option.removeprefix("size=") for option in options.split(",") if option.startswith("size=")]
     sizes += [constraint.removeprefix("parameters@")] if constraint != "none" else []
-    found = " ".join([paper["methods"][name], *sizes])
-    return found if found in paper["accuracy"] else None
+    label = " ".join([paper["methods"][name], *sizes])
+    return label if label in paper["accuracy"] else None
 
 
 def _named(searches: Searches, data: pd.DataFrame) -> pd.DataFrame:
-    """The same with the names of settings and methods in place of their numbers."""
+    """The table with names of settings and methods in place of their numbers."""
     settings = searches.settings.iloc[data["setting"]]
     named = data.drop(columns="setting").assign(method=[searches.methods[m] for m in data["method"]])
     named.insert(0, "constraint", settings["constraint"].to_numpy())

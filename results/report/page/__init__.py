@@ -1,7 +1,7 @@
 """The report as one HTML file: template, style and script are inlined, so it opens offline.
 
-Its charts are SVG elements that need no script; the script makes them tell values, and tables sort. The page's content
-security policy names the hashes of its style and of its script: nothing else can be shown or run.
+Its charts are SVG elements that need no script; the script shows values in charts and sorts tables. The page's content
+security policy contains the hashes of its style and script, so that nothing else can be run.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Drawing:
     id: str
     svg: str
     place: tuple[str, str, str] | None
-    """Family, benchmark and constraint, where it is about one setting."""
+    """Family, benchmark and constraint, if it is about one setting."""
     same: tuple[str, ...]
-    """Groups of methods whose lines cover each other."""
+    """Groups of methods with identical lines."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part as the page shows it."""
+    """A part as a section of the page."""
 
     part: Part
     drawings: Sequence[Drawing]
@@ -59,29 +59,31 @@ class Section:
 
     @property
     def tables(self) -> list[Table]:
-        """Those that are not too long for a page."""
+        """The tables that the page shows."""
         return [table for table in self.part.tables if table.place != "files"]
 
     @property
     def notes(self) -> list[str]:
-        """What lines, bands and axes of its charts mean."""
+        """The notes of its charts on lines, bands and axes."""
         return list(dict.fromkeys(chart.note for chart in self.part.charts if chart.note))
 
     @property
     def is_small(self) -> bool:
-        """Many small charts beside each other."""
+        """Whether its charts are small, because there are many."""
         return len(self.drawings) > _MANY
 
     def places(self, level: int) -> list[str]:
         """The families (0), benchmarks (1) or constraints (2) that its charts are about."""
-        return list(dict.fromkeys(own.place[level] for own in self.drawings if own.place))
+        return list(dict.fromkeys(drawing.place[level] for drawing in self.drawings if drawing.place))
 
 
-def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool) -> str:
+def write(
+    title: str, headline: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool
+) -> str:
     """The page.
 
     Args:
-        is_linked: the tables' files lie beside it.
+        is_linked: whether the page links to the tables' CSV files.
     """
     folder = Path(__file__).parent
     environment = jinja2.Environment(
@@ -89,9 +91,10 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
     )
     environment.globals["count"] = count
     curves = subject.curves
-    own = looks(curves.methods)
+    method_looks = looks(curves.methods)
     sections = [_section(part, curves) for part in parts if part.name != "explained"]
-    style = f"{(folder / 'page.css').read_text(encoding='utf-8')}{svg.STYLE}{svg.colours(own)}{_rules(own)}"
+    css = (folder / "page.css").read_text(encoding="utf-8")
+    style = f"{css}{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}"
     script = (folder / "page.js").read_text(encoding="utf-8")
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return environment.get_template("page.html.j2").render(
@@ -99,14 +102,15 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
         sections=sections[1:],
         wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
         questions=_linked(questions.answers(subject), sections),
-        methods=list(zip(curves.names, map(_key, range(len(own)), own), strict=True)),
+        methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
         names=json.dumps(curves.names).replace("<", "\\u003c"),
-        definitions=svg.definitions(own),
+        definitions=svg.definitions(method_looks),
         style=f"\n{style}",
         style_hash=_hash(f"\n{style}"),
         script=f"\n{script}",
         script_hash=_hash(f"\n{script}"),
         title=title,
+        headline=headline,
         warnings=warnings,
         settings=len(curves.settings),
         spaces=curves.spaces,
@@ -124,9 +128,9 @@ def write(title: str, subject: Subject, parts: Sequence[Part], warnings: Sequenc
 
 
 def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) -> list[questions.Answer]:
-    """Answers whose evidence is on the page; where a section is not there, the ranks are."""
+    """The answers with links to their sections; to the ranks if a section is absent."""
     there = {section.part.name for section in sections} | {"provenance"}
-    return [own if own.place in there else replace(own, place="ranks") for own in answers]
+    return [answer if answer.place in there else replace(answer, place="ranks") for answer in answers]
 
 
 def _section(part: Part, curves: Curves) -> Section:
@@ -144,7 +148,7 @@ def _section(part: Part, curves: Curves) -> Section:
 
 
 def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
-    """An SVG element: a scene is one, what matplotlib drew becomes one."""
+    """A scene or a figure of matplotlib as an SVG element."""
     if isinstance(figure, Scene):
         return figure.element()
     from nasbench.results.display import plots  # matplotlib is heavy, and few reports need it
@@ -153,36 +157,38 @@ def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
 
 
 def _drawing(part: str, chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
-    own = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
+    titled = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
     name = slug(
         "at-" + "-".join(panel.place[1:]) if panel.place and part == "settings" else f"chart-{chart.name}-{number}"
     )
     same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
-    return Drawing(name, svg.chart(own, curves.names, looks(curves.methods), f"{name}-title"), panel.place, same)
+    return Drawing(name, svg.chart(titled, curves.names, looks(curves.methods), f"{name}-title"), panel.place, same)
 
 
-def _key(number: int, own: Look) -> str:
-    return f'<svg width="30" height="12" viewBox="0 0 30 12" aria-hidden="true">{svg.key(number, own)}</svg>'
+def _key(number: int, look: Look) -> str:
+    return f'<svg width="30" height="12" viewBox="0 0 30 12" aria-hidden="true">{svg.key(number, look)}</svg>'
 
 
-def _rules(own: Sequence[Look]) -> str:
-    """Of the page alone: black lines are light on dark, and methods chosen in a legend stand out."""
-    black = [i for i, look in enumerate(own) if look.colour == "#000000"]
+def _rules(method_looks: Sequence[Look]) -> str:
+    """Style rules of the page: black lines are light in dark mode, and methods chosen in a legend are highlighted."""
+    black = [i for i, look in enumerate(method_looks) if look.colour == "#000000"]
     dark = "".join(f".m{i} .line {{ stroke: #eee; }} .m{i} .band, .k{i} {{ fill: #eee; }} " for i in black)
-    lit, bands = (", ".join(f".lit{i} .chart .m{i}{inner}" for i in range(len(own))) for inner in ("", " .band"))
+    lit, bands = (
+        ", ".join(f".lit{i} .chart .m{i}{inner}" for i in range(len(method_looks))) for inner in ("", " .band")
+    )
     chosen = f"{lit} {{ opacity: 1; }}\n{bands} {{ opacity: .2; }}"
     return f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}\n{chosen}\n"
 
 
 def _hash(text: str) -> str:
-    """What a content security policy calls an inline style or script by."""
+    """The hash of an inline style or script for the content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _versions(subject: Subject) -> list[tuple[str, dict[str, Any]]]:
     """Version and options of each method."""
     names = dict(zip(subject.curves.methods, subject.curves.names, strict=True))
-    found = {
+    versions = {
         f.setup.method: {
             "version": f.setup.method_version,
             "parameters": ", ".join(f"{name}={value}" for name, value in f.setup.parameters),
@@ -191,12 +197,12 @@ def _versions(subject: Subject) -> list[tuple[str, dict[str, Any]]]:
     }
     return [
         (spec if names.get(spec, spec) == spec else f"{names[spec]}: {spec}", facts)
-        for spec, facts in sorted(found.items())
+        for spec, facts in sorted(versions.items())
     ]
 
 
 def _commands(subject: Subject) -> list[str]:
-    """What was asked of the stores."""
+    """The commands that made the runs."""
     stores = {id(store): store for store, _ in subject.fragments}.values()
     return list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
 

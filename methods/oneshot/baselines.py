@@ -1,4 +1,4 @@
-"""What a one-shot search must beat: draws from its space without a search, evolution on uniformly trained weights."""
+"""Baselines of one-shot search: random draws from its space, and evolution on uniformly trained weights (SPOS)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nasbench.methods.oneshot.sampling import stages
 from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
 
 _CELLS = ("one", "each")
-_LOOKED_AT = 10  # paths, for an estimate
+_SAMPLED_PATHS = 10  # for an estimate of FLOPs
 
 
 def _settings(cells: str, epochs: int = 1) -> Settings:
@@ -27,9 +27,9 @@ def _settings(cells: str, epochs: int = 1) -> Settings:
 
 @METHODS.register("one-shot-random")
 class OneShotRandom(OneShot):
-    """Draws from the space of a one-shot method without a search: what any of them must beat."""
+    """Draws from the space of a one-shot method without a search: the baseline that every search must beat."""
 
-    source = "No paper: a foil of this project."
+    source = "No paper: a baseline of this project."
 
     def __init__(self, problem: Problem, rng: Generator, *, cells: str = "one") -> None:
         super().__init__(problem, rng, _settings(cells))
@@ -39,10 +39,10 @@ class OneShotRandom(OneShot):
         return 0.0
 
     def _check_images(self) -> None:
-        """Nothing: no supernet is trained."""
+        """Accepts all images: no supernet is trained."""
 
     def _search(self) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
         return drawn_uniformly(self._settings, self._space.operations, rng)
@@ -52,15 +52,15 @@ class OneShotRandom(OneShot):
 class SPOS(OneShot):
     """Single path one-shot (Guo et al., ECCV 2020): shared weights trained on random paths, then evolution on them.
 
-    Each batch of the weights' half of the training images trains one path, drawn uniformly; paths are then ranked on
-    the other half, normalised by statistics of their own on the weights' half, and asked for from the best. The
-    evolution's defaults are the authors'.
+    One half of the training images trains the weights: each batch trains one path, drawn uniformly. The other half
+    ranks paths, each normalised by its statistics on the first half. Paths are proposed in the order of their ranks.
+    The evolution's defaults are the authors'.
 
     Options:
         population: paths per generation, at least 1.
         generations: generations of the evolution, at least 1.
         parents: best paths so far from which the next generation is made, at least 1.
-        mutation: probability that a choice of a path is drawn anew, in (0, 1].
+        mutation: probability that a choice of a path is redrawn, in (0, 1].
     """
 
     source = (
@@ -95,8 +95,8 @@ class SPOS(OneShot):
     @property
     def beginning(self) -> float:
         space, rng = self._space, np.random.default_rng(0)
-        drawn = [drawn_uniformly(self._settings, space.operations, rng) for _ in range(_LOOKED_AT)]
-        flops = float(np.mean([size(one, space.filters, space.shape, space.classes).flops for one in drawn]))
+        paths = [drawn_uniformly(self._settings, space.operations, rng) for _ in range(_SAMPLED_PATHS)]
+        flops = float(np.mean([size(path, space.filters, space.shape, space.classes).flops for path in paths]))
         population, generations, _, _ = self._evolution
         half = space.training_images / 2
         images = 3 * self._settings.stop * half + population * generations * (half + min(half, RECALIBRATED))
@@ -104,13 +104,11 @@ class SPOS(OneShot):
 
     @property
     def log(self) -> Sequence[Logged]:
-        """The training of the weights, epoch by epoch; sizes of the paths ranked first; the errors of all, the best
-        first.
-        """
+        """The training of the weights by epoch, sizes of the best paths, and the errors of all paths, best first."""
         return [*super().log, *self._errors()]
 
     def _sizes(self) -> Iterator[Logged]:
-        return super()._sizes() if self._ranked else iter(())  # nothing to draw from where no path fits
+        return super()._sizes() if self._ranked else iter(())  # if no path fits there is nothing to draw from
 
     def ask(self) -> Configuration:
         if not self._searched:
@@ -118,7 +116,7 @@ class SPOS(OneShot):
             self._searched = True
         if not self._ranked:
             raise RuntimeError("infeasible: evolution has found no path within the constraints")
-        # When every path has been asked for, they are again.
+        # After the last path the first one is proposed again.
         _, best = self._ranked[self._asked % len(self._ranked)]
         self._asked += 1
         return self._space.configuration(best)
@@ -128,11 +126,11 @@ class SPOS(OneShot):
 
         search = SinglePath(self._space, self._settings, self._seed)
         self._run(search)
-        found = search.evolved(lambda drawn: self._fitting(drawn) is not None, *self._evolution)
-        self._ranked = [(one.error, search.paths.stages(one.genes)) for one in found]
+        paths = search.evolved(lambda drawn: self._fitting(drawn) is not None, *self._evolution)
+        self._ranked = [(path.error, search.paths.stages(path.genes)) for path in paths]
 
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
-        """One of what evolution has ranked first, as many as there are parents."""
+        """A random path among the best, as many as evolution has parents."""
         first = self._ranked[: self._evolution[2]]
         return first[rng.integers(len(first))][1]
 
@@ -142,7 +140,7 @@ class SPOS(OneShot):
 
 
 def drawn_uniformly(settings: Settings, operations: Sequence[str], rng: Generator) -> tuple[Stage, ...]:
-    """A network of a one-shot method's space, dead ones included, each choice with the same probability."""
+    """A network of a one-shot method's space, possibly a dead one; every choice has the same probability."""
     widths = [(18, len(operations)), *([(18, len(settings.kernels)), (3, DEPTH)] if settings.flexible else [])]
     shares = [[[1 / choices] * choices] * rows for rows, choices in widths]
     return stages(shares, settings.kernels, DEPTH, rng, not settings.flexible, operations)

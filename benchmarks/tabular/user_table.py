@@ -1,8 +1,7 @@
-"""A table of the user's own: a CSV or Parquet file, and a specification (TOML) of what its columns are."""
+"""The user's tables: a CSV or Parquet file, and a specification (TOML) of its columns."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,20 @@ from nasbench.benchmarks.spaces.listed import ListedSpace, listed
 from nasbench.benchmarks.spaces.network_grids import grid
 from nasbench.benchmarks.tabular.described import Described, describe
 from nasbench.benchmarks.tabular.frames import numbers_of, row_of
-from nasbench.benchmarks.tabular.imported import TableData
+from nasbench.benchmarks.tabular.imported import TableData, sha256_of
 from nasbench.benchmarks.tabular.specification import MISSING
 from nasbench.benchmarks.tabular.table import Array
 
 MOST_ABSENT = 100
-"""Most configurations of a grid per row of the file: in a larger grid some column is no hyper-parameter."""
+"""Largest ratio of grid size to rows of the file: in a larger grid, some column is probably not a hyper-parameter."""
 _MOST_REPETITIONS = 255
 _ALONG = ["row", "repetition"]
 
 
 def read_table(data: Path, spec: Path) -> TableData:
-    """A table from a CSV (also compressed) or Parquet file, as its specification says.
+    """Reads a table from a CSV (also compressed) or Parquet file with a specification.
 
-    Raises UsageError, naming file and column, if either cannot be read, or they do not fit.
+    Raises UsageError, naming file and column, if either cannot be read, or they do not fit together.
     """
     described = describe(data, spec)
     facts, frame, entries = described.facts, described.frame, described.facts["metric"]
@@ -43,11 +42,11 @@ def read_table(data: Path, spec: Path) -> TableData:
         columns.append(np.full(len(frame), float(cost)))
         cost = "cost"
     slots = _slots(frame, facts, rows, at, last & np.isfinite(columns[0]), data)
-    own = slots[slots["last"]]
+    ends = slots[slots["last"]]
     shape = (space.size, int(slots["number"].max()) + 1)
     values = np.full((*shape, len(columns)), np.nan)
     for i, column in enumerate(columns):
-        values[own["row"], own["number"], i] = column[own["place"]]
+        values[ends["row"], ends["number"], i] = column[ends["place"]]
     curves = np.full((*shape, len(levels), len(along)), np.nan) if along else None
     for i, m in enumerate(along):
         assert curves is not None
@@ -55,19 +54,17 @@ def read_table(data: Path, spec: Path) -> TableData:
             curves[slots["row"], slots["number"], at[slots["place"]], i] = columns[m][slots["place"]]
             continue
         for level, name in enumerate(entries[m]["columns"]):
-            curves[own["row"], own["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
-                own["place"]
+            curves[ends["row"], ends["number"], level, i] = numbers_of(frame, entries[m] | {"column": name}, data)[
+                ends["place"]
             ]
     _check_absent(values, metrics[0], space, facts, data, spec)
-    with data.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return TableData(
         facts["name"],
         facts.get("family", facts["name"]),
         space,
         tuple(metrics),
         cost,
-        f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{digest}",
+        f"{facts.get('source', 'imported by the user')}; {data.name}, sha256:{sha256_of(data)}",
         facts.get("licence", "as its owner says"),
         values,
         curves,
@@ -79,7 +76,7 @@ def read_table(data: Path, spec: Path) -> TableData:
 
 
 def _space(described: Described, data: Path, spec: Path) -> tuple[FiniteSpace, np.ndarray]:
-    """The space of a table, and the configuration that each row of the file is about."""
+    """The space of a table, and the number of the configuration in each row of the file."""
     kind = described.facts.get("space", "")
     hyperparameters, coordinates = described.hyperparameters, described.coordinates
     if kind == ListedSpace.table_kind:
@@ -111,10 +108,10 @@ def _grid_rows(space: GridSpace, coordinates: Sequence[np.ndarray]) -> np.ndarra
 def _slots(
     frame: pd.DataFrame, facts: dict[str, Any], rows: np.ndarray, at: np.ndarray | None, known: np.ndarray, data: Path
 ) -> pd.DataFrame:
-    """Where the rows of the file go: `row` and `number` of the repetition, for the row at `place` of the file.
+    """The destination of each row of the file, as columns `place` (in the file), `row` and `number` (repetition).
 
-    A row whose objective is not known at the last epoch is no repetition, and neither are those of its earlier epochs.
-    `last` says which rows are of the last epoch.
+    A repetition without an objective at the last epoch is left out, with its earlier epochs. The column `last` is true
+    for rows of the last epoch.
     """
     repetition = facts.get("repetition")
     numbers = pd.factorize(frame[repetition].astype(str), sort=True)[0] if repetition else 0
@@ -147,6 +144,6 @@ def _check_absent(
     if absent and "missing" not in facts:
         raise UsageError(
             f"{absent} of the {space.size} configurations of the {kind} have no value of {objective.name} in {data}: "
-            f'put missing = "invalid" into {spec} if asking for them is to be a failed evaluation, missing = '
+            f'put missing = "invalid" into {spec} if their evaluation should fail, missing = '
             '"infeasible" if they cannot be evaluated at all'
         )

@@ -1,0 +1,102 @@
+"""Published data that a user fetches: repository, licence, citation and digests of the files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+
+from nasbench.benchmarks.download import download, why
+from nasbench.benchmarks.folders import data_folder
+from nasbench.benchmarks.spaces.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files at a fixed commit of a public repository."""
+
+    name: str
+    """Name for `nasbench data fetch`."""
+    what: str
+    """Contents in one line."""
+    repository: str
+    """Owner and name at GitHub."""
+    commit: str
+    """The commit, in full."""
+    path: str
+    """Place of the data in the repository."""
+    licence: str
+    """Licence of the data; if the repository has no licence file, this says so."""
+    citation: str
+    """The publication to cite."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of each file that is read, by name."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Path in the repository of each file that is an original; all other files were made from the data at `path`."""
+
+    @property
+    def origin(self) -> str:
+        """Origin of the data in one line."""
+        return f"{self.path} of https://github.com/{self.repository} at commit {self.commit}"
+
+    def address(self, file: str) -> str:
+        """Download address of an original file."""
+        return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.origins[file]}"
+
+
+def take(source: Source, folder: Path) -> Path:
+    """Checks the files in a folder, and returns it. Raises UsageError if a file is missing or not the expected one."""
+    for name, digest in source.files.items():
+        check(folder / name, digest, source.name)
+    return folder
+
+
+def fetch(source: Source) -> Path:
+    """Downloads missing files, and returns their folder.
+
+    Raises UsageError if a file is not an original, cannot be downloaded, or is not the expected one.
+    """
+    if source.files.keys() != source.origins.keys():
+        made = ", ".join(name for name in source.files if name not in source.origins)
+        raise UsageError(
+            f"{source.name} cannot be downloaded: {made} was made from {source.origin}; `nasbench data fetch "
+            f"{source.name} --from FOLDER` takes it from a folder of yours"
+        )
+    folder = data_folder() / "sources" / source.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, digest in source.files.items():
+        if (folder / name).exists():
+            continue
+        part = folder / f".{name}.part"
+        try:
+            download(source.address(name), part, lambda here, total: None)
+        except (OSError, HTTPException) as error:
+            raise UsageError(
+                f"{source.name} cannot be fetched from {source.address(name)}: {why(error)}; run the command again, "
+                f"or name a folder that has {', '.join(source.files)} with --from"
+            ) from None
+        try:
+            check(part, digest, source.name)
+        except UsageError:
+            part.unlink()
+            raise UsageError(
+                f"what came from {source.address(name)} is not the file of {source.name}: its SHA-256 is not {digest}; "
+                "it is deleted"
+            ) from None
+        part.replace(folder / name)
+    return take(source, folder)
+
+
+def check(path: Path, digest: str, name: str) -> None:
+    """Raises UsageError unless a file has a SHA-256."""
+    try:
+        with path.open("rb") as file:
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}, which {name} needs: {error.strerror}") from None
+    if actual != digest:
+        raise UsageError(
+            f"{path} is not the file of {name}: its SHA-256 is {actual}, not {digest}; it is cut off or another version"
+        )
