@@ -57,7 +57,9 @@ def test_the_executor_of_a_plugin_is_listed_checked_and_used(command: Command, t
     listed = {row["name"]: row for row in json.loads(command("list", "executors", "--json").stdout)}
     assert listed["pool"]["options"] == "nice=10"
     assert listed["serial"]["summary"] == "cannot be loaded: executor 'serial' is registered twice"  # ours stays
-    assert listed["no-executor"]["summary"].startswith("cannot be loaded: executor 'no-executor' is 'int'")
+    assert listed["no-executor"]["summary"].startswith(
+        "cannot be loaded: executor 'no-executor' has the wrong type 'int'"
+    )
     assert "niceness of the processes" in command("show", "pool").stdout
     checked = command("check", "pool:nice=1")
     assert checked.returncode == 0, checked.stdout

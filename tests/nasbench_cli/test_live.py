@@ -193,7 +193,7 @@ def test_a_reference_network_stands_beside_the_searches(nasbench: Callable[..., 
     )
     alone = ["run", "--method", "random", "--bench", "digits/resnet18@1", "--seeds", 1, "--evals", 1, "--store", store]
     assert nasbench(*alone).code == 0
-    done = nasbench("report", store, "--out", tmp_path / "report", "--format", "csv,html")
+    done = nasbench("report", store, "--out", tmp_path / "report", "--format", "csv,html", "--full")
     assert done.code == 0, done.err  # the two budgets are not mixed
     assert "Reference networks" in done.out
     table = pd.read_csv(tmp_path / "report" / "references.csv")
