@@ -4,9 +4,10 @@
     python -m examples.own_tables FOLDER [--into benchmarks/tabular/packed]
 
 FOLDER has, per table, NAME.csv of all configurations with five repetitions, and NAME-splits.csv of 60 configurations
-with fifteen, of which the first five are the same. The rule, fixed before the first table was computed: a table is kept
-if the reliability of the mean over five repetitions is 0.9 or more, and the ranks of the 60 configurations agree with
-those by the ten other repetitions at 0.8 or more (Spearman). The figures of a table that fails are printed, and it is not written.
+with fifteen, of which the first five are the same. The rule, fixed before its figures were computed for any table: a
+table is kept if the reliability of the mean over five repetitions is 0.9 or more, and if the ranks of the 60
+configurations agree with those by the ten other repetitions at 0.8 or more (Spearman). The figures of a table that
+fails are printed, and it is not written.
 """
 
 from __future__ import annotations
