@@ -65,7 +65,7 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
     assert "4 runs computed" in nasbench("run", *asked, "--store", "s")
     packed = ["--method", "random", "--bench", "sk-svm-wine"]  # whose values are in the wheel itself
     assert "1 run computed" in nasbench("run", *packed, "--seeds", "1", "--evals", "20", "--store", "p")
-    assert "DeepArchitect" in nasbench("report", "s", "--out", "r")  # what papers claim comes with it
+    assert "DeepArchitect" in nasbench("report", "s", "--out", "r", "--full")  # what papers claim comes with it
     assert (tmp_path / "r" / "index.html").stat().st_size > 10_000
 
 
