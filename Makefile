@@ -61,12 +61,12 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	@echo "test: every test but the slow ones, on two processes: about ten minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
+	@echo "test: every test but the slow ones, on two processes: about eight minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
 	$(BIN)/python -m pytest -n 2
 
 # Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.
 test-slow: setup
-	@echo "test-slow: the slow tests, 17 minutes in one process, on two"
+	@echo "test-slow: the slow tests and the long ones among them, half an hour on two processes"
 	$(BIN)/python -m pytest -n 2 -m slow
 
 reproduce: .venv/core
