@@ -63,7 +63,17 @@ def _new_in_brief(comparison: Comparison) -> str:
     beaten = [called(comparison, overall, pair.b) for pair in pairs if pair.verdict_new == 1]
     first = called(comparison, overall, leader.method)
     told = f"{first} is better than {listed(beaten)}" if beaten else f"no advantage of {first} is significant"
-    return f"On new tasks ({pairs[0].units} {overall.unit} are the evidence) {told}."
+    return f"{_where_new(comparison)} ({pairs[0].units} {overall.unit} are the evidence) {told}."
+
+
+def _where_new(comparison: Comparison) -> str:
+    """The tasks that the verdict on new tasks is about: of one search space or family, where there is one."""
+    settings = comparison.curves.settings.iloc[comparison.overall.complete]
+    if comparison.overall.unit == "families":
+        return f"On new families of tasks in the search space {settings['space'].iloc[0]}"
+    if comparison.overall.unit == "benchmarks":
+        return f"On new tasks of the family {settings['family'].iloc[0]}"
+    return "On new tasks"
 
 
 def _equivalent(comparison: Comparison) -> list[str]:
@@ -187,11 +197,7 @@ def _new(comparison: Comparison) -> str:
     settings = comparison.curves.settings.iloc[overall.complete]
     name_of = {"spaces": "space", "families": "family", "benchmarks": "bench"}[overall.unit]
     units = f"{settings[name_of].nunique()} {overall.unit}"
-    where = "On new tasks"
-    if overall.unit == "families":
-        where = f"On new families of tasks in the search space {settings['space'].iloc[0]}"
-    elif overall.unit == "benchmarks":
-        where = f"On new tasks of the family {settings['family'].iloc[0]}"
+    where = _where_new(comparison)
     leader, *_ = leading(overall)
     pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
     name = methods[leader.method]

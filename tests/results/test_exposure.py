@@ -98,3 +98,12 @@ def test_the_headline_says_who_is_first_where_it_was_tuned_and_who_is_last(subje
         "On these 3 benchmarks c-tpe (its defaults were chosen on 1 of these 3 search spaces) and random share first "
         "place; local is last. On new tasks (3 spaces are the evidence) no advantage of c-tpe is significant."
     )
+
+
+def test_the_headline_of_one_search_space_speaks_of_its_families_alone(filled: Callable[..., Store]) -> None:
+    def one_space(method: str, bench: str) -> Setup:
+        return make_setup(method, bench, setting=replace(SETTING, space="s1", family=bench))
+
+    store = filled({one_space(m, b): runs(m, b) for m in ("c-tpe", "local") for b in SPACES})
+    headline = sentences.headline(Comparison(load(select([store])), 0, (3.0,)))
+    assert "On new families of tasks in the search space s1 (3 families are the evidence) " in headline
