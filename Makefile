@@ -64,9 +64,9 @@ test: setup
 	@echo "test: every test but the slow ones, on two processes: about eight minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
 	$(BIN)/python -m pytest -n 2
 
-# Faults and kills at every operation, generated input, many processes on one store: 17 minutes in one process.
+# Faults and kills at every operation, generated input, many processes on one store, and the longest checks.
 test-slow: setup
-	@echo "test-slow: the slow tests and the long ones among them, half an hour on two processes"
+	@echo "test-slow: the slow tests, the longest among them, on two processes"
 	$(BIN)/python -m pytest -n 2 -m slow
 
 reproduce: .venv/core

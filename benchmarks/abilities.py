@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
@@ -56,15 +57,26 @@ class KnowsQuantiles(Protocol):
     """A benchmark that knows how the values of metrics are distributed over its configurations."""
 
     def quantile(self, metric: str, q: float) -> float:
-        """The q-quantile of a metric over all configurations. Raises UsageError where it is not known."""
+        """The value that the best share q of all configurations reaches. Raises UsageError where it is not known.
+
+        It is the q-quantile, and of a maximised metric the (1 - q)-quantile.
+        """
 
 
 def quantile(benchmark: Benchmark, metric: str, q: float) -> float:
-    """The q-quantile of a metric over all configurations. Raises UsageError where the benchmark does not know it."""
+    """The value that the best share q of all configurations reaches, as `KnowsQuantiles` says.
+
+    Raises UsageError where the benchmark does not know it.
+    """
     named(benchmark, metric)
     if not isinstance(benchmark, KnowsQuantiles):
         raise UsageError(f"{benchmark.name} has no table of {metric}: give an absolute bound")
     return benchmark.quantile(metric, q)
+
+
+def quantile_rank(q: float, n: int) -> int:
+    """The rank ceil(q n), from 0, of the q-quantile among n values, at most the last (c-TPE, authors' thresholds)."""
+    return min(math.ceil(Fraction(repr(q)) * n), n - 1)
 
 
 class Oracle(NamedTuple):

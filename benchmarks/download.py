@@ -1,4 +1,4 @@
-"""Downloading a file, continuing an interrupted download."""
+"""Downloading files, continuing interrupted downloads. Imported by those that download, for it loads slowly."""
 
 from __future__ import annotations
 
@@ -6,10 +6,46 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
+
+from filelock import FileLock
+
+from nasbench.benchmarks.spaces.errors import UsageError
 
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0  # seconds without a byte
+
+FAILURES = (OSError, HTTPException)
+"""Exceptions of a download that fails; a URLError is an OSError."""
+
+
+def fetched(
+    url: str,
+    whole: Path,
+    check: Callable[[Path], None],
+    progress: Callable[[int, int], None] = lambda here, total: None,
+) -> None:
+    """Downloads a file if it is not there, one process at a time, and puts it in its place if it passes a check.
+
+    Args:
+        check: raises UsageError for a wrong file, which is then deleted.
+        progress: as for `download`.
+
+    Raises one of FAILURES if it is not downloaded completely; the part so far is kept.
+    """
+    part = whole.with_name(f".{whole.name}.part")
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(whole.with_name(f".{whole.name}.lock")):
+        if whole.exists():  # another process may have downloaded it meanwhile
+            return
+        download(url, part, progress)
+        try:
+            check(part)
+        except UsageError:
+            part.unlink()
+            raise
+        part.replace(whole)
 
 
 def download(url: str, part: Path, progress: Callable[[int, int], None]) -> None:

@@ -84,6 +84,11 @@ class Fidelity:
         return tuple(Level(**{first.name: value}, **whole) for value in first.values)
 
     @cached_property
+    def rungs(self) -> dict[Level, int]:
+        """The place of each level on the ladder, from 0."""
+        return {level: place for place, level in enumerate(self.ladder)}
+
+    @cached_property
     def levels(self) -> tuple[Level, ...]:
         """Every level, ascending by work."""
         names = [axis.name for axis in self.axes]

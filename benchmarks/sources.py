@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from functools import partial
 from pathlib import Path
 
-from nasbench.benchmarks.download import download, why
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.spaces.errors import UsageError
 
@@ -64,29 +63,29 @@ def fetch(source: Source) -> Path:
             f"{source.name} cannot be downloaded: {made} was made from {source.origin}; `nasbench data fetch "
             f"{source.name} --from FOLDER` takes it from a folder of yours"
         )
+    from nasbench.benchmarks.download import FAILURES, fetched, why
+
     folder = data_folder() / "sources" / source.name
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, digest in source.files.items():
-        if (folder / name).exists():
-            continue
-        part = folder / f".{name}.part"
+    for name in source.files:
         try:
-            download(source.address(name), part, lambda here, total: None)
-        except (OSError, HTTPException) as error:
+            fetched(source.address(name), folder / name, partial(_check_download, source, name))
+        except FAILURES as error:
             raise UsageError(
                 f"{source.name} cannot be fetched from {source.address(name)}: {why(error)}; run the command again, "
                 f"or name a folder that has {', '.join(source.files)} with --from"
             ) from None
-        try:
-            check(part, digest, source.name)
-        except UsageError:
-            part.unlink()
-            raise UsageError(
-                f"what came from {source.address(name)} is not the file of {source.name}: its SHA-256 is not {digest}; "
-                "it is deleted"
-            ) from None
-        part.replace(folder / name)
     return take(source, folder)
+
+
+def _check_download(source: Source, name: str, path: Path) -> None:
+    digest = source.files[name]
+    try:
+        check(path, digest, source.name)
+    except UsageError:
+        raise UsageError(
+            f"what came from {source.address(name)} is not the file of {source.name}: its SHA-256 is not {digest}; "
+            "it is deleted"
+        ) from None
 
 
 def check(path: Path, digest: str, name: str) -> None:

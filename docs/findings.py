@@ -51,6 +51,10 @@ def keep(suite: str) -> None:
     for path in report.iterdir():
         if f"{suite}/{path.name}" in named():
             shutil.copyfile(path, into / path.name)
+    if f"{suite}/kinds.txt" in named():
+        import kinds
+
+        kinds.write(into)
 
 
 def named() -> set[str]:

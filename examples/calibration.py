@@ -8,8 +8,8 @@ seed's) and constraints (0.25); F, over families (0.5), their constraints (0.8),
 (0.35); S3 and S6, as F with families that share a space by an intraclass correlation of 0.3 and 0.6. Under all but I
 methods are equal on average over what could be drawn, and unequal on what was.
 Part 2 asks of methods that are not equivalent how often they are called that.
-Part 3 makes reports on copies of random search that the real runner ran: many methods, one table, two spaces, missing
-runs, unequal seeds, budgets in seconds, hardly anything feasible.
+Part 3 makes reports on copies of one method that the real runner ran: many methods, one table, two spaces, missing
+runs, unequal seeds, budgets in seconds, hardly anything feasible, trainings in parts.
 Part 4 finds how many pairs of a store of suite `quick` are significant with fewer seeds, by the rules of 0.2.0 and by
 these.
 """
@@ -302,7 +302,7 @@ def called_equivalent(probabilities: Sequence[float], reports: int, seed: int, m
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of report on copies of random search."""
+    """A kind of report on copies of one method."""
 
     name: str
     benches: tuple[str, ...]
@@ -313,6 +313,8 @@ class Case:
     seconds: float | None = None
     drop: Callable[[tuple[int, ...], np.random.Generator], NDArray[np.bool_]] | None = None
     """Which runs there are, of a shape (settings, methods, seeds)."""
+    method: str = "random"
+    """The method of which there are copies."""
 
 
 NB201 = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16")
@@ -321,6 +323,7 @@ HPOBENCH = tuple(
     f"hpobench-{n}" for n in ("australian", "blood", "car", "credit", "kc1", "phoneme", "segment", "vehicle")
 )
 SEVEN, ALL = (*NB201, *HPOLIB), (*NB201, *HPOLIB, *HPOBENCH)
+LEARNERS = ("sk-boosting-cancer", "sk-boosting-digits", "sk-boosting-wine", "sk-forest-digits", "sk-forest-wine")
 TIMES = ("none", "train_time@0.1", "train_time@0.5")
 CASES = (
     Case("8 methods, 15 tables, 10 seeds", ALL, TIMES, 8, 10),
@@ -344,11 +347,12 @@ CASES = (
     ),
     Case("8 methods, equal seconds", HPOLIB, TIMES, 8, 10, None, 2000.0),
     Case("8 methods, hardly anything feasible", SEVEN, ("train_time@0.01", "train_time@0.05"), 8, 10),
+    Case("8 methods, trainings in parts (copies of Hyperband)", LEARNERS, TIMES, 8, 10, method="hyperband"),
 )
 
 
 def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
-    """Reports on copies of random search, each with seeds of its own, by the real runner on embedded tables."""
+    """Reports on copies of a method, each with different seeds, by the real runner on embedded tables."""
     from nasbench.benchmarks import open_benchmark, parse_constraints
     from nasbench.benchmarks.constraints import label
     from nasbench.cli.engine.plan import Grid, Protocol, expand
@@ -356,7 +360,7 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
     from nasbench.methods import MethodSpec
 
     parsed = {label(own): own for own in (tuple(parse_constraints([text])) for text in case.constraints)}
-    spec = MethodSpec.parse("random")
+    spec = MethodSpec.parse(case.method)
     grid = Grid((spec,), case.benches, tuple(parsed.values()), (0,), Protocol(case.evals, case.seconds, workers=4))
     planned = expand([grid])
     settings = pd.DataFrame(
@@ -418,7 +422,7 @@ def main() -> None:
     """Prints every rate as tables of Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", type=int, default=600, help="simulated reports of each layout and model")
-    parser.add_argument("--runner", type=int, default=60, help="reports of each kind on copies of random search")
+    parser.add_argument("--runner", type=int, default=60, help="reports of each kind on copies of one method")
     parser.add_argument("--quick", type=Path, help="a store of suites/quick.toml, for part 4")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
@@ -438,7 +442,7 @@ def main() -> None:
             rate = called_equivalent(probabilities, asked.reports, asked.seed)
             print(f"| {', '.join(f'{p:g}' for p in probabilities)} | {rate:.3f} |", flush=True)
     if asked.runner:
-        print("\n| copies of random search | reports | a pair | anything |\n|---|---|---|---|")
+        print("\n| copies of random search, or of Hyperband | reports | a pair | anything |\n|---|---|---|---|")
         total: dict[str, int] = defaultdict(int)
         for case in CASES:
             times: dict[str, int] = defaultdict(int)

@@ -115,6 +115,7 @@ def run(
     jobs: int = 1,
     executor: str | None = None,
     store: str | Path | None = None,
+    sealed: bool = False,
 ) -> pd.DataFrame:
     """Runs methods on benchmarks, and returns every evaluation of every run.
 
@@ -136,6 +137,7 @@ def run(
         jobs: the number of runs computed at the same time, each in a process of its own.
         executor: where runs are computed, as `nasbench run --executor` takes it: `"ray:address=auto"`.
         store: the folder in which trajectories are kept, and found again; by default nothing is kept.
+        sealed: whether to run on sealed search spaces too, on which no default may be chosen.
 
     Returns a row per evaluation, with the columns of a store (docs/store.md): method, bench, constraint, seed,
     evaluation, objective, feasible, incumbent, score and others. Runs that failed are in it, with their reasons.
@@ -162,7 +164,7 @@ def run(
         workers=workers,
     )
     with tempfile.TemporaryDirectory() as scratch:
-        session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)")
+        session = begin(Suite((grid,)), Path(store or Path(scratch) / "store"), "nasbench.run(…)", unseal=sealed)
         for _ in session.compute(where):
             pass
         asked = {planned.setup.id: planned.seeds for planned in session.planned}

@@ -7,15 +7,12 @@ import tomllib
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from http.client import HTTPException
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 
-from nasbench.benchmarks.download import download, why
 from nasbench.benchmarks.folders import data_folder
 from nasbench.benchmarks.images.datasets import DATASETS, SIDE, Dataset, Split
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -66,15 +63,13 @@ def fetch(data: DataFile, progress: Callable[[int, int], None]) -> Path:
 
     Raises UsageError if it cannot be downloaded, or is not the official file; then no file is put in its place.
     """
+    from nasbench.benchmarks.download import FAILURES, fetched, why
+
     folder = data_folder() / "medmnist"
-    whole, part = folder / data.file, folder / f".{data.file}.part"
+    whole = folder / data.file
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / f".{data.file}.lock"):
-            if not whole.exists():  # another process may have downloaded it meanwhile
-                download(data.url, part, progress)
-                _keep(part, whole, data)
-    except (OSError, HTTPException) as error:  # URLError is an OSError
+        fetched(data.url, whole, partial(_check_download, data), progress)
+    except FAILURES as error:
         raise UsageError(
             f"{data.name} cannot be fetched from {data.url}: {why(error)}; the part so far is kept: run the command "
             f"again, or put {data.file} into {folder} yourself"
@@ -142,16 +137,14 @@ def _facts() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "medmnist.toml").read_text())
 
 
-def _keep(part: Path, whole: Path, data: DataFile) -> None:
+def _check_download(data: DataFile, path: Path) -> None:
     try:
-        check(part, data)
+        check(path, data)
     except UsageError:
-        part.unlink()
         raise UsageError(
             f"what came from {data.url} is not the official file of {data.name} (its MD5 is not {data.md5}), and is "
             "deleted: try again later"
         ) from None
-    part.replace(whole)
 
 
 for _item in datasets():

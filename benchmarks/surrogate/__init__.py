@@ -5,7 +5,7 @@ from functools import partial
 
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark
 from nasbench.benchmarks.surrogate import yahpo
-from nasbench.benchmarks.surrogate.scenarios import LCBENCH, SCENARIOS
+from nasbench.benchmarks.surrogate.scenarios import SCENARIOS
 
 
 def _fetched() -> Mapping[str, Callable[[], Benchmark]]:
@@ -21,9 +21,5 @@ BENCHMARKS.add_later(_fetched)
 for _scenario in SCENARIOS.values():
     BENCHMARKS.advice[_scenario.prefix] = (
         f"it is one of {len(_scenario.families)} tasks that come with the surrogate of YAHPO Gym, nasbench data fetch "
-        f"{_scenario.name} --all"
+        f"{_scenario.name}{' --all' if _scenario.chosen else ''}"
     )
-BENCHMARKS.advice[LCBENCH.prefix] = (
-    f"it is one of {len(LCBENCH.families)} tasks that come with the surrogate of YAHPO Gym, nasbench import lcbench "
-    "FOLDER"
-)

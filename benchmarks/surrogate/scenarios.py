@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from nasbench.benchmarks.metrics import Metric
@@ -64,7 +65,7 @@ class Scenario(Source):
     """`Benchmark.source` of its benchmarks."""
     procedure: str
 
-    @property
+    @cached_property
     def families(self) -> dict[str, str]:
         """The family of each task, in ascending order of the tasks."""
         family_of = {t: f"{self.prefix}group-{k}" for k, group in enumerate(self.groups, 1) for t in group.split()}

@@ -7,19 +7,18 @@ the space; `scenarios` has all other facts.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasbench.benchmarks.abilities import quantile_rank
 from nasbench.benchmarks.contract import Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.folders import data_folder, data_folders
-from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.protobuf import Malformed
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.sources import check, take
@@ -128,17 +127,16 @@ class Surrogate(Benchmark):
         values = tuple(curve[:, 0].tolist()) if self._scenario.continuable else None
         return Evaluation(self._by_name(curve[-1]), max(cost, 0.0), curve=values)
 
-    def mean_metrics(self, configuration: Configuration) -> dict[str, float]:
+    def mean_metrics(self, configuration: Configuration) -> Values:
         return self._by_name(self.curve(configuration, self._level)[-1])
 
-    def _by_name(self, row: Array) -> dict[str, float]:
-        return {metric.name: value for metric, value in zip(self.metrics, row.tolist(), strict=True)}
+    def _by_name(self, row: Array) -> Values:
+        return Values(self.places, tuple(row.tolist()))
 
     def quantile(self, metric: str, q: float) -> float:
         """The value at 0-based rank ceil(q n) of the sample's values, as on tables."""
-        values = self._sampled[:, [m.name for m in self.metrics].index(metric)]
-        rank = min(math.ceil(Fraction(repr(q)) * len(values)), len(values) - 1)
-        return float(values[rank])
+        values = self._sampled[:, self.places[metric]]
+        return float(values[quantile_rank(q, len(values))])
 
     @cached_property
     def _sampled(self) -> Array:

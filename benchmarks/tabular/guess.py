@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.benchmarks.tabular import embedded, learners, nasbench_graph
+from nasbench.benchmarks.tabular import EMBEDDED
 from nasbench.benchmarks.tabular.frames import check_separator, column_names, read_columns, stem_of
 from nasbench.benchmarks.tabular.meaning import falls, looks_like_accuracy, rises, scale_of, split_of
 from nasbench.benchmarks.tabular.roles import CELL, FEW, Column, Roles, gathered, objective_of, roles_of
@@ -265,5 +265,5 @@ def _is_number(text: str) -> bool:
 def _slug(stem: str) -> str:
     """The name of a table: that of its file, in allowed characters."""
     name = re.sub(r"[^a-z0-9+_-]+", "-", stem.lower()).strip("-")[:50] or "table"
-    taken = name in (*embedded.NAMES, *nasbench_graph.NAMES, *learners.NAMES)
+    taken = name in EMBEDDED
     return f"my-{name}" if taken or not name[0].isalpha() else name

@@ -126,7 +126,7 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         """
         if self.fidelity is None:
             return super().measure(configuration, seed, upto, state)
-        place = self.fidelity.ladder.index(upto)
+        place = self.fidelity.rungs[upto]
         if upto == self.fidelity.highest:
             return self._with_curve(super().measure(configuration, seed, upto, state), configuration, seed, place)
         row = self.space.index(configuration)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.abilities import Oracle
+from nasbench.benchmarks.abilities import Oracle, quantile_rank
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import Benchmark, Evaluation, Status
 from nasbench.benchmarks.fidelity import Level
@@ -217,7 +216,7 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         means = self.means(column)
         means = np.sort(means[~np.isnan(means)])
         n = len(means)
-        rank = min(math.ceil(Fraction(repr(q)) * n), n - 1)
+        rank = quantile_rank(q, n)
         return float(means[rank] if self.metrics[column].minimize else means[n - 1 - rank])
 
     def extremes(self, column: int) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from nasbench.benchmarks.spaces import AsGraph, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.answers import answered
 from nasbench.methods.contract import METHODS, Logged, Method, Observation, Problem
-from nasbench.methods.nasbot.acquisition import expected_improvement
+from nasbench.methods.surrogates.acquisition import expected_improvement
 
 if TYPE_CHECKING:
     from nasbench.methods.nasbot.candidates import Candidates

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from nasbench.benchmarks import Bound
+from nasbench.methods.surrogates.acquisition import probability
 from nasbench.methods.surrogates.networks import Hyperparameters, NetworkProcess, Observations, kernel, sampled
 
 Array = NDArray[np.float64]
@@ -72,9 +72,7 @@ class Surrogate:
 
     def holds(self, distances: Array, bound: Bound, order: Sequence[int] | None = None) -> Array:
         """The probability that each candidate satisfies a constraint on this metric."""
-        mean, deviation = self.predict(distances, order)
-        probability: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
-        return probability
+        return probability(bound, *self.predict(distances, order))
 
 
 def plane(distances: Array) -> Array:

@@ -71,14 +71,12 @@ class ZODARTS(OneShot):
         directions: int = 1,
     ) -> None:
         settings = Settings(
-            "zeroth-order",
             epochs=epochs,
             stop=epochs,
             alpha_rate=alpha_lr,
             window=T,
             mu=mu,
-            matched=_is_matched(dynamics),
-            estimate=estimate_of(estimate, directions, _is_matched(dynamics)),
+            **_zeroth_order(estimate, directions, dynamics),
         )
         super().__init__(problem, rng, settings)
 
@@ -110,15 +108,13 @@ class ZODARTSPlus(OneShot):
         every: int = 5,
     ) -> None:
         settings = Settings(
-            "zeroth-order",
             sparse=True,
             epochs=epochs,
             stop=stop,
             alpha_rate=alpha_lr,
             window=T,
             mu=mu,
-            matched=_is_matched(dynamics),
-            estimate=estimate_of(estimate, directions, _is_matched(dynamics)),
+            **_zeroth_order(estimate, directions, dynamics),
             tau=tau,
             anneal=anneal,
             every=every,
@@ -168,7 +164,6 @@ class ZODARTSPlusPlus(OneShot):
             raise unknown("kernel_mode", kernel_mode, ("inherit_copy", "shared_mask"))
         bounds, as_paper = _bounds(problem, size)
         settings = Settings(
-            "zeroth-order",
             sparse=True,
             flexible=True,
             shared=kernel_mode == "shared_mask",
@@ -177,8 +172,7 @@ class ZODARTSPlusPlus(OneShot):
             alpha_rate=alpha_lr,
             window=T,
             mu=mu,
-            matched=_is_matched(dynamics),
-            estimate=estimate_of(estimate, directions, _is_matched(dynamics)),
+            **_zeroth_order(estimate, directions, dynamics),
             tau=tau,
             anneal=anneal,
             every=every,
@@ -220,10 +214,12 @@ def estimate_of(text: str, directions: int, is_matched: bool = True) -> Estimate
     return Estimate(directions=directions, **changes)
 
 
-def _is_matched(dynamics: str) -> bool:
+def _zeroth_order(estimate: str, directions: int, dynamics: str) -> dict[str, Any]:
+    """The settings that these options decide."""
     if dynamics not in ("matched", "reference"):
         raise unknown("dynamics", dynamics, ("matched", "reference"))
-    return dynamics == "matched"
+    matched = dynamics == "matched"
+    return {"rule": "zeroth-order", "matched": matched, "estimate": estimate_of(estimate, directions, matched)}
 
 
 def _bounds(problem: Problem, size: str) -> tuple[tuple[float, float] | None, bool]:

@@ -95,7 +95,7 @@ class TreeBO(Method):
     def make_ready(cls) -> None:
         import scipy.special  # noqa: F401
 
-        import nasbench.methods.nasbot.acquisition
+        import nasbench.methods.surrogates.acquisition
         import nasbench.methods.treebo.surrogate  # noqa: F401
 
     @classmethod
@@ -185,16 +185,13 @@ class TreeBO(Method):
 
     def _acquisition(self, points: Points, bounds: Sequence[Bound], best: float | None, paths: bool) -> Array:
         """Expected improvement times the probability that constraints hold; without it while nothing is feasible."""
-        from scipy.special import ndtr
-
-        from nasbench.methods.nasbot.acquisition import expected_improvement
+        from nasbench.methods.surrogates.acquisition import expected_improvement, probability
 
         values = np.ones(len(points.leaves))
         if best is not None:
             values = expected_improvement(*self._surrogates[self._problem.objective.name].predict(points, paths), best)
         for bound in bounds:
-            mean, deviation = self._surrogates[bound.metric.name].predict(points, paths)
-            values = values * ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
+            values = values * probability(bound, *self._surrogates[bound.metric.name].predict(points, paths))
         return values
 
     def _drawn(self, observed: Sequence[int]) -> list[Sequence[Coordinate]]:

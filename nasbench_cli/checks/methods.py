@@ -30,10 +30,11 @@ from nasbench.cli.checks.check import (
 )
 from nasbench.cli.checks.elsewhere import UNKNOWN, digest, digests, environment_for
 from nasbench.cli.checks.problems import PROBLEMS, Posed, score
+from nasbench.cli.engine.workers import is_feasible
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 
 _TRIED = ("nb201-cifar10", "digits@1")
-_TRIED_AT_LEVELS = ("digits@9",)
+_TRIED_AT_LEVELS = ("sk-boosting-digits", "digits@9")
 _EVALUATIONS, _LIVE_EVALUATIONS, _PARTS = 24, 4, 60  # the last: of trainings in parts, some of which reach the end
 _PROBLEM_EVALUATIONS = 30
 _PATIENCE, _LEAST = 10.0, 0.02  # times as long as it says; seconds that nobody has to answer for
@@ -88,9 +89,8 @@ class Trial:
         evaluation = score(self.benchmark, proposal, number, bounds)
         told = [metric.name for metric in self.benchmark.metrics if not metric.held_out]
         evaluation = evaluation._replace(metrics={name: evaluation.metrics.get(name, math.nan) for name in told})
-        holds = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
-        ok = evaluation.status == "ok"
-        return Observation(proposal.configuration, evaluation, ok and holds, proposal.level, number)
+        feasible = is_feasible(evaluation, bounds)
+        return Observation(proposal.configuration, evaluation, feasible, proposal.level, number)
 
 
 @cache

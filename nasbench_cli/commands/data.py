@@ -15,16 +15,18 @@ from nasbench.benchmarks.images.medmnist import DataFile
 from nasbench.benchmarks.sources import Source
 from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.benchmarks.surrogate.scenarios import SCENARIOS, Scenario
+from nasbench.benchmarks.tabular import added
+from nasbench.benchmarks.tabular.additions import ADDITIONS, Addition
 from nasbench.benchmarks.tabular.families import FAMILIES
-from nasbench.cli.commands.import_ import save_scenario, save_table
+from nasbench.cli.commands.import_ import save_columns, save_scenario, save_table
 from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.exits import DONE, SOME_FAILED
 from nasbench.cli.layout import table
 from nasbench.results.display.numbers import count
 
-SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS}
-"""The published tables and surrogates, by name."""
+SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS, **ADDITIONS}
+"""The published tables, surrogates and further metrics of embedded tables, by name."""
 
 
 @click.group()
@@ -55,7 +57,8 @@ def data_list() -> None:
 def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> None:
     """Fetch official files into $NASBENCH_DATA, or your data directory, and check them.
 
-    A data set of MedMNIST is kept as it is. A published table or surrogate (`nasbench data list`) becomes benchmarks.
+    A data set of MedMNIST is kept as it is. A published table or surrogate (`nasbench data list`) becomes benchmarks;
+    nas-bench-201-latency becomes metrics of the tables of NAS-Bench-201.
     The same command continues an interrupted download.
     """
     published = [name for name in names if name in SOURCES]
@@ -101,14 +104,22 @@ def listing() -> None:
     here = BENCHMARKS.names()
     published = [("published", "what", "licence", "here")]
     for source in SOURCES.values():
-        begins = source.prefix if isinstance(source, Scenario) else f"{source.name}-"
-        made = sum(name.startswith(begins) or name == source.name for name in here)
-        published.append((source.name, source.what, source.licence, count(made, "benchmark") if made else "not here"))
+        published.append((source.name, source.what, source.licence, _made(source, here) or "not here"))
     click.echo(table(published))
 
 
+def _made(source: Source, here: Sequence[str]) -> str:
+    """What has been made of a source: so many benchmarks or metrics; empty if nothing has."""
+    if isinstance(source, Addition):
+        metrics = {name for table in source.tables for name in added.names(table) if name.startswith(source.prefix)}
+        return count(len(metrics), "metric") if metrics else ""
+    begins = source.prefix if isinstance(source, Scenario) else f"{source.name}-"
+    made = sum(name.startswith(begins) or name == source.name for name in here)
+    return count(made, "benchmark") if made else ""
+
+
 def fetch_source(source: Source, given: Path | None, every: bool) -> None:
-    """Makes benchmarks of a published table or surrogate.
+    """Makes benchmarks of a published table or surrogate, or metrics of embedded tables.
 
     Args:
         given: a folder that has its files; None to download them.
@@ -122,6 +133,9 @@ def fetch_source(source: Source, given: Path | None, every: bool) -> None:
     folder = sources.fetch(source) if given is None else sources.take(source, given)
     if isinstance(source, Scenario):
         save_scenario(source, folder, every)
+    elif isinstance(source, Addition):
+        for name, new in source.columns(folder):
+            save_columns(name, new)
     else:
         for made in FAMILIES[source.name].convert(folder):
             save_table(made)

@@ -82,14 +82,7 @@ def import_columns(file: Path, name: str, key: str, wanted: tuple[str, ...], pre
     table = BenchmarkSpec.parse(name).open()
     if not isinstance(table, TabularBenchmark) or table.name != name or "@" in name:
         raise UsageError(f"{name} is not a table: name one to add columns to, such as nb201-cifar10")
-    new = columns.read(table, file, key, wanted, prefix, unit)
-    folder = added.save(name, new)
-    known = int(np.isfinite(new.values).any(axis=1).sum())
-    click.echo(
-        f"{name}: {count(len(new.metrics), 'metric')} for {known:,} of {count(table.space.size, 'configuration')}, "
-        f"{new.metrics[0].name} to {new.metrics[-1].name}; kept in {folder} until you delete it"
-    )
-    click.echo(f"notice: runs on {name} without these metrics are stale now", err=True)
+    save_columns(name, columns.read(table, file, key, wanted, prefix, unit))
 
 
 @import_.command("nas-bench-201", short_help="The official NAS-Bench-201 or NATS-Bench file.")
@@ -225,6 +218,17 @@ def convert_nasbench201(path: Path, trust: bool) -> None:
         tables = nasbench201.convert(path, trust, progress.advance)
     for table in tables:
         save_table(table)
+
+
+def save_columns(name: str, new: added.Columns) -> None:
+    """Adds metrics to a table, and says so."""
+    folder = added.save(name, new)
+    known = int(np.isfinite(new.values).any(axis=1).sum())
+    click.echo(
+        f"{name}: {count(len(new.metrics), 'metric')} for {known:,} of {count(len(new.values), 'configuration')}, "
+        f"{new.metrics[0].name} to {new.metrics[-1].name}; kept in {folder} until you delete it"
+    )
+    click.echo(f"notice: runs on {name} without these metrics are stale now", err=True)
 
 
 def save_table(table: imported.TableData) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from nasbench.cli.commands.messages import say_notices
-from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.commands.options import command_line, takes_data_dir
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.results import Store, StoreError
@@ -86,11 +87,12 @@ from nasbench.results.scores import names as scores
 @click.option("--full", is_flag=True, help="Print every sentence and table that fits a terminal.")
 @click.option("--wilcoxon", is_flag=True, help="Print the Wilcoxon signed-rank tables here too.")
 @takes_data_dir
-def report(stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:
+@click.pass_context
+def report(context: click.Context, /, stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import write  # draws plots: heavy
 
-    request = asked_report(out, **wishes)
+    request = replace(asked_report(out, **wishes), command=command_line(context))
     opened = [Store.open(folder) for folder in stores]
     try:
         written = write(opened, request, is_current)

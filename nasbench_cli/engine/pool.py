@@ -173,12 +173,12 @@ class _Worker(Generic[T, R]):
         return Lost(f"the process that computed it died (a crash in compiled code, or an exit: {how})")
 
 
-def end_with_parent() -> None:
-    """From now on this process ends when its parent ends, for whatever reason."""
+def end_with_parent(end: Callable[[], object] = lambda: os._exit(1)) -> None:
+    """From now on this process ends when its parent ends, for whatever reason; `end` ends it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         sentinel = parent.sentinel
-        threading.Thread(target=lambda: (wait([sentinel]), os._exit(1)), daemon=True).start()
+        threading.Thread(target=lambda: (wait([sentinel]), end()), daemon=True).start()
 
 
 def _work(function: Callable[[Any], Any], pipe: Connection, doing: Any, environment: dict[str, str]) -> None:

@@ -22,7 +22,14 @@ _NEGATIVE = re.compile(r"^-(?=\d)")
 _ESCAPED = str.maketrans(
     {c: f"\\{c}" for c in "%_&#{}$"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "…": r"\ldots{}", "×": r"$\times$"}
+    | {
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "…": r"\ldots{}",
+        "×": r"$\times$",
+        "±": r"$\pm$",
+    }
 )
 
 

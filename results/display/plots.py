@@ -57,19 +57,32 @@ def chart(panel: Panel, methods: tuple[str, ...], looks: Sequence[Look], width: 
         return figure
 
 
-def charts(panels: Sequence[Panel], methods: tuple[str, ...], looks: Sequence[Look], title: str) -> Figure:
-    """Several panels in one figure with one legend."""
+def charts(
+    panels: Sequence[Panel], methods: tuple[str, ...], looks: Sequence[Look], title: str, width: float | None = None
+) -> Figure:
+    """Several panels in one figure with one legend.
+
+    Args:
+        width: width in inches, with labels of axes once for all panels; by default 3.4 for each of up to three columns.
+    """
+    is_narrow = width is not None
     with styled():
-        columns = min(3, len(panels))
+        columns = min(3, len(panels)) if width is None else min(max(1, round(width / 1.7)), len(panels))
         rows = -(-len(panels) // columns)
-        width = max(5.6, 3.4 * columns)
+        height = 2.7 if width is None else 0.8 * width / columns
+        width = width or max(5.6, 3.4 * columns)
         lines = -(-len(methods) // _legend_columns(methods, width))
-        figure = Figure(figsize=(width, 2.7 * rows + 0.2 + 0.2 * lines), layout="constrained")
+        figure = Figure(figsize=(width, height * rows + 0.2 + 0.2 * lines), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for panel, panel_axes in zip(panels, axes, strict=False):
             _draw(panel_axes, panel, looks)
         for spare in axes[len(panels) :]:
             spare.remove()
+        if is_narrow:
+            for place, panel_axes in enumerate(axes[: len(panels)]):
+                is_lowest = place + columns >= len(panels)
+                panel_axes.set(xlabel=panels[place].xlabel if is_lowest else "", ylabel="")
+            figure.supylabel(plain(panels[0].ylabel), fontsize=8)
         legend(figure, methods, looks, only={series.method for panel in panels for series in panel.series})
         figure.suptitle(title)
         return figure

@@ -33,6 +33,8 @@ class Subject:
     """Single networks, for orientation."""
     literature: Literature = NOTHING
     """Claims and numbers of papers about the methods."""
+    selection: str = ""
+    """What was selected of the stores' runs; empty if all."""
 
     @property
     def curves(self) -> Curves:

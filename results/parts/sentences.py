@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.display.numbers import count, fixed, interval, listed, p_value
-from nasbench.results.parts.standing import beaten_by, called, leading, sharing
+from nasbench.results.parts.standing import beaten_by, called, leading, pairs_of_leader, sharing, tuned
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.verdicts import EQUIVALENT, LEVEL, Pair, Verdicts
@@ -35,10 +35,10 @@ def headline(comparison: Comparison) -> str:
     first = called(comparison, overall, leader.method)
     benches = comparison.curves.settings["bench"].iloc[overall.complete].unique()
     where = f"On {benches[0]}" if len(benches) == 1 else f"On these {len(benches)} benchmarks"
-    spaces = comparison.curves.settings["space"].iloc[overall.complete]
-    tuned = spaces[comparison.curves.in_sample([leader.method])[overall.complete]].nunique()
-    if tuned:
-        first += f" (its defaults were chosen on {tuned} of these {count(spaces.nunique(), 'search space')})"
+    inside, spaces = tuned(comparison, overall, leader.method)
+    if inside:
+        place = f"{inside} of these {spaces} search spaces" if spaces > 1 else "this search space"
+        first += f" (its defaults were chosen on {place})"
     tied = [called(comparison, overall, pair.b) for pair in level]
     if not better and not worse:
         return f"{where} no method differs significantly from {first}, which has the lowest expected rank."
@@ -58,8 +58,7 @@ def _new_in_brief(comparison: Comparison) -> str:
     overall = comparison.overall
     if not overall.unit:
         return "One benchmark says nothing about new tasks."
-    leader, *_ = leading(overall)
-    pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
+    leader, pairs = overall.ranks[0], pairs_of_leader(overall)
     beaten = [called(comparison, overall, pair.b) for pair in pairs if pair.verdict_new == 1]
     first = called(comparison, overall, leader.method)
     told = f"{first} is better than {listed(beaten)}" if beaten else f"no advantage of {first} is significant"
@@ -198,8 +197,7 @@ def _new(comparison: Comparison) -> str:
     name_of = {"spaces": "space", "families": "family", "benchmarks": "bench"}[overall.unit]
     units = f"{settings[name_of].nunique()} {overall.unit}"
     where = _where_new(comparison)
-    leader, *_ = leading(overall)
-    pairs = [pair for r in overall.ranks if (pair := overall.pair(leader.method, r.method)) is not None]
+    leader, pairs = overall.ranks[0], pairs_of_leader(overall)
     name = methods[leader.method]
     told = [pair for pair in pairs if pair.verdict_new == 1]
     caution = f" Two {overall.unit} hardly say anything about others." if leader.new.freedom == 1 else ""

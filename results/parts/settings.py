@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import intervals, number, p_value, point
+from nasbench.results.display.numbers import fixed, intervals, number, p_value, point
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows as rows_
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import SETTINGS, Comparison
-from nasbench.results.statistics.verdicts import held, tested
+from nasbench.results.statistics.verdicts import LEVEL, held, tested
 
+_ZERO = 1e-12
+"""Regret up to which there is none: rounding alone would make it positive."""
 _LINES = (
     "Line: the median over seeds of what the incumbent is worth (lower is better), from where most runs have something "
     "feasible on. Band: the quartiles over seeds; no interval of the median, and no test. Dotted line: the oracle, the "
@@ -110,6 +114,48 @@ def performance(comparison: Comparison) -> Table:
     return Table("performance", "What incumbents are worth", note, data, shown, place="files")
 
 
+def means(comparison: Comparison) -> Table:
+    """Mean and standard deviation of every method on every setting at the end; the best and its equals are marked."""
+    curves, methods = comparison.curves, len(comparison.methods)
+    settings = range(len(curves.settings))
+    values = curves.padded(curves.at((comparison.end,)))[:, 0]
+    middle, spread = np.full((2, len(settings), methods), np.nan)
+    for key, runs in curves.groups.items():
+        middle[key], spread[key] = values[runs].mean(), values[runs].std(ddof=1) if len(runs) > 1 else np.nan
+    pairs = [held(comparison.field, np.array([s]), *pair) for s in settings for pair in combinations(range(methods), 2)]
+    worse: set[tuple[int, int, int]] = set()
+    for pair in tested([pair for pair in pairs if pair is not None], 1.0):
+        if pair.p_these < LEVEL:
+            better = (pair.a, pair.b) if pair.these.value > 0.5 else (pair.b, pair.a)
+            worse.add((int(pair.settings[0]), *better))
+    best = np.nanargmin(middle, axis=1)
+    bold = np.zeros((len(settings), methods + 2), bool)
+    for s, m in np.ndindex(middle.shape):
+        bold[s, m + 2] = not np.isnan(middle[s, m]) and (s, int(best[s]), m) not in worse
+    shown = pd.DataFrame({"benchmark": curves.settings["bench"], "constraint": curves.settings["constraint"]})
+    digits = [_digits(spread[s]) for s in settings]
+    for m, name in enumerate(curves.names):
+        cells = [(fixed(middle[s, m], digits[s]), fixed(spread[s, m], digits[s])) for s in settings]
+        shown[_column(name)] = ["-" if mean == "-" else f"{mean} ± {sd}" for mean, sd in cells]
+    rows = [(s, m, middle[s, m], spread[s, m]) for s, m in sorted(curves.groups)]
+    data = named(curves, pd.DataFrame(rows, columns=["setting", "method", "mean", "sd"]))
+    note = (
+        f"What the incumbent is worth ({curves.compared.phrase}) at the end of the budget: mean and standard deviation "
+        "over seeds. A run without a feasible incumbent counts with the worst feasible value of the setting."
+    )
+    marks = (
+        "Bold: the lowest mean of a row, and the methods that are not significantly worse than that method there (Mann "
+        "and Whitney's test, 5 %, Holm over all pairs of methods of all rows)."
+    )
+    return Table("means", "Mean and standard deviation of the incumbents", note, data, shown, bold, marks)
+
+
+def _digits(spread: Array) -> int:
+    """Digits after the point that give the smallest standard deviation two significant digits; at most 6."""
+    positive = spread[np.isfinite(spread) & (spread > 0)]
+    return int(np.clip(1 - np.floor(np.log10(positive.min())), 0, 6)) if len(positive) else 2
+
+
 def within(comparison: Comparison) -> Table | None:
     """The baseline against every other method within each setting; None for one setting, or without common settings."""
     settings, base = range(len(comparison.curves.settings)), comparison.baseline
@@ -184,10 +230,42 @@ def _panels(comparison: Comparison, settings: list[int], points: int) -> list[Pa
 
 
 def curve(comparison: Comparison, setting: int, points: int) -> Panel:
-    """Median and quartiles of the incumbent's value against the budget on one setting.
+    """Median and quartiles of the incumbent's value against the budget on one setting."""
+    return scaled(_lines(comparison, setting, points))
 
-    A line begins where its median depends on feasible incumbents only, so padding is never drawn.
+
+def regrets(comparison: Comparison, points: int) -> dict[str, list[Panel]]:
+    """The panels of each benchmark: as `curve`, but regrets on a logarithmic axis where the oracle is known.
+
+    A regret of zero is drawn at the lower edge.
     """
+    curves = comparison.curves
+    return {
+        bench: [_regret(_lines(comparison, setting, points)) for setting in settings]
+        for bench, settings in _by_bench(curves).items()
+    }
+
+
+def _regret(panel: Panel) -> Panel:
+    oracle, lines = panel.reference, [line for s in panel.series for line in (s.y, s.low, s.high) if line is not None]
+    above = np.concatenate([line - oracle for line in lines]) if lines and oracle is not None else np.zeros(0)
+    positive = above[np.isfinite(above) & (above > _ZERO)]
+    if oracle is None or not len(positive):
+        return scaled(panel)
+    least = float(positive.min())
+
+    def regret(line: Array | None) -> Array | None:
+        return None if line is None else np.maximum(line - oracle, least)
+
+    series = tuple(
+        replace(s, y=np.maximum(s.y - oracle, least), low=regret(s.low), high=regret(s.high)) for s in panel.series
+    )
+    limits = (least / 1.1, float(positive.max()) * 1.1)
+    return replace(panel, series=series, reference=None, log=True, limits=limits, ylabel=f"regret of {panel.ylabel}")
+
+
+def _lines(comparison: Comparison, setting: int, points: int) -> Panel:
+    """Medians and quartiles; a line begins where its median depends on feasible incumbents only (no padding)."""
     curves = comparison.curves
     facts = curves.settings.iloc[setting]
     at = comparison.along(points)
@@ -210,7 +288,7 @@ def curve(comparison: Comparison, setting: int, points: int) -> Panel:
     title = facts["constraint"].replace("none", "no constraint").replace("+", " + ")
     ylabel = f"{facts['objective']}{unit}"
     place = facts["family"], facts["bench"], facts["constraint"]
-    return scaled(Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place))
+    return Panel(title, curves.unit, ylabel, at, tuple(series), (0.0, 1.0), reference=oracle, place=place)
 
 
 def _explained(curves: Curves) -> Table:

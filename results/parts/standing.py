@@ -27,10 +27,15 @@ class Lead(NamedTuple):
     """Pairs with methods that are significantly better; a rank is over all methods, and single pairs may disagree."""
 
 
+def pairs_of_leader(verdicts: Verdicts) -> list[Pair]:
+    """The pairs of the method with the lowest expected rank, by the rank of the other method."""
+    leader, *others = verdicts.ranks
+    return [pair for r in others if (pair := verdicts.pair(leader.method, r.method)) is not None]
+
+
 def leading(verdicts: Verdicts) -> Lead:
     """The leader, and its pairs with the other methods."""
-    leader = verdicts.ranks[0]
-    pairs = [pair for r in verdicts.ranks[1:] if (pair := verdicts.pair(leader.method, r.method)) is not None]
+    leader, pairs = verdicts.ranks[0], pairs_of_leader(verdicts)
     better, level, worse = ([p for p in pairs if p.verdict == verdict] for verdict in (1, 0, -1))
     return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse)
 
@@ -45,6 +50,12 @@ def sharing(verdicts: Verdicts) -> list[int]:
     """The methods with the lowest expected rank."""
     lowest = verdicts.ranks[0].these.value
     return [rank.method for rank in verdicts.ranks if rank.these.value - lowest < 1e-9]
+
+
+def tuned(comparison: Comparison, verdicts: Verdicts, method: int) -> tuple[int, int]:
+    """The number of search spaces on which defaults of a method were chosen, and of all, behind the ranks."""
+    spaces = comparison.curves.settings["space"].iloc[verdicts.complete]
+    return spaces[comparison.curves.in_sample([method])[verdicts.complete]].nunique(), spaces.nunique()
 
 
 def called(comparison: Comparison, verdicts: Verdicts, method: int) -> str:
@@ -70,8 +81,8 @@ def table(comparison: Comparison) -> Table:
     bold[:, 1] = list(data["is_first"])
     note = (
         "first: the method that is significantly better than each other one (5 %, Holm), in bold; otherwise `no clear "
-        "winner`, with the lowest expected rank, and whoever is significantly better than that method. tuned: on how "
-        "many of the search spaces its defaults were chosen: verdicts there are in sample. tied with: "
+        "winner`, with the lowest expected rank, and the methods that are significantly better than that one. tuned: "
+        "on how many of the search spaces its defaults were chosen: verdicts there are in sample. tied with: "
         "those from which it does not differ significantly, which is not the same as equivalent. margin: the "
         "probability that its run is better than one of the method that is next by expected rank, with its 95 % "
         "confidence interval for these benchmarks, simultaneous for all pairs (seeds are chance). ahead in: search "
@@ -102,10 +113,9 @@ def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[st
     ahead = f"{next_.ahead} of {next_.units} {next_.unit}" if next_.unit else "-"
     tied = "?" if not known else ", ".join(ties) or "-"
     data = {"is_first": is_first, "first": leaders, "rank": leader.these.value, "tied": "; ".join(ties)}
-    spaces = comparison.curves.settings["space"].iloc[verdicts.complete]
-    tuned = spaces[comparison.curves.in_sample([leader.method])[verdicts.complete]].nunique()
-    data |= {"tuned_on_spaces": tuned, "spaces": spaces.nunique()}
-    shown = f"{tuned}/{spaces.nunique()}" if tuned else "-"
+    inside, spaces = tuned(comparison, verdicts, leader.method)
+    data |= {"tuned_on_spaces": inside, "spaces": spaces}
+    shown = f"{inside}/{spaces}" if inside else "-"
     return [first, shown, tied, margin, ahead], data | {
         name: value for name, value in facts(next_, comparison.methods).items() if name != "method"
     }

@@ -93,13 +93,13 @@ def _facts(label: str, estimate: Estimate, lowest: float = 0.0) -> dict[str, flo
     return {label: estimate.value, f"{label}_low": low, f"{label}_high": high}
 
 
-def over_budget(comparison: Comparison, points: int) -> Panel:
-    """Share of targets reached against the budget."""
+def over_budget(comparison: Comparison, points: int, family: str | None = None) -> Panel:
+    """Share of targets reached against the budget, in one family or in all."""
     curves = comparison.curves
     at = comparison.along(points)
-    shares = targets.reached(comparison, at)
+    shares = targets.reached(comparison, at, family)
     series = tuple(Series(m, shares[m]) for m in range(len(comparison.methods)))
-    return Panel("Targets reached", curves.unit, "share of targets reached", at, series, (0.0, 1.0))
+    return Panel(family or "Targets reached", curves.unit, "share of targets reached", at, series, (0.0, 1.0))
 
 
 def profiles(comparison: Comparison, points: int) -> Panel:

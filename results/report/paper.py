@@ -1,16 +1,18 @@
-"""The files for a paper: three figures and two tables with captions, and a list of questions with their answers."""
+"""The files for a paper: figures and tables with captions, and a list of questions with their answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from nasbench.results.curves import Curves
 from nasbench.results.display import plots
 from nasbench.results.display.latex import escape
 from nasbench.results.display.look import looks
 from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.table import Table
-from nasbench.results.parts import answer, baseline, pairs, questions, standing, targets
+from nasbench.results.parts import answer, baseline, pairs, questions, settings, standing, targets, wilcoxon
 from nasbench.results.parts.part import Subject
+from nasbench.results.report.files import slug
 from nasbench.results.report.text import without_tags
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.targets import known
@@ -30,12 +32,13 @@ class _Item:
     content: bytes
 
 
-def contents(subject: Subject, width: float) -> dict[str, bytes]:
+def contents(subject: Subject, width: float, command: str) -> dict[str, bytes]:
     """Files by name: PDF and TeX of each figure, TeX of each table, and `paper.md`.
 
     Args:
         width: width of figures in inches, that of a column of the paper. Letters have 8 points, fonts are embedded
             (type 42).
+        command: the command that makes them.
     """
     comparison = subject.comparison
     facts = protocol(subject)
@@ -44,7 +47,7 @@ def contents(subject: Subject, width: float) -> dict[str, bytes]:
     for item in figures:
         files[f"{item.name}.tex"] = _float(item, facts).encode()
     files |= {f"{item.name}.tex": item.content for item in tables}
-    return files | {"paper.md": _overview(subject, facts, [*figures, *tables]).encode()}
+    return files | {"paper.md": _overview(subject, facts, command, [*figures, *tables]).encode()}
 
 
 def protocol(subject: Subject) -> str:
@@ -57,7 +60,9 @@ def protocol(subject: Subject) -> str:
     commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
     versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
     return (
-        f"{curves.protocol}; {count(curves.seeds, 'seed')}; {count(len(curves.settings), 'setting')} = "
+        f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}); "
+        f"{f'a selection by hand: {subject.selection}; ' if subject.selection else ''}"
+        f"{count(len(curves.settings), 'setting')} = "
         f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
         f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
         f"incumbent's {curves.compared.phrase}, by the probability that a run of one method is better than one of the "
@@ -65,6 +70,12 @@ def protocol(subject: Subject) -> str:
         f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
         f"methods a difference is significant. nasbench {listed(versions)}, commit {listed(commits)}."
     )
+
+
+def _numbers(curves: Curves) -> str:
+    """The first and the last number of a seed."""
+    seeds = curves.runs["seed"]
+    return f"{seeds.min()} to {seeds.max()}"
 
 
 def _figures(comparison: Comparison, width: float) -> list[_Item]:
@@ -97,6 +108,22 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
         )
         scene = pairs.critical_difference(comparison, width * _PIXELS)
         items.append(_Item("fig-cd", caption, "How sure is that? What is tied?", plots.render(scene, "pdf")))
+    if known(comparison):
+        families = dict.fromkeys(comparison.curves.settings["family"].iloc[known(comparison)])
+        panels = [targets.over_budget(comparison, _POINTS, family) for family in families]
+        drawn = plots.charts(panels, names, method_looks, "", width)
+        caption = (
+            "Share of the targets from 1 to 0.001 of normalised regret that runs have reached, by family of benchmarks "
+            "(the empirical distribution of targets over the budget); higher is better."
+        )
+        items.append(_Item("fig-targets", caption, "On which benchmarks?", plots.render(drawn, "pdf")))
+    for bench, panels in settings.regrets(comparison, _POINTS).items():
+        drawn = plots.charts(panels, names, method_looks, "", width)
+        caption = (
+            f"Convergence on {bench}: median and quartiles over seeds of what the incumbent is worth, less that of the "
+            "oracle where it is known (a regret of zero is drawn at the lower edge); lower is better."
+        )
+        items.append(_Item(slug(f"fig-regret-{bench}"), caption, "How fast?", plots.render(drawn, "pdf")))
     return items
 
 
@@ -105,11 +132,19 @@ def _tables(comparison: Comparison, facts: str) -> list[_Item]:
     for name, table, answers in (
         ("tab-answer", standing.table(comparison), "Who wins? In which search spaces?"),
         ("tab-pairs", pairs.table(comparison) if comparison.overall.pairs else None, "By how much? How sure is that?"),
+        ("tab-ranks", answer.table(comparison), "Who wins? At which budget?"),
+        ("tab-wilcoxon", _wilcoxon(comparison), "What would a Wilcoxon test say?"),
+        ("tab-means", settings.means(comparison), "How good is it on each benchmark?"),
     ):
         if table is not None:
             captioned = _captioned(name, table, facts)
             items.append(_Item(name, captioned.title, answers, captioned.latex().encode()))
     return items
+
+
+def _wilcoxon(comparison: Comparison) -> Table | None:
+    by_level = wilcoxon.tested(comparison)
+    return wilcoxon.pairs(comparison, by_level) if by_level[0].pairs and by_level[0].count > 1 else None
 
 
 def _captioned(name: str, table: Table, facts: str) -> Table:
@@ -126,7 +161,7 @@ def _float(item: _Item, facts: str) -> str:
     )
 
 
-def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
+def _overview(subject: Subject, facts: str, command: str, items: list[_Item]) -> str:
     rows = [f"| `{item.name}` | {item.caption} | {item.answers} |" for item in items]
     asked = [f"* **{response.question}** {response.text}" for response in questions.answers(subject)]
     lines = [
@@ -135,6 +170,8 @@ def _overview(subject: Subject, facts: str, items: list[_Item]) -> str:
         "Each `.tex` is a float with caption and label; its first line names the package that the preamble needs.",
         "",
         f"Protocol: {facts}",
+        "",
+        f"Made by: `{command}`",
         "",
         "| file | shows | answers |",
         "|---|---|---|",

@@ -93,7 +93,7 @@ def write(
     if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
 
-        folders.append((request.paper, for_a_paper(subject, request.figure_width)))
+        folders.append((request.paper, for_a_paper(subject, request.figure_width, request.command)))
     if request.ioh is not None:
         folders.append((request.ioh, export.ioh(subject.curves)))
     lines = b"" if request.optuna is None else studies(subject.curves, subject.fragments)
@@ -140,12 +140,13 @@ def _subject(
     curves = replace(curves, labels=labelled(curves.methods, of_suites, request.labels))
     points = _checkpoints(curves, request.checkpoints, wishes)
     comparison = Comparison(curves, _baseline(curves, request.baseline, wishes), points)
-    asked_for = every[0][1].setup.protocol
+    asked_for, selected = every[0][1].setup.protocol, ""
     if request.selection != EVERYTHING:
         selected = request.selection.told(select(stores, asked_for, partial=request.partial))
-        told += [selected] if selected else []
+    if selected:
+        told.append(f"a selection by hand: {selected}; whoever chooses after the runs can choose the verdict")
     told += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
-    return Subject(comparison, chosen, references(stores, curves.score), request.literature), told
+    return Subject(comparison, chosen, references(stores, curves.score), request.literature, selected), told
 
 
 def _wishes(stores: Sequence[Store]) -> dict[str, Any]:

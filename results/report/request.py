@@ -52,3 +52,5 @@ class Request:
     """Whether a terminal shows every sentence, and the tables that are otherwise only on the page and in files."""
     literature: Literature = NOTHING
     """Claims and numbers of papers about the methods."""
+    command: str = "nasbench.report(…)"
+    """The command that makes the report."""

@@ -27,7 +27,7 @@ class Estimate:
     """Standard error; if it is NaN, there is no interval and no p."""
     freedom: float = 0
     """Degrees of freedom."""
-    exact: float = np.nan
+    exact: float | None = None
     """Two-sided p of a permutation test that the quantity is one half, used instead of the t test's p if known."""
 
     @property
@@ -46,7 +46,7 @@ class Estimate:
         """Two-sided p of the hypothesis that the quantity is `null`; NaN if there is none."""
         if not self.known:
             return np.nan
-        if null == 0.5 and not np.isnan(self.exact):
+        if null == 0.5 and self.exact is not None:
             return self.exact
         distance = abs(self.value - null)
         if distance <= 1e-12:

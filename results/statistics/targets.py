@@ -57,9 +57,14 @@ def scores(comparison: Comparison, points: Sequence[float] | Array) -> Array:
     return target_scores(normalised_regret(curves, curves.at(points)))
 
 
-def reached(comparison: Comparison, points: Sequence[float] | Array) -> Array:
-    """Mean target score of each method with nested weights, shape (methods, points); NaN without known oracles."""
-    settings = known(comparison)
+def reached(comparison: Comparison, points: Sequence[float] | Array, family: str | None = None) -> Array:
+    """Mean target score of each method with nested weights, shape (methods, points); NaN without known oracles.
+
+    Args:
+        family: the family of benchmarks to average over; by default all.
+    """
+    families = comparison.curves.settings["family"]
+    settings = [s for s in known(comparison) if family in (None, families.iloc[s])]
     shares = np.full((len(comparison.methods), len(points)), np.nan)
     if settings:
         weights = comparison.field.tasks.of(np.array(settings)).weights

@@ -1,4 +1,4 @@
-"""Cells of NAS-Bench-101, told apart by the authors' hash."""
+"""Cells of NAS-Bench-101, identified by the authors' hash."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,31 @@ def test_latencies_of_27_devices_are_those_of_the_file(nasbench: Callable[..., P
     space = table.space
     kept = [row for row in range(space.size) if space.key(space.configuration(row)) in fast]
     assert table.oracle([bound]).best == np.nanmin(table.values[kept, :, 0])
+
+
+@pytest.mark.skipif(not LATENCIES.is_file(), reason=f"latencies are not in {LATENCIES}")
+def test_latencies_are_fetched_for_all_three_tables_of_nas_bench_201(nasbench: Callable[..., Printed]) -> None:
+    assert re.search("nas-bench-201-latency .* not here", nasbench("data", "list").out)
+    done = nasbench("data", "fetch", "nas-bench-201-latency", "--from", LATENCIES.parent)
+    assert done.code == 0, done.err
+    assert "HELP (Lee et al., NeurIPS 2021)\nlicence: MIT" in done.out
+    assert re.search("nas-bench-201-latency .* 27 metrics", nasbench("data", "list").out)
+    frame = pd.read_csv(LATENCIES).set_index("arch_str")["raspi4"]
+    for name in ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16"):
+        table = open_table(name)
+        (metric,) = (metric for metric in table.metrics if metric.name == "latency-raspi4")
+        assert metric.unit == "ms"
+        assert "HELP (Lee et al., NeurIPS 2021), licence MIT" in metric.description
+        values = table.values[:, 0, table.metrics.index(metric)]
+        assert all(values[row] == frame[table.space.key(table.space.configuration(row))] for row in range(0, 15625, 40))
+
+
+def test_latencies_of_another_file_are_refused(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    (tmp_path / "latencies.csv.gz").write_bytes(gzip.compress(b"arch_str,raspi4\n"))
+    done = nasbench("data", "fetch", "nas-bench-201-latency", "--from", tmp_path)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "is not the file of nas-bench-201-latency" in done.err
+    assert not added.names("nb201-cifar10")
 
 
 def test_added_metrics_are_constrained_and_never_known_beforehand(nasbench: Callable[..., Printed], few: Path) -> None:

@@ -124,6 +124,21 @@ def test_an_evaluation_computes_on_one_thread() -> None:
         assert {library["num_threads"] for library in threadpool_info()} == {1}
 
 
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_clock_counts_no_import(learner: str) -> None:
+    pytest.importorskip("sklearn")
+    script = f"""
+import sys
+from nasbench.benchmarks.learners.benchmark import LearnerBenchmark
+live = LearnerBenchmark({learner!r}, "wine")
+live.make_ready()
+before = set(sys.modules)
+assert live.evaluate(live.space.configuration(0), 1).status == "ok"
+assert set(sys.modules) == before, set(sys.modules) - before
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 def test_predictions_of_a_regression_stay_in_the_range_of_the_training_targets() -> None:
     from nasbench.benchmarks.learners.benchmark import _score
 

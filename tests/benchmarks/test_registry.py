@@ -92,6 +92,7 @@ def halved(frame: Frame) -> TrainableSpace:
 
 
 def test_a_third_party_adds_data_sets_and_spaces_by_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
     here = __name__
     points = {
         "nasbench.datasets": [EntryPoint("other-digits", f"{here}:OTHER", "nasbench.datasets")],

@@ -17,10 +17,10 @@ from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.cells.graph import cell_graph
 from nasbench.benchmarks.spaces.graphs.networks import check
 from nasbench.methods import MethodSpec, Observation, Problem
-from nasbench.methods.nasbot.acquisition import expected_improvement
 from nasbench.methods.nasbot.candidates import Evolved, Listed, candidates_of, encoded, parents
 from nasbench.methods.nasbot.otmann import NUS, distances
 from nasbench.methods.nasbot.surrogate import Surrogate
+from nasbench.methods.surrogates.acquisition import expected_improvement
 from nasbench.methods.surrogates.networks import (
     Hyperparameters,
     NetworkProcess,

@@ -46,6 +46,7 @@ class Local(Careful):
     \"\"\"Registered by its decorator and by its entry point.\"\"\"
 """
     (source / "nasbench_toys.py").write_text(module + more)
+    shutil.copy(ROOT / "examples" / "plugin" / "nasbench_example.py", source)
     shutil.copy(HERE / "toy_parts.py", source / "nasbench_parts.py")
     (source / "nasbench_exits.py").write_text("print('importing')\nraise SystemExit(0)\n")
     (source / "nasbench_wrong.py").write_text("import math\n\nclass Method(:\n    pass\n")

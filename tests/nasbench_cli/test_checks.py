@@ -335,7 +335,7 @@ def test_the_template_of_a_plug_in_passes_once_installed(tmp_path: Path) -> None
     subprocess.run([*pip, "--target", str(target), str(source)], check=True, capture_output=True)
     environment = os.environ | importing(target)
     command = [sys.executable, "-m", "nasbench"]
-    for arguments in (("hill-climbing", "--bench", "rastrigin"), ("rastrigin",)):
+    for arguments in (("hill-climbing", "--bench", "rastrigin"), ("rastrigin",), ("pool",)):
         done = subprocess.run(
             [*command, "check", *arguments], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
         )

@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-from nasbench.cli.engine.executors import chosen
+from nasbench.cli.engine.executors import EXECUTORS, chosen
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.session import begin
 from nasbench.cli.engine.suites import Suite
 from nasbench.methods import METHODS
 from nasbench.results import Store
 from nasbench.results.store import content_hash
-from tests.conftest import Printed
+from tests.conftest import Lend, Printed
 from tests.nasbench_cli.conftest import Command
+from tests.nasbench_cli.toys import Deaf
 
 ASKED = ("run", "--method", "random", "--method", "evolution", "--bench", "hpobench-car", "--seeds", 3, "--evals", 15)
 
@@ -72,8 +73,15 @@ def test_the_executor_of_a_plugin_is_listed_checked_and_used(command: Command, t
     assert (refused.returncode, refused.stderr) == (2, "nasbench: nice must lie in [0, 19], not 20\n")
 
 
+def test_an_executor_that_does_not_stop_is_found(nasbench: Callable[..., Printed], lend: Lend) -> None:
+    lend(EXECUTORS, "deaf", Deaf)
+    checked = nasbench("check", "deaf")
+    assert checked.code == 1
+    assert "BROKEN  stops when told, and a second command completes the store: it does not stop" in checked.out
+
+
 class Ray:
-    """As much of Ray as the executor uses, in this process: a task is computed when it is waited for."""
+    """The part of Ray that the executor uses, in this process: waiting for a task computes it."""
 
     exceptions = SimpleNamespace(
         WorkerCrashedError=ChildProcessError,

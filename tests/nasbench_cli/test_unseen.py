@@ -56,7 +56,7 @@ def made(
 
 
 def by_hand(found: Trajectory, limit: float) -> list[tuple[float, bool | None]]:
-    """Of each row: which configuration had the lowest feasible error so far, and what its other repetitions say."""
+    """The incumbent after each row, by its lowest feasible error so far, and the values of its other repetitions."""
     values, columns = small().values, found.columns
     rows = [3 * c["a"] + "xyz".index(c["b"]) for c in map(json.loads, columns["configuration"])]
     drawn = [int(np.flatnonzero(values[row, :, 0] == y)[0]) for row, y in zip(rows, columns["objective"], strict=True)]

@@ -8,16 +8,14 @@ import signal
 import sys
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric, UsageError
+from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.spaces import Categorical, Configuration, GridSpace, Ordinal
-from nasbench.cli.engine.executors import Executor, Records, Work, compute_batch
+from nasbench.cli.engine.executors import Executor, Records, Work
 from nasbench.methods import Logged, Method, MethodSpec, Observation, Problem
 
 
@@ -347,30 +345,19 @@ class ExitsAtOnce(Careful):
         raise SystemExit("\x1b]0;title\x07bye\0" + "!" * 1000)
 
 
-class Pool(Executor):
-    """Computes runs in a pool of processes of Python's standard library, one process per batch.
-
-    Options:
-        nice: niceness of the processes, 0 to 19.
-    """
+class Deaf(Executor):
+    """Computes the rest, too, when it is told to stop."""
 
     local = True
 
-    def __init__(self, jobs: int, *, nice: int = 10) -> None:
-        if not 0 <= nice <= 19:
-            raise UsageError(f"nice must lie in [0, 19], not {nice}")
-        super().__init__(jobs)
-        self._nice = nice
-
     def execute(self, work: Work) -> Records:
-        context = get_context("spawn")
-        pool = ProcessPoolExecutor(self.jobs, context, os.nice, (self._nice,), max_tasks_per_child=1)
+        batches = iter(work.batches(self.jobs))
         try:
-            batches = {pool.submit(compute_batch, batch, work.journals): batch for batch in work.batches(self.jobs)}
-            for done in as_completed(batches):
-                yield work.keep(batches[done], done.result())
+            for batch in batches:
+                yield from work.compute(batch)
         finally:
-            pool.shutdown(cancel_futures=True)
+            for batch in batches:
+                list(work.compute(batch))
 
 
 SOMETHING = 3

@@ -63,7 +63,7 @@ def test_the_study_sees_a_test_that_is_too_sure(study: ModuleType) -> None:
 
 
 def test_methods_that_are_ahead_here_and_behind_there_are_not_called_equivalent(study: ModuleType) -> None:
-    """By 0.2.0, which asked of the average alone, they were in 96 % of reports."""
+    """The rule of 0.2.0 looked at the average only and called them equivalent in 96 % of reports."""
     assert study.called_equivalent((0.7, 0.7, 0.7, 0.35, 0.35, 0.35, 0.35), 10, 0) == 0.0
 
 

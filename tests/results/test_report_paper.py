@@ -15,9 +15,14 @@ import numpy as np
 import pytest
 
 from nasbench.results import Store, StoreError
+from nasbench.results.parts import settings
+from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
 from nasbench.results.report import export, report, studies
+from nasbench.results.report.paper import protocol
 from nasbench.results.report.request import Request
+from nasbench.results.statistics.comparison import Comparison
+from tests.conftest import Printed
 from tests.results.conftest import SETTING, make_run, make_setup
 
 Fill = Callable[..., Store]
@@ -55,20 +60,20 @@ def test_what_a_paper_is_told_is_legible_and_holds_no_html(filled: Fill, tmp_pat
     assert "<b" not in text
 
 
-def test_a_paper_has_three_figures_and_two_tables_each_with_its_protocol(paper: Path) -> None:
+FIGURES = ("fig-ranks", "fig-profiles", "fig-cd", "fig-targets", "fig-regret-toy")
+TABLES = ("tab-answer", "tab-pairs", "tab-ranks", "tab-wilcoxon", "tab-means")
+
+
+def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> None:
     names = {path.name for path in paper.iterdir()} - {".nasbench-report"}
-    figures = ("fig-ranks", "fig-profiles", "fig-cd")
-    assert names == {f"{name}.{end}" for name in figures for end in ("pdf", "tex")} | {
-        "tab-answer.tex",
-        "tab-pairs.tex",
-        "paper.md",
-    }
+    of_figures = {f"{name}.{end}" for name in FIGURES for end in ("pdf", "tex")}
+    assert names == of_figures | {f"{name}.tex" for name in TABLES} | {"paper.md"}
     for path in paper.glob("*.tex"):
         text = " ".join(path.read_text().split())
         caption = text[text.index(r"\caption{") :]
         for fact in (
             "3 evaluations on 1 worker",
-            "6 seeds",
+            "6 seeds (0 to 5)",
             "2 settings",
             "1 search space (toy)",
             "Holm",
@@ -79,12 +84,69 @@ def test_a_paper_has_three_figures_and_two_tables_each_with_its_protocol(paper: 
         assert text.count(r"\label{") == 1
     overview = (paper / "paper.md").read_text()
     assert overview.count("* **") == 10
-    for name in (*figures, "tab-answer", "tab-pairs"):
+    for name in (*FIGURES, *TABLES):
         assert f"| `{name}` |" in overview
 
 
+def test_captions_and_overview_say_what_was_selected_and_which_command_made_them(
+    compared: Store, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    folder = tmp_path / "paper"
+    chosen = ("--method", "random", "--method", "evolution", "--constrain", "none")
+    asked = ("report", compared.folder, *chosen, "--out", tmp_path / "out", "--format", "csv", "--paper", folder)
+    assert nasbench(*asked).code == 0
+    selected = "a selection by hand: 2 of 3 methods, 1 of 2 constraints; 1 setting ="
+    assert selected in " ".join((folder / "fig-ranks.tex").read_text().split())
+    assert selected in (folder / "paper.md").read_text()
+    command = f"nasbench report {compared.folder} {' '.join(chosen)}"
+    assert f"Made by: `{command}" in (folder / "paper.md").read_text()
+    assert "a selection" not in protocol(Subject(Comparison(load(select([compared])), 0, (3.0,)), []))
+
+
+def test_means_mark_the_best_and_what_is_not_significantly_worse(filled: Fill) -> None:
+    ends = {"good": (1.0, 0.1), "equal": (1.05, 0.1), "worse": (2.0, 0.1), "worst": (9.0, 0.0)}
+    runs = {
+        make_setup(m): [make_run(s, [9.0, mean + spread * (s - 4.5)]) for s in range(10)]
+        for m, (mean, spread) in ends.items()
+    }
+    table = settings.means(Comparison(load(select([filled(runs)])), 0, (2.0,)))
+    (row,) = table.shown.to_dict("records")
+    assert table.bold is not None
+    assert {m: bool(table.bold[0, table.shown.columns.get_loc(m)]) for m in ends} == {
+        "good": True,
+        "equal": True,
+        "worse": False,
+        "worst": False,
+    }
+    sd = float(np.std(0.1 * np.arange(10), ddof=1))
+    assert {m: row[m] for m in ends} == {m: f"{mean:.2f} ± {sd if s else 0:.2f}" for m, (mean, s) in ends.items()}
+    assert r"1.00 $\pm$ 0.30" in table.latex()
+    facts = table.data.set_index("method")
+    assert facts.loc["equal", ["mean", "sd"]].tolist() == pytest.approx([1.05, sd])
+
+
+def test_a_regret_is_what_is_missing_to_the_oracle_and_zero_lies_at_the_lower_edge(filled: Fill) -> None:
+    oracle = SETTING.oracle
+    runs = {
+        make_setup("a"): [make_run(s, [oracle + 8.0, oracle + 2.0, oracle]) for s in range(5)],
+        make_setup("b"): [make_run(s, [oracle + 4.0] * 3) for s in range(5)],
+    }
+    (panel,) = settings.regrets(Comparison(load(select([filled(runs)])), 0, (3.0,)), 3)["toy"]
+    assert panel.log
+    assert panel.reference is None
+    assert panel.ylabel.startswith("regret of ")
+    assert [s.y.tolist() for s in panel.series] == [[8.0, 2.0, 2.0], [4.0, 4.0, 4.0]]
+    unknown = {
+        make_setup(m, "other", setting=replace(SETTING, oracle=np.nan, score_oracle=np.nan)): own
+        for m, own in zip("ab", runs.values(), strict=True)
+    }
+    (plain,) = settings.regrets(Comparison(load(select([filled(unknown)])), 0, (3.0,)), 3)["other"]
+    assert [s.y.tolist()[0] for s in plain.series] == [oracle + 8.0, oracle + 4.0]
+    assert "regret" not in plain.ylabel
+
+
 def test_a_papers_figures_are_as_wide_as_asked_with_embedded_fonts(paper: Path) -> None:
-    for name in ("fig-ranks", "fig-profiles", "fig-cd"):
+    for name in FIGURES:
         pdf = (paper / f"{name}.pdf").read_bytes()
         box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", pdf)
         assert box

@@ -5,14 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 from nasbench.benchmarks import UsageError
 from nasbench.benchmarks.training.faults import DeviceLost
+from nasbench.cli.engine.pool import end_with_parent
 from nasbench.cli.layout import one_line
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -51,18 +51,13 @@ def measured(measure: Callable[[float], Result], seconds: float) -> Result:
 
 def _measure(measure: Callable[[float], Result], seconds: float, pipe: Connection) -> None:
     os.setpgid(0, 0)  # Ctrl-C is the parent's
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent(lambda: os.killpg(0, signal.SIGKILL))  # and the processes that it has begun
     try:
         pipe.send(measure(seconds))
     except UsageError as error:
         pipe.send(_missing(str(error)))
     except (Exception, DeviceLost) as error:
         pipe.send(_missing(f"{type(error).__name__}: {error}"))
-
-
-def _end_with_parent() -> None:
-    wait([parent.sentinel] if (parent := multiprocessing.parent_process()) else [])
-    os.killpg(0, signal.SIGKILL)  # this process and those that it has begun
 
 
 def _missing(reason: str) -> Result:

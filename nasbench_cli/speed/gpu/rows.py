@@ -74,7 +74,7 @@ def search(sizes: Sizes, seconds: float) -> Result:
 
 
 def _searched(sizes: Sizes, settings: Settings, steps: int | None = None, kind: type[Search] = Search) -> Search:
-    """A finished search, in whose epochs there are so many whole batches of each half, or all of the images."""
+    """A finished search whose epochs have a given number of full batches of each half, or all of the images."""
     space: Searchable = _benchmark(sizes).space.as_supernet()  # type: ignore[attr-defined]
     count = space.training_images if steps is None else 2 * steps * space.batch
     data = Resident(reduced(_images().load(), count), True, training.device())

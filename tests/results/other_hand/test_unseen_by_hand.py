@@ -51,7 +51,7 @@ def limit(bench: str, label: str) -> tuple[str, float]:
 
 
 def by_hand(rows: Rows, bench: str, limits: dict[str, float]) -> list[tuple[float, bool | None]]:
-    """Of each row: mean of the objective over the incumbent's repetitions not yet drawn, and whether limits hold."""
+    """Mean objective after each row over the incumbent's repetitions not yet drawn, and whether the limits hold."""
     name, space, error = TABLES[bench]
     table = tables(name)
     entries, drawn = [], []

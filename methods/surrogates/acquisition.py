@@ -1,4 +1,4 @@
-"""The acquisition function: expected improvement."""
+"""Parts of acquisition functions: expected improvement, and the probability that a constraint holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nasbench.benchmarks.constraints import Bound
 
 Array = NDArray[np.float64]
 
@@ -20,3 +22,11 @@ def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
     density = np.exp(-0.5 * np.minimum(z**2, 1e4)) / math.sqrt(2 * math.pi)
     improvement: Array = np.where(deviation > 0, gain * ndtr(z) + deviation * density, np.maximum(gain, 0.0))
     return improvement
+
+
+def probability(bound: Bound, mean: Array, deviation: Array) -> Array:
+    """The probability that normally distributed values satisfy a constraint."""
+    from scipy.special import ndtr
+
+    holds: Array = ndtr(bound.slack(mean) / np.maximum(deviation, 1e-12))
+    return holds
