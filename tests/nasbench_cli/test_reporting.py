@@ -58,6 +58,12 @@ def test_the_command_and_python_write_the_same_files(
             {path.name: path.read_bytes() for path in (tmp_path / f"{way}{folder}").iterdir()}
             for way in ("command", "python")
         )
+        if folder:
+            overviews = [files.pop("paper.md").decode().splitlines() for files in (first, second)]
+            differing = [pair for pair in zip(*overviews, strict=True) if pair[0] != pair[1]]
+            [(by_command, by_python)] = differing  # who made it
+            assert by_command.startswith("Made by: `nasbench report ")
+            assert by_python == "Made by: `nasbench.report(…)`"
         assert first == second
     assert "EA" in result.text
     assert result.text in printed.out
