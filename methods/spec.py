@@ -42,4 +42,7 @@ class MethodSpec(Spec):
 
     def misfit(self, problem: Problem) -> str:
         """The reason why the method cannot solve the problem, as the end of the sentence "it …"; empty if it can."""
+        if problem.several and not self.method.serves_several:
+            those = ", ".join(name for name in METHODS.names() if METHODS.get(name).serves_several)
+            return f"serves one objective, and here are {len(problem.objectives)}; these serve several: {those}"
         return self.method.misfit(problem, dict(self.parameters()))

@@ -8,17 +8,18 @@ from nasbench.results.errors import StoreError, nearest
 from nasbench.results.scores.mean import Mean
 from nasbench.results.scores.observed import Observed
 from nasbench.results.scores.score import Incumbents, Score
+from nasbench.results.scores.share import Share
 from nasbench.results.scores.unseen import Unseen
 
-UNSEEN, MEAN, OBSERVED = Unseen(), Mean(), Observed()
-SCORES: tuple[Score, ...] = (UNSEEN, MEAN, OBSERVED)
-"""The built-in scores."""
+UNSEEN, MEAN, SHARE, OBSERVED = Unseen(), Mean(), Share(), Observed()
+SCORES: tuple[Score, ...] = (UNSEEN, MEAN, SHARE, OBSERVED)
+"""The built-in scores; `SHARE` is for several objectives, `UNSEEN` and `MEAN` are for one."""
 
 DEFAULT: Score = UNSEEN
 
 _GROUP = "nasbench.scores"
 
-__all__ = ["DEFAULT", "MEAN", "OBSERVED", "SCORES", "UNSEEN", "Incumbents", "Score", "names", "score_of"]
+__all__ = ["DEFAULT", "MEAN", "OBSERVED", "SCORES", "SHARE", "UNSEEN", "Incumbents", "Score", "names", "score_of"]
 
 
 def names() -> tuple[str, ...]:

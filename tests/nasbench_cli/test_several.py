@@ -1,0 +1,160 @@
+"""Several objectives from the command to the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import Generator
+
+import nasbench
+from nasbench.benchmarks import Evaluation, Level, UsageError, abilities, fronts, open_benchmark, parse_constraints
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.engine import plan, runner
+from nasbench.cli.engine.keys import asked_grid
+from nasbench.cli.engine.plan import expand
+from nasbench.methods import Method, Observation, Problem
+from nasbench.results import Setup, StoreError, Trajectory
+from tests.nasbench_cli.toys import Spec, Toy
+
+OBJECTIVES = ("x-valid-error", "latency")
+
+
+def planned(method: str, constraint: str = "none", objectives: tuple[str, ...] = OBJECTIVES) -> plan.PlannedSetup:
+    grid = asked_grid(
+        methods=[method],
+        benchmarks=["nb201-cifar10"],
+        constraints=[(constraint,)],
+        seeds=1,
+        evals=50,
+        objectives=objectives,
+    )
+    return expand([grid])[0]
+
+
+def ran(method: str, constraint: str = "none") -> Trajectory:
+    made = planned(method, constraint)
+    return runner.run(made.setup, 0, made.spec, open_benchmark("nb201-cifar10"), made.bounds)
+
+
+@pytest.mark.parametrize("constraint", ["none", "model_size@0.3"])
+@pytest.mark.parametrize("looped", [True, False])
+def test_stored_shares_are_those_of_the_means_and_of_the_observed_values(
+    constraint: str, looped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if looped:
+        monkeypatch.setattr(runner, "run_block", lambda *_: None)
+    columns = ran("random", constraint).columns
+    table = open_benchmark("nb201-cifar10")
+    bounds = abilities.bounds(table, parse_constraints([constraint]))
+    reference = fronts.reference(table, abilities.objectives(table, OBJECTIVES), bounds)
+    assert reference is not None
+    assert isinstance(table, abilities.KnowsMeans)
+    means = [table.mean_metrics(table.space.from_values(json.loads(text))) for text in columns["configuration"]]
+    feasible = np.array([all(bound.holds(m[bound.metric.name]) for bound in bounds) for m in means])
+    worth = reference.shares(np.array([[m["x-valid-error@200"], m["latency"]] for m in means]), feasible)
+    assert np.array_equal(columns["metrics"][:, -1], worth, equal_nan=True)
+    observed = reference.shares(columns["metrics"][:, [0, 3]], columns["feasible"])
+    assert np.array_equal(columns["incumbent"], 1 - observed, equal_nan=True)
+    assert np.isnan(columns["score"]).all()
+
+
+def test_identity_of_runs_with_one_objective_is_what_it_was() -> None:
+    assert planned("c-tpe", "model_size@0.3", ()).setup.id == "0a7c20ff265cf7a6"  # of version 0.2
+    ids = {planned("random", objectives=o).setup.id for o in ((), OBJECTIVES, ("x-valid-error", "train_time"))}
+    assert len(ids) == 3
+
+
+def test_setup_with_several_objectives_survives_its_file() -> None:
+    setup = planned("random").setup
+    assert Setup.from_json(json.loads(json.dumps(setup.to_json()))) == setup
+    assert setup.objectives == ("x-valid-error@200", "latency")
+    assert setup.setting.scales == (("x-valid-error@200", "%", False, False), ("latency", "s", False, True))
+
+
+def test_method_for_one_objective_is_refused_with_those_for_several() -> None:
+    with pytest.raises(UsageError, match=r"^tpe cannot run on .* these serve several: .*random"):
+        planned("tpe")
+
+
+def test_suite_file_names_objectives(tmp_path: Path) -> None:
+    from nasbench.cli.engine.suites import load_suite
+
+    file = tmp_path / "two.toml"
+    text = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\nobjectives = ["x-valid-error", "latency"]\n'
+    file.write_text(text)
+    assert load_suite(file).grids[0].objectives == OBJECTIVES
+    file.write_text(text.replace("latency", "latenzy"))
+    with pytest.raises(UsageError, match=r"two.toml, line 3: objectives: .* did you mean latency"):
+        expand(load_suite(file).grids)
+
+
+class Told(Method):
+    """Remembers what it is told."""
+
+    serves_several = True
+    problem: Problem
+    seen: list[Observation]
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        Told.problem, Told.seen, self._rng = problem, [], rng
+
+    def ask(self) -> Configuration:
+        return self.problem.space.sample(self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        Told.seen.append(observation)
+
+
+class Holed(Toy):
+    """A benchmark whose size is sometimes unknown."""
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        evaluation = super().measure(configuration, seed, upto, state)
+        size = float("nan") if configuration[1] < 5 else 1.0
+        return evaluation._replace(metrics={**evaluation.metrics, "size": size})
+
+
+def test_method_is_told_objectives_first_and_an_unknown_objective_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = Holed()
+    monkeypatch.setattr(plan, "open_benchmark", lambda name: toy)
+    grid = asked_grid(methods=["random"], benchmarks=["nb201-cifar10"], evals=30, seeds=1, objectives=["size", "loss"])
+    (made,) = expand([grid])
+    columns = runner.run(made.setup, 0, Spec(Told), toy, made.bounds).columns
+    assert [metric.name for metric in Told.problem.objectives] == ["size", "loss"]
+    assert list(Told.seen[0].evaluation.metrics) == ["size", "loss"]
+    failed = [json.loads(text)["digit1"] < 5 for text in columns["configuration"]]
+    assert (columns["status"] == "failed").tolist() == failed
+    assert [o.evaluation.status == "failed" for o in Told.seen] == failed
+    assert any(failed)
+    assert not all(failed)
+    good = next(o for o in Told.seen if o.evaluation.status == "ok")
+    assert Told.problem.losses(good) == (1.0, good.evaluation.metrics["loss"])
+    assert columns["objective"][~np.array(failed)].tolist() == [1.0] * failed.count(False)
+
+
+def test_adding_a_method_moves_no_score(tmp_path: Path) -> None:
+    def shares(methods: list[str], store: Path) -> pd.DataFrame:
+        frame = nasbench.run(
+            methods, "nb201-cifar10", objectives=["x-valid-error", "latency"], seeds=2, evals=30, store=store
+        )
+        return frame[frame["method"] == "random"][["seed", "metric.hypervolume", "incumbent"]].reset_index(drop=True)
+
+    assert shares(["random"], tmp_path / "a").equals(shares(["random", "evolution:population=5"], tmp_path / "b"))
+
+
+def test_report_compares_shares_and_refuses_other_objectives(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    run = dict(seeds=5, evals=40, store=store)
+    nasbench.run(["random", "evolution:population=5"], "nb201-cifar10", objectives=OBJECTIVES, **run)  # type: ignore[arg-type]
+    report = nasbench.report(store, out=tmp_path / "report")
+    assert "1 - the share of the attainable hypervolume" in (tmp_path / "report" / "index.html").read_text()
+    assert set(report.tables["ranks"]["method"]) == {"random", "evolution:population=5"}
+    with pytest.raises(StoreError, match="with several objectives there is no score 'mean'"):
+        nasbench.report(store, out=tmp_path / "report", score="mean")
+    nasbench.run("random", "nb201-cifar10", objectives=["x-valid-error", "train_time"], **run)  # type: ignore[arg-type]
+    with pytest.raises(StoreError, match="with the objectives x-valid-error@200, "):
+        nasbench.report(store, out=tmp_path / "report")
