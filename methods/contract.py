@@ -267,6 +267,10 @@ class Method(Blockwise, ABC):
     serves_several: ClassVar[bool] = False
     """Whether the method serves several objectives: it then optimises all of `Problem.objectives`."""
 
+    learns_from_all: ClassVar[bool] = False
+    """Whether the method may be told evaluations that it did not ask for, before its first ask; it then begins to use
+    its model as if it had asked for them. `parego` needs it."""
+
     needs: ClassVar[tuple[type, ...]] = ()
     """The views that the space must have, as protocols of `spaces.views` (`AsFlat`, `AsGraph`, …)."""
 
@@ -315,6 +319,11 @@ class Method(Blockwise, ABC):
             options: every option with its value.
         """
         return int(options.get(cls.initial_option, 0))
+
+    @classmethod
+    def form(cls, problem: Problem) -> type[Method]:
+        """The class that solves a problem: this one, unless the method has another for several objectives."""
+        return cls
 
     @classmethod
     def make_ready(cls) -> None:
