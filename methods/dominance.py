@@ -84,9 +84,9 @@ def chosen_for_volume(losses: Array, count: int) -> list[int]:
 
 
 def contributions(losses: Array) -> Array:
-    """Hypervolume that only this point dominates, as a share of the largest such contribution, shape (n,).
+    """Hypervolume that only this one of the nondominated points dominates, as a share of the largest, shape (n,).
 
-    A dominated point has 0; of equal points the first has all.
+    A dominated point has 0, and of equal points all but the first.
     """
     from moocore import hv_contributions
 

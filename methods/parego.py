@@ -13,6 +13,7 @@ from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
+from nasbench.methods.tpe import CTPE
 
 _RHO = 0.05  # weight of the sum in the augmented Tchebycheff function (the paper, equation 2)
 _STEPS = {1: 1, 2: 10, 3: 4}
@@ -38,6 +39,7 @@ class ParEGO(Method):
         "J. Knowles. ParEGO: A Hybrid Algorithm with On-Line Landscape Approximation for Expensive Multiobjective "
         "Optimization Problems. IEEE Transactions on Evolutionary Computation 10(1), 2006."
     )
+    tuned_on = CTPE.tuned_on
     seconds = 3e-3
     serves_several = True
 

@@ -160,7 +160,7 @@ class Optuna(_BuiltIn):
     """A sampler of Optuna: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
 
     The other options are passed to the sampler if it has them, else refused. cmaes, qmc and random ignore constraints;
-    cmaes searches spaces of numbers only.
+    cmaes searches spaces of numbers only, and serves one objective.
 
     Options:
         sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
@@ -170,6 +170,7 @@ class Optuna(_BuiltIn):
     """
 
     seconds = 5e-3
+    serves_several = True
 
     def __init__(
         self,
@@ -190,6 +191,12 @@ class Optuna(_BuiltIn):
         names = [h.name for h in self._flat.hyperparameters if isinstance(h, Categorical)]
         if sampler == "cmaes" and names:
             raise UsageError(f"optuna:sampler=cmaes searches numbers only, and here {names[0]} is categorical")
+
+    @classmethod
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        if problem.several and options["sampler"] == "cmaes":
+            return "serves one objective with sampler=cmaes; sampler=tpe, gp, nsga2 and nsga3 serve several"
+        return super().misfit(problem, options)
 
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:

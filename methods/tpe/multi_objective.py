@@ -18,7 +18,7 @@ class CMOTPE(CTPE):
     The last of these ranks is cut by greedy hypervolume subset selection, and good observations are weighted by their
     hypervolume contributions, both after MOTPE, with losses scaled to [0, 1] and a reference point a tenth beyond. As
     in c-TPE, the split counts feasible observations only, every constraint has its own relative density ratio, and the
-    ratios are multiplied. No paper describes this combination.
+    ratios are multiplied. No paper describes this combination. With one objective it is c-TPE.
     """
 
     source = (
@@ -40,12 +40,16 @@ class CMOTPE(CTPE):
     def _new_sampler(self, limits: list[float], rules: Rules) -> Sampler:
         from nasbench.methods.tpe.pareto import ParetoSampler
 
+        if not self._problem.several:
+            return super()._new_sampler(limits, rules)
         return ParetoSampler(self._problem.flat, limits, rules)
 
     def _observe(self, observation: Observation, values: list[float], feasible: bool) -> None:
         from nasbench.methods.tpe.pareto import ParetoSampler
 
         sampler = self._estimators()
-        assert isinstance(sampler, ParetoSampler)
-        losses = self._problem.losses(observation)
-        sampler.observe_losses(observation.configuration, losses, values, feasible)
+        if isinstance(sampler, ParetoSampler):
+            losses = self._problem.losses(observation)
+            sampler.observe_losses(observation.configuration, losses, values, feasible)
+        else:
+            super()._observe(observation, values, feasible)
