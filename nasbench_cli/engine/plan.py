@@ -26,9 +26,10 @@ from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
+from nasbench.cli.engine.shares import added
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
-from nasbench.results.store.trajectory import HYPERVOLUME, SCHEMA_VERSION
+from nasbench.results.store.trajectory import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
@@ -264,6 +265,7 @@ def _of_several(
         score_worst=1.0,
         median=1.0 - reference.median if reference else None,
         noise=None,
+        held_out=(),  # there is no single incumbent whose test metrics could be reported
         scales=tuple((metric.name, metric.unit, not metric.minimize, metric.log) for metric in objectives),
         front=tuple(map(tuple, reference.front.tolist())) if reference else (),
     )
@@ -291,7 +293,7 @@ def _setup(
         workers=protocol.workers,
         charge_thinking=protocol.charge_thinking,
         train_infeasible=protocol.train_infeasible and benchmark.live and any(b.metric.cheap for b in bounds),
-        metrics=(*(metric.name for metric in benchmark.metrics), *[HYPERVOLUME] * several),
+        metrics=(*(metric.name for metric in benchmark.metrics), *(added(objectives) if several else ())),
         setting=setting,
         initial=spec.initial,
         tuned_on=spec.method.tuned_on,

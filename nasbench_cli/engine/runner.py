@@ -141,7 +141,9 @@ def _run_loop(
     workers.close()
     columns = to_columns(search.rows, len(benchmark.metrics))
     if len(objectives) > 1:
-        columns = with_shares(columns, np.array(search.means), benchmark, objectives, bounds)
+        columns = with_shares(
+            columns, np.array(search.means).reshape(len(search.means), -1), benchmark, objectives, bounds
+        )
     return columns, failure, log
 
 

@@ -8,6 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Metric, fronts
+from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
+
+
+def added(objectives: tuple[Metric, ...]) -> tuple[str, ...]:
+    """Names of the metrics that the harness adds to runs with these objectives, in the order of their columns."""
+    return (HYPERVOLUME, *(MEAN_OF + metric.name for metric in objectives))
 
 
 def with_shares(
@@ -17,7 +23,7 @@ def with_shares(
     objectives: tuple[Metric, ...],
     bounds: tuple[Bound, ...],
 ) -> dict[str, NDArray[Any]]:
-    """The columns of a run with several objectives: the shares are added, and the first objective is `objective`.
+    """The columns of a run with several objectives: the metrics `added`, and the first objective as `objective`.
 
     Only evaluations at the highest level of the fidelity count. Without an exact front (`fronts.reference`) all shares
     are NaN; a report then measures them by the front of all runs.
@@ -38,5 +44,5 @@ def with_shares(
     return columns | {
         "objective": metrics[:, places[0]],
         "incumbent": 1.0 - observed,
-        "metrics": np.column_stack([metrics, attained]),
+        "metrics": np.column_stack([metrics, attained, means[:, places]]),
     }

@@ -183,7 +183,7 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
     series = []
     for method in range(len(curves.methods)):
         runs = [front for (s, m, _), front in evaluated.points.items() if (s, m) == (setting, method)]
-        surface = _median_surface(runs)
+        surface = median_surface(runs)
         if len(surface):
             reached = np.where(surface[:, 0] <= x[:, None], surface[:, 1], np.inf).min(axis=1)
             series.append(Series(method, np.where(np.isfinite(reached), reached, np.nan)))
@@ -195,7 +195,7 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
     return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)
 
 
-def _median_surface(runs: Sequence[Array]) -> Array:
+def median_surface(runs: Sequence[Array]) -> Array:
     """Points of the surface that half of the runs attain, shape (points, 2); empty if fewer runs have a point."""
     sets = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
     if len(set(sets.tolist())) * 2 < len(runs) or not len(sets):

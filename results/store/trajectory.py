@@ -27,6 +27,10 @@ HYPERVOLUME = "hypervolume"
 run's evaluations dominate, this row included, by the table's means. NaN before the first evaluation that is feasible by
 its means, and where no table knows the exact front."""
 
+MEAN_OF = "mean."
+"""The beginning of the names of further metrics that the harness adds to such runs, one per objective: its mean over
+the table's repetitions of this row's configuration."""
+
 
 class Row(NamedTuple):
     """One evaluation of a run. Times are seconds on the run's clock, except `thinking`."""
@@ -189,7 +193,8 @@ class Setup:
     workers: int
     charge_thinking: bool
     metrics: tuple[str, ...]
-    """Names of the benchmark's metrics, in the order of `Row.metrics`; with several objectives, `HYPERVOLUME` too."""
+    """Names of the benchmark's metrics, in the order of `Row.metrics`; with several objectives also those that
+    the harness adds (`HYPERVOLUME`, `MEAN_OF`)."""
     setting: Setting
     initial: int = 0
     """Number of random configurations before the method uses its observations."""

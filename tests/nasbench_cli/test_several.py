@@ -56,7 +56,8 @@ def test_stored_shares_are_those_of_the_means_and_of_the_observed_values(
     means = [table.mean_metrics(table.space.from_values(json.loads(text))) for text in columns["configuration"]]
     feasible = np.array([all(bound.holds(m[bound.metric.name]) for bound in bounds) for m in means])
     worth = reference.shares(np.array([[m["x-valid-error@200"], m["latency"]] for m in means]), feasible)
-    assert np.array_equal(columns["metrics"][:, -1], worth, equal_nan=True)
+    assert np.array_equal(columns["metrics"][:, 4], worth, equal_nan=True)
+    assert np.array_equal(columns["metrics"][:, 5:], [[m["x-valid-error@200"], m["latency"]] for m in means])
     observed = reference.shares(columns["metrics"][:, [0, 3]], columns["feasible"])
     assert np.array_equal(columns["incumbent"], 1 - observed, equal_nan=True)
     assert np.isnan(columns["score"]).all()
