@@ -1,4 +1,4 @@
-"""Several objectives: losses on one scale, the exact front of a table, and shares of its hypervolume."""
+"""Several objectives: losses on one scale, and the exact front of a table."""
 
 from __future__ import annotations
 
@@ -58,31 +58,6 @@ class Reference:
         """Losses on the scale where the ideal is 0 and the reference point 1, shape (…, objectives)."""
         scaled: Array = (losses(self.objectives, values) - self.ideal) / self.extent
         return scaled
-
-    def shares(self, values: Array, counts: NDArray[np.bool_]) -> Array:
-        """Share of the hypervolume that a run has attained after each of its evaluations, shape (evaluations,).
-
-        It never falls. NaN before the first evaluation that counts.
-
-        Args:
-            values: the objectives of the evaluations, shape (evaluations, objectives).
-            counts: whether each evaluation counts, shape (evaluations,).
-        """
-        from moocore import hypervolume
-
-        points, ones = self.normalised(values), np.ones(len(self.objectives))
-        shares = np.full(len(points), np.nan)
-        archive, share = np.empty((0, len(ones))), 0.0
-        for i in np.flatnonzero(counts):
-            point = points[i]
-            if np.all(point < 1.0) and not np.any(np.all(archive <= point, axis=1)):
-                archive = np.vstack([archive[~np.all(point <= archive, axis=1)], point])
-                share = max(share, hypervolume(archive, ref=ones) / self.volume)
-            shares[i] = share
-        if counts.any():  # an evaluation that does not count changes nothing
-            last = np.maximum.accumulate(np.where(counts, np.arange(len(counts)), -1))
-            shares = np.where(last < 0, np.nan, shares[last])
-        return shares
 
 
 @lru_cache(maxsize=64)

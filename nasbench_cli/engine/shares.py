@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Metric, fronts
+from nasbench.results.statistics.fronts import hypervolumes
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 
 
@@ -38,9 +39,10 @@ def with_shares(
     observed = attained = np.full(len(metrics), np.nan)
     if reference is not None and len(metrics):
         whole = columns["level"] == benchmark.highest.work
-        observed = reference.shares(metrics[:, places], whole & columns["feasible"])
+        points = reference.normalised(metrics[:, places])
+        observed = hypervolumes(points, whole & columns["feasible"]) / reference.volume
         by_means = whole & (columns["status"] == "ok") & (columns["score_feasible"] == True)  # noqa: E712 (None too)
-        attained = reference.shares(means[:, places], by_means)
+        attained = hypervolumes(reference.normalised(means[:, places]), by_means) / reference.volume
     return columns | {
         "objective": metrics[:, places[0]],
         "incumbent": 1.0 - observed,

@@ -1,4 +1,4 @@
-"""Quality of the fronts that runs with several objectives have found, against the exact front of their setting."""
+"""Hypervolumes of runs with several objectives, and the distance of their fronts from the exact one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
 
@@ -27,6 +28,54 @@ class Quality:
     """Additive epsilon indicator (Zitzler et al., 2003): by how much every point must improve to cover the front."""
     found: float
     """Share of the points of the exact front that are among the run's, in [0, 1]."""
+
+
+def hypervolumes(points: Array, counts: NDArray[np.bool_]) -> Array:
+    """Hypervolume up to the point (1, …, 1) that a run dominates after each of its evaluations, shape (evaluations,).
+
+    It never falls. NaN before the first evaluation that counts.
+
+    Args:
+        points: losses of the evaluations, shape (evaluations, objectives).
+        counts: whether each evaluation counts, shape (evaluations,).
+    """
+    from moocore import hypervolume
+
+    ones = np.ones(points.shape[1])
+    volumes, archive, volume = np.full(len(points), np.nan), np.empty((0, len(ones))), 0.0
+    for i in np.flatnonzero(counts):
+        point = points[i]
+        if np.all(point < 1.0) and not np.any(np.all(archive <= point, axis=1)):
+            archive = np.vstack([archive[~np.all(point <= archive, axis=1)], point])
+            volume = max(volume, hypervolume(archive, ref=ones))
+        volumes[i] = volume
+    last = np.maximum.accumulate(np.where(counts, np.arange(len(counts)), -1))
+    return np.where(last < 0, np.nan, volumes[last])  # an evaluation that does not count changes nothing
+
+
+@dataclass(frozen=True, eq=False)
+class UnionFront:
+    """The front of all runs of a setting, where no table knows the exact one, and the scale on which it is measured."""
+
+    ideal: Array
+    extent: Array
+    """Distance of the reference point from the ideal, shape (objectives,)."""
+    volume: float
+
+    @classmethod
+    def of(cls, points: Array) -> UnionFront:
+        """The front of losses of feasible evaluations, shape (evaluations, objectives), at least one."""
+        from moocore import filter_dominated, hypervolume
+
+        front = np.asarray(filter_dominated(points))
+        ideal, nadir, worst = front.min(axis=0), front.max(axis=0), points.max(axis=0)
+        extent = np.where(nadir > ideal, (1 + _MARGIN) * (nadir - ideal), _MARGIN * (worst - ideal))
+        extent = np.where(extent > 0, extent, 1.0)
+        return cls(ideal, extent, float(hypervolume((front - ideal) / extent, ref=np.ones(points.shape[1]))))
+
+    def shares(self, points: Array, counts: NDArray[np.bool_]) -> Array:
+        """Share of the hypervolume of this front that a run has after each evaluation; see `hypervolumes`."""
+        return hypervolumes((points - self.ideal) / self.extent, counts) / self.volume
 
 
 def losses(values: Array, scales: Sequence[Scale]) -> Array:

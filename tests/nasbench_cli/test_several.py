@@ -18,6 +18,7 @@ from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
 from nasbench.results import Setup, StoreError, Trajectory
+from nasbench.results.statistics.fronts import UnionFront, hypervolumes
 from tests.nasbench_cli.toys import Spec, Toy
 
 OBJECTIVES = ("x-valid-error", "latency")
@@ -55,10 +56,12 @@ def test_stored_shares_are_those_of_the_means_and_of_the_observed_values(
     assert isinstance(table, abilities.KnowsMeans)
     means = [table.mean_metrics(table.space.from_values(json.loads(text))) for text in columns["configuration"]]
     feasible = np.array([all(bound.holds(m[bound.metric.name]) for bound in bounds) for m in means])
-    worth = reference.shares(np.array([[m["x-valid-error@200"], m["latency"]] for m in means]), feasible)
+    points = reference.normalised(np.array([[m["x-valid-error@200"], m["latency"]] for m in means]))
+    worth = hypervolumes(points, feasible) / reference.volume
     assert np.array_equal(columns["metrics"][:, 4], worth, equal_nan=True)
     assert np.array_equal(columns["metrics"][:, 5:], [[m["x-valid-error@200"], m["latency"]] for m in means])
-    observed = reference.shares(columns["metrics"][:, [0, 3]], columns["feasible"])
+    points = reference.normalised(columns["metrics"][:, [0, 3]])
+    observed = hypervolumes(points, columns["feasible"]) / reference.volume
     assert np.array_equal(columns["incumbent"], 1 - observed, equal_nan=True)
     assert np.isnan(columns["score"]).all()
 
@@ -162,3 +165,22 @@ def test_report_compares_shares_and_refuses_other_objectives(tmp_path: Path) -> 
     run(["random"], ("x-valid-error", "train_time"))
     with pytest.raises(StoreError, match="with the objectives x-valid-error@200, "):
         nasbench.report(store, out=tmp_path / "report")
+
+
+def test_without_a_table_the_front_of_all_runs_counts_and_the_report_says_so(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    frame = nasbench.run(
+        ["random", "local"], "synthetic-cnn", objectives=["error", "weights"], seeds=5, evals=30, store=store
+    )
+    assert frame["incumbent"].isna().all()
+    report = nasbench.report(store, out=tmp_path / "report", format="tidy,csv")
+    assert "synthetic-cnn: no table knows the exact front" in report.text.replace("\n", " ")
+    ends = frame[["metric.error", "metric.weights"]].to_numpy()
+    front = UnionFront.of(ends)
+    tidy = pd.read_csv(tmp_path / "report" / "tidy.csv")
+    for (method, seed), rows in frame.groupby(["method", "seed"]):
+        points = rows.sort_values("evaluation")[["metric.error", "metric.weights"]].to_numpy()
+        own = tidy[(tidy["method"] == method) & (tidy["seed"] == seed)]
+        share = front.shares(points, np.ones(len(points), bool))[-1]
+        assert own[own["evaluation"] == 30]["value"].item() == pytest.approx(1 - share)
+    assert max(front.shares(ends, np.ones(len(ends), bool))) == pytest.approx(1, abs=1e-12)
