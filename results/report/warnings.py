@@ -83,8 +83,8 @@ def _of_fronts(comparison: Comparison) -> Iterator[str]:
     ]
     if benches := sorted(set(settings["bench"][unknown])):
         yield (
-            f"{listed(benches)}: no table knows the exact front, so shares of the hypervolume are of the front that all "
-            "runs here have observed together, and change when runs are added"
+            f"{listed(benches)}: no table knows the exact front, so shares of the hypervolume are of the front that "
+            "all runs here have observed together, and change when runs are added"
         )
 
 
