@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Benchmark, Bound, Metric, fronts
-from nasbench.results.statistics.fronts import hypervolumes
+from nasbench.results.hypervolumes import hypervolumes
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 
 

@@ -224,7 +224,9 @@ class _Reader:
 
     def _value(self, key: Key, value: Any) -> Any:
         """The value of a key, whose type is checked."""
-        if key.several and value != ():
+        if key.several and value == key.default == ():
+            return value
+        if key.several:
             return self._list(key.name, value, *key.types)
         return value if value is None else self._typed(key.name, value, *key.types)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
+from nasbench.results.hypervolumes import hypervolumes
 
 Scale: TypeAlias = tuple[str, str, bool, bool]
 """Name, unit, whether it is maximised and whether it is on a log scale: one of `Setting.scales`."""
@@ -28,29 +29,6 @@ class Quality:
     """Additive epsilon indicator (Zitzler et al., 2003): by how much every point must improve to cover the front."""
     found: float
     """Share of the points of the exact front that are among the run's, in [0, 1]."""
-
-
-def hypervolumes(points: Array, counts: NDArray[np.bool_]) -> Array:
-    """Hypervolume up to the point (1, …, 1) that a run dominates after each of its evaluations, shape (evaluations,).
-
-    It never falls. NaN before the first evaluation that counts.
-
-    Args:
-        points: losses of the evaluations, shape (evaluations, objectives).
-        counts: whether each evaluation counts, shape (evaluations,).
-    """
-    from moocore import hypervolume
-
-    ones = np.ones(points.shape[1])
-    volumes, archive, volume = np.full(len(points), np.nan), np.empty((0, len(ones))), 0.0
-    for i in np.flatnonzero(counts):
-        point = points[i]
-        if np.all(point < 1.0) and not np.any(np.all(archive <= point, axis=1)):
-            archive = np.vstack([archive[~np.all(point <= archive, axis=1)], point])
-            volume = max(volume, hypervolume(archive, ref=ones))
-        volumes[i] = volume
-    last = np.maximum.accumulate(np.where(counts, np.arange(len(counts)), -1))
-    return np.where(last < 0, np.nan, volumes[last])  # an evaluation that does not count changes nothing
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from nasbench.benchmarks import Benchmark, Metric, UsageError, abilities, fronts
 from nasbench.benchmarks.fronts import Array, Reference
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.results.statistics.fronts import hypervolumes
+from nasbench.results.hypervolumes import hypervolumes
 
 METRICS = (
     Metric("valid-error@1", "%", split="valid", epoch=1),
