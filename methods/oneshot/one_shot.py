@@ -176,6 +176,11 @@ class OneShot(Method):
             raise UsageError(
                 f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
             )
+        if space.one_cell and settings.flexible:
+            raise UsageError(
+                f"{space.name} has networks of one cell; this search has a cell for each stage, with kernel sizes and "
+                "depths"
+            )
         if space.classes < 2:
             raise UsageError(f"{space.name} has one class: there is nothing to learn")
         half = space.training_images // 2
