@@ -74,11 +74,11 @@ def chosen_for_volume(losses: Array, count: int) -> list[int]:
     """
     from moocore import hypervolume
 
-    scaled, reference = _scaled(losses)
+    points, reference = scaled(losses)
     chosen: list[int] = []
     left = list(range(len(losses)))
     while len(chosen) < count:
-        volumes = [hypervolume(scaled[[*chosen, i]], ref=reference) for i in left]
+        volumes = [hypervolume(points[[*chosen, i]], ref=reference) for i in left]
         chosen.append(left.pop(int(np.argmax(volumes))))
     return chosen
 
@@ -90,15 +90,15 @@ def contributions(losses: Array) -> Array:
     """
     from moocore import hv_contributions
 
-    scaled, reference = _scaled(losses)
-    _, first = np.unique(scaled, axis=0, return_index=True)
+    points, reference = scaled(losses)
+    _, first = np.unique(points, axis=0, return_index=True)
     alone = np.zeros(len(losses))
-    alone[first] = hv_contributions(scaled[first], ref=reference)
+    alone[first] = hv_contributions(points[first], ref=reference)
     shares: Array = alone / alone.max()
     return shares
 
 
-def _scaled(losses: Array) -> tuple[Array, Array]:
+def scaled(losses: Array) -> tuple[Array, Array]:
     """Losses between 0 and 1 in each objective, and the reference point."""
     low, extent = losses.min(axis=0), np.ptp(losses, axis=0)
     return (losses - low) / np.where(extent > 0, extent, 1.0), np.full(losses.shape[1], 1.0 + _MARGIN)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Bound, Evaluation, Metric, UsageError
+from nasbench.benchmarks import Bound, Evaluation, Fidelity, Metric, UsageError
 from nasbench.benchmarks.spaces import Categorical, Configuration, Float, GridSpace, Ordinal, ParameterSpace
-from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.dominance import chosen_for_volume, contributions, crowding, places, ranks
+from nasbench.methods.fidelity.mo_asha import epsilon_net, order
 from nasbench.methods.local_search import ParetoLocalSearch
 from nasbench.methods.parego import drawn_weights, scalars
 from nasbench.methods.tpe import compiled
@@ -285,3 +286,31 @@ def test_nsga2_approaches_the_front_of_zdt1() -> None:
         return float(moocore.hypervolume(values, ref=[1.1, 1.1]) / 0.8704)  # of the front (Zitzler et al., 2000)
 
     assert share("nsga2:population=20") > share("random") + 0.2
+
+
+def test_epsilon_net_goes_on_with_the_farthest_point() -> None:
+    losses = [(0.0, 10.0), (1.0, 9.0), (5.0, 4.0), (10.0, 0.0), (11.0, 11.0), (2.0, 2.0), (2.0, 2.0)]
+    violations = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 1.0]
+    assert order(violations, losses) == [0, 3, 2, 1, 4, 6, 5]
+    points = np.random.default_rng(0).random((12, 2))
+    chosen = epsilon_net(points)
+    places = (points - points.min(axis=0)) / np.ptp(points, axis=0)
+    assert chosen[0] == points[:, 0].argmin()
+    for k in range(1, 12):
+        distances = [min(np.linalg.norm(places[i] - places[j]) for j in chosen[:k]) for i in range(12)]
+        assert distances[chosen[k]] == pytest.approx(max(distances[i] for i in chosen[k:]))
+
+
+def test_mo_asha_promotes_the_best_of_a_rung_and_each_once() -> None:
+    fidelity = Fidelity("epochs", "1 epoch", (1, 3, 9))
+    problem = Problem(GRID, (F, G), fidelity=fidelity)
+    method = MethodSpec("mo-asha").build(problem, np.random.default_rng(0))
+    asked = [Proposal.of(method.ask(), fidelity.highest) for _ in range(6)]
+    assert [(p.level["epochs"], p.continues) for p in asked] == [(1, None)] * 6
+    for trial, losses in enumerate([(8.0, 8.0), (0.0, 4.0), (5.0, 5.0), (4.0, 0.0), (6.0, 6.0), (7.0, 7.0)]):
+        values = dict(zip(("f", "g"), losses, strict=True))
+        evaluation = Evaluation(values, 1.0)
+        method.tell(Observation(asked[trial].configuration, evaluation, True, asked[trial].level, trial))
+    further = [Proposal.of(method.ask(), fidelity.highest) for _ in range(3)]
+    assert [(p.level["epochs"], p.continues) for p in further] == [(3, 1), (3, 3), (1, None)]
+    assert further[0].configuration == asked[1].configuration
