@@ -17,8 +17,9 @@ from nasbench.cli.engine import plan, runner
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
-from nasbench.results import Setup, StoreError, Trajectory
+from nasbench.results import Setup, Store, StoreError, Trajectory
 from nasbench.results.hypervolumes import hypervolumes
+from nasbench.results.report.single_run import describe
 from nasbench.results.statistics.fronts import UnionFront
 from tests.nasbench_cli.toys import Spec, Toy
 
@@ -185,3 +186,25 @@ def test_without_a_table_the_front_of_all_runs_counts_and_the_report_says_so(tmp
         share = front.shares(points, np.ones(len(points), bool))[-1]
         assert own[own["evaluation"] == 30]["value"].item() == pytest.approx(1 - share)
     assert max(front.shares(ends, np.ones(len(ends), bool))) == pytest.approx(1, abs=1e-12)
+
+
+def test_one_run_is_shown_by_its_front_and_its_shares(tmp_path: Path) -> None:
+    frame = nasbench.run("local", "nb201-cifar10", objectives=OBJECTIVES, seeds=1, evals=40, store=tmp_path / "s")
+    text = describe(Store.open(tmp_path / "s"), "local", "nb201-cifar10", None, 0)
+    columns = frame[["metric.x-valid-error@200", "metric.latency"]].to_numpy()
+    front = [i for i, own in enumerate(columns) if not any((o <= own).all() and (o < own).any() for o in columns)]
+    assert f"The front of 40 feasible evaluations, as observed: {len(front)} evaluations" in text
+    assert all(f"\n{i + 1:>10}  " in text for i in front)
+    share, observed = frame["metric.hypervolume"].iloc[-1], 1 - frame["incumbent"].iloc[-1]
+    assert f"hypervolume: {share:.4f} by the table's means, {observed:.4f} as observed" in text.replace("\n    ", " ")
+
+
+def test_optunas_studies_have_every_objective(tmp_path: Path) -> None:
+    optuna = pytest.importorskip("optuna")
+    frame = nasbench.run("random", "nb201-cifar10", objectives=OBJECTIVES, seeds=1, evals=10, store=tmp_path / "s")
+    nasbench.report(tmp_path / "s", out=tmp_path / "r", optuna=tmp_path / "log")
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "log")))
+    (study,) = optuna.study.get_all_study_summaries(storage)
+    trials = optuna.load_study(study_name=study.study_name, storage=storage).trials
+    told = frame[["metric.x-valid-error@200", "metric.latency"]].to_numpy().tolist()
+    assert [trial.values for trial in trials] == told
