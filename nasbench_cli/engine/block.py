@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Bound, Metric
+from nasbench.benchmarks import Bound, abilities
 from nasbench.benchmarks.spaces.foreign import is_users
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.shares import with_shares
@@ -24,7 +24,6 @@ def run_block(
     spec: MethodSpec,
     benchmark: TabularBenchmark,
     bounds: tuple[Bound, ...],
-    objectives: tuple[Metric, ...],
     rng: np.random.Generator,
     seeds: EvaluationSeeds,
 ) -> dict[str, NDArray[Any]] | None:
@@ -39,6 +38,7 @@ def run_block(
         return None
     if not (spec.method.blockwise and benchmark.blockwise and benchmark.space.blockwise):
         return None
+    objectives = abilities.objectives(benchmark, setup.objectives)
     begin = perf_counter()
     try:
         block = spec.build(Problem.of(benchmark, bounds, objectives=objectives), rng).ask_block(n)

@@ -66,14 +66,13 @@ def run(
     Raises Diverged if the method does not propose again what the journal holds.
     """
     began = _now()
-    objectives = abilities.objectives(benchmark, setup.objectives)
     with cleaned():
         if isinstance(benchmark, TabularBenchmark):
             with asking(0):
-                columns = run_block(setup, spec, benchmark, bounds, objectives, *_streams(setup, seed))
+                columns = run_block(setup, spec, benchmark, bounds, *_streams(setup, seed))
             if columns is not None:
                 return Trajectory(seed, columns, "", began, _now())
-        columns, failure, log = _run_loop(setup, spec, benchmark, bounds, objectives, journal, *_streams(setup, seed))
+        columns, failure, log = _run_loop(setup, spec, benchmark, bounds, journal, *_streams(setup, seed))
     return Trajectory(seed, columns, failure, began, _now(), log)
 
 
@@ -111,7 +110,6 @@ def _run_loop(
     spec: MethodSpec,
     benchmark: Benchmark,
     bounds: tuple[Bound, ...],
-    objectives: tuple[Metric, ...],
     journal: Journal | None,
     rng: np.random.Generator,
     seeds: EvaluationSeeds,
@@ -123,6 +121,7 @@ def _run_loop(
     else:
         known = tuple(bound for bound in bounds if bound.metric.cheap and not setup.train_infeasible)
         workers = LiveWorkers(benchmark, seeds, journal, bounds, known)
+    objectives = abilities.objectives(benchmark, setup.objectives)
     search = _Search(setup, benchmark, bounds, objectives, workers, seeds)
     failure = ""
     log: tuple[Logged, ...] = ()
