@@ -106,17 +106,35 @@ def run_command(arguments: list[str]) -> int:
     """
     try:
         _refuse_empty(arguments)
-        return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone; Python's last flush must not complain of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code: int = cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of our output (head, less) has gone
+        _drop_output()
         return READER_GONE
     except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, OSError) and _output_refused():
+            _drop_output()
+            error = OSError(f"standard output cannot be written: {error.strerror}")
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
         click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
+
+
+def _output_refused() -> bool:
+    """Whether standard output cannot take what was printed: the disk of the file that it goes to is full, say."""
+    try:
+        sys.stdout.flush()  # what was refused once is still in its buffer
+    except OSError:
+        return True
+    return False
+
+
+def _drop_output() -> None:
+    """Lets standard output go nowhere: Python's last flush must not complain of it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse_empty(arguments: list[str]) -> None:

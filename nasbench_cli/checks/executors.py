@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from numpy.random import Generator
+
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.checks.check import Check, require
 from nasbench.cli.engine.executors import chosen
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.session import Session, begin
 from nasbench.cli.engine.suites import Suite
+from nasbench.methods import Method, MethodSpec, Observation, Problem
 from nasbench.results.store import content_hash
 
 _METHODS, _BENCHMARK, _SEEDS = ("random", "evolution:population=5"), "hpobench-car", 3
@@ -89,10 +95,47 @@ def _stores_live_runs(executor: str) -> str | None:
     return None
 
 
+class _Ends(Method):
+    """Ends its process at the second ask, as a crash in compiled code does."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        self._space, self._rng, self._asked = problem.space, rng, 0
+
+    def ask(self) -> Configuration:
+        self._asked += 1
+        if self._asked == 2:
+            os._exit(0)
+        return self._space.sample(self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        """Ignored."""
+
+
+class _Ending(MethodSpec):
+    """A third party's method that every process finds, although no package registers it."""
+
+    is_foreign = True
+    method = _Ends  # type: ignore[assignment]
+
+
+def _records_what_ends_its_process(executor: str) -> None:
+    with _session() as session:
+        calm, ending = session.planned
+        ending = replace(ending, spec=_Ending(ending.spec.name))
+        seeds, told = [0, 1], "a run that ends its process"
+        for _ in replace(session, missing=[(ending, seeds), (calm, seeds)]).compute(chosen(executor, 1)):
+            pass
+        stored = session.store.runs()
+        recorded = {seed: run.failed for seed, run in stored.get(ending.setup.id, {}).items()}
+        require(recorded == dict.fromkeys(seeds, True), f"{told} is not recorded as failed: `batch.single`, `work.give_up`")
+        require(sorted(stored.get(calm.setup.id, {})) == seeds, f"{told} costs other runs")
+
+
 _ALL: dict[str, Callable[[str], str | None]] = {
     "stores what one process stores": _stores_the_same,
     "stores the same with two jobs": _stores_the_same_with_two_jobs,
     "stops when told, and a second command completes the store": _stops_and_goes_on,
+    "records a run that ends its process, and goes on": _records_what_ends_its_process,
     "stores live runs, and leaves no journal": _stores_live_runs,
 }
 EXECUTOR_CHECKS = tuple(Check(promise, function, str) for promise, function in _ALL.items())
