@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.cli.layout import one_line
-from nasbench.cli.streams import drop_unwritable_errors, replace_closed
+from nasbench.cli.streams import OUTPUT, drop_unwritable_errors, name_output, replace_closed
 
 COMMANDS = {
     "list": ("list:list_", "List methods, benchmarks, suites and executors."),
@@ -90,6 +90,7 @@ def main() -> None:
     """Entry point of the command line: ends the process with an exit code from `nasbench.cli.exits`."""
     replace_closed()
     drop_unwritable_errors()
+    name_output()
     code = run_command(sys.argv[1:])
     if threading.active_count() > 1:
         # Evaluations that are no longer needed still run: a normal exit would unload PyTorch beneath them.
@@ -113,23 +114,13 @@ def run_command(arguments: list[str]) -> int:
         _drop_output()
         return READER_GONE
     except (Exception, KeyboardInterrupt) as error:
-        if isinstance(error, OSError) and _output_refused():
+        if isinstance(error, OSError) and error.filename == OUTPUT:
             _drop_output()
-            error = OSError(f"standard output cannot be written: {error.strerror}")
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
         click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
-
-
-def _output_refused() -> bool:
-    """Whether standard output cannot take what was printed: the disk of the file that it goes to is full, say."""
-    try:
-        sys.stdout.flush()  # what was refused once is still in its buffer
-    except OSError:
-        return True
-    return False
 
 
 def _drop_output() -> None:
@@ -172,5 +163,5 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno in _OF_A_PATH:
         return f"cannot use {error.filename}: {error.strerror}", BAD_USAGE
     if isinstance(error, OSError):
-        return f"the system refused: {error}", SOME_FAILED
+        return f"the system refused: {error}", SOME_FAILED  # such as: No space left on device: 'standard output'
     return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", SOME_FAILED

@@ -253,10 +253,10 @@ def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
         def require_same(level: Level, left: str) -> None:
             kept, whole = (benchmark.evaluate(configuration, seed, level, place) for place in (state, None))
             one, other = _decided(benchmark, kept), _decided(benchmark, whole)
+            what = f"{benchmark.space.to_json(configuration)} scores {one} at level {level} after {left}"
             require(
                 same(one, other) and kept.status == whole.status,
-                f"{benchmark.space.to_json(configuration)} scores {one} at level {level} after {left}, and {other} "
-                f"without one{f': {kept.reason}' if kept.reason else ''}; `nasbench.benchmarks.state` keeps files safely",
+                f"{what}, and {other} without one: `nasbench.benchmarks.state` keeps files safely",
             )
 
         benchmark.evaluate(configuration, seed, early, state)

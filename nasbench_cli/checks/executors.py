@@ -115,7 +115,7 @@ class _Ending(MethodSpec):
     """A third party's method that every process finds, although no package registers it."""
 
     is_foreign = True
-    method = _Ends  # type: ignore[assignment]
+    method = _Ends
 
 
 def _records_what_ends_its_process(executor: str) -> None:
@@ -127,7 +127,9 @@ def _records_what_ends_its_process(executor: str) -> None:
             pass
         stored = session.store.runs()
         recorded = {seed: run.failed for seed, run in stored.get(ending.setup.id, {}).items()}
-        require(recorded == dict.fromkeys(seeds, True), f"{told} is not recorded as failed: `batch.single`, `work.give_up`")
+        require(
+            recorded == dict.fromkeys(seeds, True), f"{told} is not recorded as failed: `batch.single`, `work.give_up`"
+        )
         require(sorted(stored.get(calm.setup.id, {})) == seeds, f"{told} costs other runs")
 
 

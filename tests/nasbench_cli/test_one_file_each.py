@@ -1,4 +1,4 @@
-"""A plug-in of each kind is one file (`tests/plugin`), which keeps the promises and runs: nothing of ours is touched."""
+"""A plug-in of each kind is one file of `tests/plugin`, which keeps its promises and runs without a change of ours."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def test_a_metric_at_a_price_is_charged_on_a_table() -> None:
 def test_levels_of_both_axes_and_kept_trainings_run_from_the_command_line(
     nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
-    done = nasbench("run", "--method", "hyperband", "--bench", "softmax", "--seeds", 1, "--evals", 4, "--store", tmp_path)
+    done = nasbench(
+        "run", "--method", "hyperband", "--bench", "softmax", "--seeds", 1, "--evals", 4, "--store", tmp_path
+    )
     assert done.code == 0, done.err
     frame = pd.read_parquet(tmp_path)
     assert set(frame["level"]) == {200, 600, 1800}

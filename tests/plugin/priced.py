@@ -1,4 +1,4 @@
-"""A cheap score at a price, in one file: a guess at the accuracy of a cell, at two seconds each time it is asked for."""
+"""A cheap score at a price, in one file: a guess at the error, for two seconds each time that it is asked for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class Priced(TabularBenchmark, blockwise=True):
             space,
             (
                 Metric("error", ""),
-                Metric("guess", "", minimize=False, description="score of an untrained cell", cheap=True, seconds=SECONDS),
+                Metric(
+                    "guess", "", minimize=False, description="score of an untrained cell", cheap=True, seconds=SECONDS
+                ),
             ),
             lambda: np.stack([repeated, guess], axis=2).astype(float),
             cost=60.0,

@@ -43,7 +43,8 @@ class Softmax(Benchmark):
             if epoch == upto["epochs"]:  # the record of this very level was lost, so it was not paid
                 earlier = float(kept["seconds"])
         train = slice(0, upto["rows"])
-        for epoch in range(epoch + 1, upto["epochs"] + 1):
+        while epoch < upto["epochs"]:
+            epoch += 1
             outputs = inputs[train] @ weights
             shares = np.exp(outputs - outputs.max(axis=1, keepdims=True))
             shares /= shares.sum(axis=1, keepdims=True)
