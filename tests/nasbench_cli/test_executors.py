@@ -78,6 +78,7 @@ def test_an_executor_that_does_not_stop_is_found(nasbench: Callable[..., Printed
     checked = nasbench("check", "deaf")
     assert checked.code == 1
     assert "BROKEN  stops when told, and a second command completes the store: it does not stop" in checked.out
+    assert "and goes on: it computes a third party's method in the process of the command" in checked.out
 
 
 class Ray:

@@ -24,7 +24,7 @@ from tests.plugin.two_objectives import WeightedSteps
 
 @pytest.fixture(autouse=True)
 def plugged_in(lend: Lend) -> None:
-    """The names of the plug-ins, which their decorators have registered in the process that imported them first."""
+    """Gives the plug-ins their names, as the entry points of a package do."""
     lend(METHODS, "weighted-steps", WeightedSteps)
     lend(EXECUTORS, "launched", Launched)
     lend(BENCHMARKS, "softmax", Softmax)

@@ -10,11 +10,10 @@ import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from nasbench import EXECUTORS, Executor
+from nasbench import Executor
 from nasbench.cli.engine.executors import Answer, Batch, Lost, Records, Work, compute_batch
 
 
-@EXECUTORS.register("launched")
 class Launched(Executor):
     """Computes each batch by a new Python process.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench import BENCHMARKS, Metric
+from nasbench import Metric
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
 
 SECONDS = 2.0
 
 
-@BENCHMARKS.register("priced")
 class Priced(TabularBenchmark, blockwise=True):
     """A table of a formula, whose metric `guess` is known before training: it is the error, rounded."""
 

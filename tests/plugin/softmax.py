@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from nasbench import BENCHMARKS, Benchmark, Evaluation, GridSpace, Metric
+from nasbench import Benchmark, Evaluation, GridSpace, Metric
 from nasbench.benchmarks import Axis, Fidelity, Level
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, Ordinal
@@ -17,7 +17,6 @@ FEATURES, CLASSES = 8, 3
 EPOCHS, SIZES = (1, 3, 9), (50, 200)
 
 
-@BENCHMARKS.register("softmax")
 class Softmax(Benchmark):
     """Trains softmax regression by gradient descent on Gaussian clouds; the seed decides clouds and weights."""
 

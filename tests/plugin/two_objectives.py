@@ -6,11 +6,10 @@ import math
 
 from numpy.random import Generator
 
-from nasbench import METHODS, Method, Observation, Problem
+from nasbench import Method, Observation, Problem
 from nasbench.benchmarks.spaces import Configuration
 
 
-@METHODS.register("weighted-steps")
 class WeightedSteps(Method):
     """Mutates the feasible point that is best under random weights (augmented Chebyshev, as in ParEGO).
 
