@@ -29,6 +29,7 @@ _ESCAPED = str.maketrans(
         "…": r"\ldots{}",
         "×": r"$\times$",
         "±": r"$\pm$",
+        "−": "$-$",
     }
 )
 

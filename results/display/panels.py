@@ -34,6 +34,9 @@ class Panel:
     limits: tuple[float, float]
     """Limits of the y axis, the lower end first."""
     log: bool = False
+    """Whether the y axis is logarithmic."""
+    xlog: bool = False
+    """Whether the x axis is logarithmic."""
     best_on_top: bool = False
     reference: float | None = None
     """Value of a horizontal line: the oracle."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 26, 40
 _FINE = 10  # lines are drawn on a grid of 1/10 pixel
 _MARKS = 5  # markers on a line
-_FEW = 4  # overlapping bands that are distinguishable
+_FEW = 4  # overlapping bands that are distinguishable; of more, only those of the leaders are shown
 _LETTERS = 58  # letters of a title
 
 STYLE = """\
@@ -26,7 +26,8 @@ STYLE = """\
 .chart .reference { stroke: #5a5f66; stroke-dasharray: 2 3; fill: none; }
 .chart .line { fill: none; stroke-width: 18; stroke-linejoin: round; }
 .chart .band { stroke: none; opacity: .15; }
-.many .band { opacity: .06; }
+.many .band { opacity: 0; }
+.many .leading .band { opacity: .15; }
 .chart .dots { fill: none; stroke: none; }
 """
 """The style of charts, except that of single methods (`colours`)."""
@@ -61,13 +62,14 @@ def key(number: int, look: Look) -> str:
     )
 
 
-def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) -> str:
+def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str, leaders: Collection[int] = ()) -> str:
     """A panel as an SVG element, which refers to `definitions`.
 
     Its attributes data-x0, data-x1, data-y0 and data-y1 are the values at the edges of the window.
 
     Args:
         name: id of its title.
+        leaders: the methods whose bands are shown where there are many.
     """
     (low, high), (first, last) = panel.limits, (float(panel.x[0]), float(panel.x[-1]))
     bottom, top = (high, low) if panel.best_on_top else (low, high)
@@ -78,6 +80,7 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) 
         "y0": bottom,
         "y1": top,
         "log": int(panel.log),
+        "xlog": int(panel.xlog),
         "unit": panel.xlabel,
     }
     kind = "chart many" if len(panel.series) > _FEW else "chart"
@@ -88,7 +91,7 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) 
             f'<title id="{name}">{html.escape(f"{panel.title}: {panel.ylabel} of {drawn}")}</title>',
             *_axes(panel),
             f'<g clip-path="url(#window)"><g transform="scale({1 / _FINE:g})">',
-            *_lines(panel, looks),
+            *_lines(panel, looks, leaders),
             "</g></g></svg>",
         ]
     )
@@ -102,7 +105,13 @@ def same_lines(panel: Panel) -> list[list[int]]:
     return [methods for path, methods in groups.items() if path and len(methods) > 1]
 
 
-def document(panels: Sequence[Panel], names: Sequence[str], looks: Sequence[Look], title: str = "") -> bytes:
+def document(
+    panels: Sequence[Panel],
+    names: Sequence[str],
+    looks: Sequence[Look],
+    title: str = "",
+    leaders: Collection[int] = (),
+) -> bytes:
     """Panels with a legend as an SVG file."""
     columns, head = min(3, len(panels)), 24 if title else 0
     rows = -(-len(panels) // columns)
@@ -115,7 +124,7 @@ def document(panels: Sequence[Panel], names: Sequence[str], looks: Sequence[Look
     height = head + HEIGHT * rows + 18 * -(-len(drawn) // beside) + 12
     placed = [
         f'<svg x="{WIDTH * (i % columns)}" y="{head + HEIGHT * (i // columns)}" width="{WIDTH}" height="{HEIGHT}"'
-        + chart(panel, names, looks, f"t{i}").removeprefix("<svg")
+        + chart(panel, names, looks, f"t{i}", leaders).removeprefix("<svg")
         for i, panel in enumerate(panels)
     ]
     heading = f'<g class="chart"><text class="title" x="12" y="17">{html.escape(title)}</text></g>' if title else ""
@@ -144,7 +153,7 @@ def _axes(panel: Panel) -> list[str]:
         y = _y(panel, np.array([value]))[0] / _FINE
         parts.append(f'<path class="axis" d="M{LEFT},{y:.1f}H{right}"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{y:.1f}" dy=".35em" text-anchor="end">{text}</text>')
-    for value, text in ticks(float(panel.x[0]), float(panel.x[-1])):
+    for value, text in ticks(float(panel.x[0]), float(panel.x[-1]), panel.xlog):
         x = _x(panel, np.array([value]))[0] / _FINE
         parts.append(f'<path class="axis" d="M{x:.1f},{floor}v4"/>')
         parts.append(f'<text x="{x:.1f}" y="{floor + 15}" text-anchor="middle">{text}</text>')
@@ -163,7 +172,7 @@ def _axes(panel: Panel) -> list[str]:
     return parts
 
 
-def _lines(panel: Panel, looks: Sequence[Look]) -> list[str]:
+def _lines(panel: Panel, looks: Sequence[Look], leaders: Collection[int]) -> list[str]:
     """Bands, then lines above them; identical lines are drawn as alternating dashes, so that all are visible."""
     groups = {method: (group.index(method), len(group)) for group in same_lines(panel) for method in group}
     bands, lines = [], []
@@ -175,7 +184,8 @@ def _lines(panel: Panel, looks: Sequence[Look]) -> list[str]:
         )
         band = _band(panel, series)
         if band:
-            bands.append(f'<g class="m{series.method}"><path class="band" d="{band}"/></g>')
+            leading = " leading" if series.method in leaders else ""
+            bands.append(f'<g class="m{series.method}{leading}"><path class="band" d="{band}"/></g>')
         line = f'<path class="line"{dash} d="{_path(panel, series.y)}"/>'
         dots = _dots(panel, series, number)
         lines.append(f'<g class="m{series.method}">{line}{dots}</g>')
@@ -240,8 +250,9 @@ def _through(x: Array, y: Array) -> str:
 
 def _x(panel: Panel, values: Array) -> Array:
     """Horizontal places on the fine grid."""
-    span = panel.x[-1] - panel.x[0] or 1.0
-    places: Array = np.round(_FINE * (LEFT + (values - panel.x[0]) / span * (WIDTH - LEFT - RIGHT)))
+    first, last = panel.x[0], panel.x[-1]
+    share = np.log(values / first) / np.log(last / first) if panel.xlog else (values - first) / (last - first or 1.0)
+    places: Array = np.round(_FINE * (LEFT + share * (WIDTH - LEFT - RIGHT)))
     return places
 
 

@@ -24,15 +24,20 @@ from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.panels import POINTS, Chart, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
-from nasbench.results.parts import questions
+from nasbench.results.parts import citation, questions
+from nasbench.results.parts.pairs import critical_difference
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.standing import leaders
 from nasbench.results.report.files import slug
 from nasbench.results.report.page.diagram import inline
+from nasbench.results.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MANY = 4  # charts of a section beyond which they are small
+_SCRIPTS = ("page.js", "save.js")
+_STRIPS = {"wide": 640.0, "narrow": 340.0}  # widths in pixels
 _MOST_FIGURES = 12  # diagrams of a part on the page; the files have them all
 
 
@@ -76,14 +81,30 @@ class Section:
         """The families (0), benchmarks (1) or constraints (2) that its charts are about."""
         return list(dict.fromkeys(drawing.place[level] for drawing in self.drawings if drawing.place))
 
+    @property
+    def families(self) -> dict[str, list[Drawing]]:
+        """The charts of each family of benchmarks."""
+        grouped: dict[str, list[Drawing]] = {family: [] for family in self.places(0)}
+        for drawing in self.drawings:
+            if drawing.place:
+                grouped[drawing.place[0]].append(drawing)
+        return grouped
+
 
 def write(
-    title: str, headline: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool
+    title: str,
+    headline: str,
+    subject: Subject,
+    parts: Sequence[Part],
+    warnings: Sequence[str],
+    is_linked: bool,
+    command: str,
 ) -> str:
     """The page.
 
     Args:
         is_linked: whether the page links to the tables' CSV files.
+        command: the command that makes the report.
     """
     folder = Path(__file__).parent
     environment = jinja2.Environment(
@@ -92,14 +113,18 @@ def write(
     environment.globals["count"] = count
     curves = subject.curves
     method_looks = looks(curves.methods)
-    sections = [_section(part, curves) for part in parts if part.name != "explained"]
+    sections = [_section(part, subject.comparison) for part in parts if part.name != "explained"]
     css = (folder / "page.css").read_text(encoding="utf-8")
     style = f"{css}{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}"
-    script = (folder / "page.js").read_text(encoding="utf-8")
+    script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return environment.get_template("page.html.j2").render(
         answer=sections[0],
         sections=sections[1:],
+        strip=_strip(subject.comparison),
+        minute=_linked(questions.minute(subject), sections),
+        disagreement=[s for section in sections if section.part.name == "targets" for s in section.part.sentences],
+        cite=(citation.protocol(subject), citation.bibtex(subject), command),
         wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
         questions=_linked(questions.answers(subject), sections),
         methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
@@ -129,13 +154,21 @@ def write(
 
 def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) -> list[questions.Answer]:
     """The answers with links to their sections; to the ranks if a section is absent."""
-    there = {section.part.name for section in sections} | {"provenance"}
+    there = {section.part.name for section in sections} | {"provenance", "cite"}
     return [answer if answer.place in there else replace(answer, place="ranks") for answer in answers]
 
 
-def _section(part: Part, curves: Curves) -> Section:
+def _strip(comparison: Comparison) -> list[tuple[str, str]]:
+    """The diagram of expected ranks for wide and for narrow screens; none without ranks."""
+    if len(comparison.overall.ranks) < 2:
+        return []
+    scenes = [(name, critical_difference(comparison, width)) for name, width in _STRIPS.items()]
+    return [(name, scene.element()) for name, scene in scenes]
+
+
+def _section(part: Part, comparison: Comparison) -> Section:
     drawings = [
-        _drawing(part.name, chart, number, panel, curves)
+        _drawing(part.name, chart, number, panel, comparison)
         for chart in part.charts
         for number, panel in enumerate(chart.panels(POINTS))
     ]
@@ -156,13 +189,15 @@ def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
     return inline(plots.render(figure, "svg"), title, prefix)
 
 
-def _drawing(part: str, chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
+def _drawing(part: str, chart: Chart, number: int, panel: Panel, comparison: Comparison) -> Drawing:
+    curves = comparison.curves
     titled = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
     name = slug(
         "at-" + "-".join(panel.place[1:]) if panel.place and part == "settings" else f"chart-{chart.name}-{number}"
     )
     same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
-    return Drawing(name, svg.chart(titled, curves.names, looks(curves.methods), f"{name}-title"), panel.place, same)
+    drawn = svg.chart(titled, curves.names, looks(curves.methods), f"{name}-title", leaders(comparison))
+    return Drawing(name, drawn, panel.place, same)
 
 
 def _key(number: int, look: Look) -> str:
