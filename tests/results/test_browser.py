@@ -112,11 +112,11 @@ def test_odd_ranges_are_drawn_without_complaint(
 def test_a_screenshot_shows_the_page_at_any_width(browse: Browse, page: Path, tmp_path: Path, width: int) -> None:
     """In a frame of that width, since no browser window is narrower than some 500 pixels."""
     frame = tmp_path / "out" / "frame.html"
-    frame.write_text(f'<body style="margin:0"><iframe src="index.html" style="border:0;width:{width}px;height:1500px">')
+    frame.write_text(f'<body style="margin:0"><iframe src="index.html" style="border:0;width:{width}px;height:3000px">')
     shot = tmp_path / "shot.png"
-    browse(frame, f"--screenshot={shot}", f"--window-size={max(width, 600)},1500")
+    browse(frame, f"--screenshot={shot}", f"--window-size={max(width, 600)},3000")
     pixels = imread(shot)[:, :width, :3]
-    assert pixels.shape[0] == 1500
+    assert pixels.shape[0] == 3000
     rows_with_ink = (pixels != pixels[-1, -1]).any(axis=(1, 2)).mean()
     assert rows_with_ink > 0.3
     for colour in (b"\x00\x72\xb2", b"\xe6\x9f\x00", b"\x00\x00\x00"):  # a line of each method

@@ -1,29 +1,35 @@
 // A chart as a link, or a file: SVG and PNG with its legend, and PDF by the browser's own printing
 
-const SHEET = 2, SVG = "http://www.w3.org/2000/svg"; // a PNG has two pixels per pixel of the page
-const PLAIN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "font-size", "font-weight"];
+const SCALE = 2; // pixels of a PNG per pixel of the page
 
-function standalone(figure) { // the chart with its styles as attributes, on white, above the legend of its lines
-  const drawn = [...figure.querySelectorAll("svg")].find((svg) => svg.getClientRects().length);
-  const chart = drawn.cloneNode(true);
+function standalone(figure) { // the chart with its style, on white, above the legend of its lines
+  const drawn = [...figure.querySelectorAll("svg")].find((svg) => svg.getClientRects().length), chart = drawn.cloneNode(true);
   const { width, height } = drawn.viewBox.baseVal;
   const methods = [...new Set([...chart.querySelectorAll("g[class^=m]")].map((g) => +g.getAttribute("class").match(/m(\d+)/)[1]))];
   const columns = Math.max(1, Math.min(3, Math.floor(width / 140))), lines = Math.ceil(methods.length / columns);
-  const legend = methods.map((m, i) => {
-    const key = document.querySelector(`.legend [data-method="${m}"] svg`);
-    return `<g class="key" transform="translate(${8 + (i % columns) * width / columns},${height + 6 + 18 * Math.floor(i / columns)})">` +
-      `${key.innerHTML}<text x="36" y="10">${new Option(names[m]).innerHTML}</text></g>`;
-  });
   const total = height + 18 * lines + (lines ? 10 : 0);
+  const sheet = element("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, color: "#000", "font-family": "system-ui, 'DejaVu Sans', Arial, sans-serif" });
+  const css = document.querySelector("style").textContent, start = css.indexOf(".chart text, .key text");
+  const style = element("style");
+  style.textContent = css.slice(start, css.indexOf("@media", start));
+  sheet.append(style, element("rect", { width, height: total, fill: "#fff" }), chart);
+  if (methods.length) sheet.append(document.querySelector(".definitions defs").cloneNode(true));
   for (const [name, size] of [["width", width], ["height", height]]) chart.setAttribute(name, size);
   chart.classList.remove("pointed");
-  const style = document.querySelector("style").textContent;
-  const light = style.slice(style.indexOf(".chart text, .key text"), style.indexOf("@media screen and (prefers-color-scheme: dark) {", style.indexOf(".chart text, .key text")));
-  const definitions = methods.length ? document.querySelector(".definitions").innerHTML : "";
-  return {
-    width, height: total, name: figure.id || "chart",
-    text: `<svg xmlns="${SVG}" width="${width}" height="${total}" viewBox="0 0 ${width} ${total}" color="#000" font-family="system-ui, 'DejaVu Sans', Arial, sans-serif"><style>${light}</style>${definitions}<rect width="${width}" height="${total}" fill="#fff"/>${new XMLSerializer().serializeToString(chart)}${legend.join("")}</svg>`,
-  };
+  methods.forEach((method, i) => {
+    const x = 8 + (i % columns) * width / columns, y = height + 6 + 18 * Math.floor(i / columns);
+    const entry = element("g", { class: "key", transform: `translate(${x},${y})` }), label = element("text", { x: 36, y: 10 });
+    label.textContent = names[method];
+    entry.append(...document.querySelector(`.legend [data-method="${method}"] svg`).cloneNode(true).childNodes, label);
+    sheet.append(entry);
+  });
+  return { width, height: total, name: figure.id || "chart", text: new XMLSerializer().serializeToString(sheet) };
+}
+
+function element(name, attributes = {}) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
 }
 
 function download(name, address) {
@@ -38,7 +44,7 @@ async function pixels(file) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(file.text)}`;
   await image.decode();
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [SHEET * file.width, SHEET * file.height];
+  [canvas.width, canvas.height] = [SCALE * file.width, SCALE * file.height];
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas;
 }
