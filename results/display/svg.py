@@ -36,7 +36,8 @@ STYLE = """\
 def colours(looks: Sequence[Look]) -> str:
     """The style rules of each method; class `m3` belongs to method 3."""
     return "".join(
-        f".m{i} .line {{ stroke: {look.colour}; }} .m{i} .band, .k{i} {{ fill: {look.colour}; }} "
+        f".m{i} .line, .m{i} .run-line, .m{i} .dot {{ stroke: {look.colour}; }} "
+        f".m{i} .band, .m{i} .dot, .k{i} {{ fill: {look.colour}; }} "
         f".m{i} .dots {{ marker: url(#k{i}); }}\n"
         for i, look in enumerate(looks)
     )

@@ -29,6 +29,7 @@ from nasbench.results.parts.pairs import critical_difference
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.standing import leaders
 from nasbench.results.report.files import slug
+from nasbench.results.report.page import runs
 from nasbench.results.report.page.diagram import inline
 from nasbench.results.statistics.comparison import Comparison
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MANY = 4  # charts of a section beyond which they are small
-_SCRIPTS = ("page.js", "save.js")
+_SCRIPTS = ("page.js", "runs.js", "save.js")
 _STRIPS = {"wide": 640.0, "narrow": 340.0}  # widths in pixels
 _MOST_FIGURES = 12  # diagrams of a part on the page; the files have them all
 
@@ -128,6 +129,8 @@ def write(
         wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
         questions=_linked(questions.answers(subject), sections),
         methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
+        is_alone=False,
+        runs_data=runs.as_json(subject.fragments, {m: i for i, m in enumerate(curves.methods)}, curves.names),
         names=json.dumps(curves.names).replace("<", "\\u003c"),
         definitions=svg.definitions(method_looks),
         style=f"\n{style}",
@@ -207,7 +210,11 @@ def _key(number: int, look: Look) -> str:
 def _rules(method_looks: Sequence[Look]) -> str:
     """Style rules of the page: black lines are light in dark mode, and methods chosen in a legend are highlighted."""
     black = [i for i, look in enumerate(method_looks) if look.colour == "#000000"]
-    dark = "".join(f".m{i} .line {{ stroke: #eee; }} .m{i} .band, .k{i} {{ fill: #eee; }} " for i in black)
+    dark = "".join(
+        f".m{i} .line, .m{i} .run-line, .m{i} .dot {{ stroke: #eee; }} "
+        f".m{i} .band, .m{i} .dot, .k{i} {{ fill: #eee; }} "
+        for i in black
+    )
     lit, bands = (
         ", ".join(f".lit{i} .chart .m{i}{inner}" for i in range(len(method_looks))) for inner in ("", " .band")
     )

@@ -74,6 +74,14 @@ for (const svg of document.querySelectorAll("svg.chart")) {
     point(event, svg, lines);
   });
   svg.addEventListener("pointerleave", () => leave(svg));
+  const { bench, constraint } = svg.closest("figure").dataset;
+  if (!bench) continue;
+  svg.classList.add("leads");
+  svg.addEventListener("click", (event) => {
+    svg.dispatchEvent(new PointerEvent("pointermove", event)); // a touch has not moved
+    const near = svg.querySelector(".near");
+    if (near) dispatchEvent(new CustomEvent("run-chosen", { detail: { method: near.getAttribute("class").match(/m(\d+)/)[1], bench, constraint } }));
+  });
 }
 
 // Methods that stand out: by a click, or Enter or space, on any legend
