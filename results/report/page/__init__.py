@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MANY = 4  # charts of a section beyond which they are small
-_SCRIPTS = ("page.js", "runs.js", "save.js")
+_FOLDER = Path(__file__).parent
 _STRIPS = {"wide": 640.0, "narrow": 340.0}  # widths in pixels
 _MOST_FIGURES = 12  # diagrams of a part on the page; the files have them all
 
@@ -107,19 +107,14 @@ def write(
         is_linked: whether the page links to the tables' CSV files.
         command: the command that makes the report.
     """
-    folder = Path(__file__).parent
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.globals["count"] = count
     curves = subject.curves
     method_looks = looks(curves.methods)
     sections = [_section(part, subject.comparison) for part in parts if part.name != "explained"]
-    css = (folder / "page.css").read_text(encoding="utf-8")
-    style = f"{css}{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}"
-    script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
-    return environment.get_template("page.html.j2").render(
+    return document(
+        "page.html.j2",
+        f"{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}",
+        ("page.js", "runs.js", "save.js"),
         answer=sections[0],
         sections=sections[1:],
         strip=_strip(subject.comparison),
@@ -133,10 +128,6 @@ def write(
         runs_data=runs.as_json(subject.fragments, {m: i for i, m in enumerate(curves.methods)}, curves.names),
         names=json.dumps(curves.names).replace("<", "\\u003c"),
         definitions=svg.definitions(method_looks),
-        style=f"\n{style}",
-        style_hash=_hash(f"\n{style}"),
-        script=f"\n{script}",
-        script_hash=_hash(f"\n{script}"),
         title=title,
         headline=headline,
         warnings=warnings,
@@ -153,6 +144,23 @@ def write(
         provenance=sorted({_provenance(f.provenance) for _, f in subject.fragments}),
         failures=_failures(curves),
     )
+
+
+def document(template: str, style: str, scripts: Sequence[str], **facts: object) -> str:
+    """A page of a template, with style, scripts, and the policy that allows them alone.
+
+    Args:
+        style: rules after those of `page.css`.
+        scripts: names of files beside this one.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.globals["count"] = count
+    css, *codes = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", *scripts))
+    rules, script = f"\n{css}{style}", "\n" + "".join(codes)
+    hashes = {"style_hash": _hash(rules), "script_hash": _hash(script)}
+    return environment.get_template(template).render(style=rules, script=script, **hashes, **facts)
 
 
 def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) -> list[questions.Answer]:

@@ -30,7 +30,7 @@ function choose(seed = null) {
   fill(bench, distinct("bench", fitting(["method", method.value])));
   fill(constraint, distinct("constraint", fitting(["method", method.value], ["bench", bench.value])));
   const setups = fitting(["method", method.value], ["bench", bench.value], ["constraint", constraint.value]);
-  const runs = setups.flatMap(listed).sort((a, b) => a.seed - b.seed);
+  const runs = setups.flatMap(listed).sort((a, b) => a.seed - b.seed).filter((run, i, all) => run.seed !== all[i - 1]?.seed);
   chosen = runs.find((run) => run.seed === seed) ?? runs[0];
   seeds.replaceChildren(...runs.map((run) => {
     const button = make("button", String(run.seed), { type: "button" });

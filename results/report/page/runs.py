@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from nasbench.results.curves import Array
 from nasbench.results.store import Store
-from nasbench.results.store.fragment import Fragment
+from nasbench.results.store.fragment import Fragment, Torn
 
 LIMIT = 20_000_000
 """Bytes of evaluations that a page holds at most; of larger stores it holds names only."""
 _LEAST = 20  # bytes per evaluation, at least
-_COLUMNS = ["configuration", "objective", "feasible", "incumbent", "finished", "status"]
+_COLUMNS = ["configuration", "objective", "feasible", "incumbent", "finished"]
 
 
 def as_json(
@@ -28,6 +28,7 @@ def as_json(
         numbers: the number of each method by its name with options.
         names: the methods for display, by number.
     """
+    fragments = [(store, f) for store, f in fragments if f.setup.method in numbers]
     entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
     spaces: dict[str, _Configurations] = {}
     facts = {"methods": list(names), "setups": entries, "spaces": {}}
@@ -82,11 +83,14 @@ def _entry(store: Store, fragment: Fragment, method: int) -> dict[str, Any]:
 def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
     """The evaluations of all runs of a fragment, one after the other; its configurations are added to those known."""
     has_levels = fragment.setup.setting.highest > 1
-    table = fragment.table([*_COLUMNS, *(["level"] if has_levels else [])])
+    try:
+        table = fragment.table([*_COLUMNS, *(["level"] if has_levels else [])])
+    except Torn:
+        return {}  # the report has said so
     encoded = table["configuration"].combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode(null_encoding="encode")
     places = np.array([known.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
-    objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:5])
+    objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
     lengths = [run.rows for run in fragment.runs]
     starts = np.cumsum([0, *lengths[:-1]])
     has_one = ~np.isnan(incumbent)
