@@ -22,7 +22,7 @@ class Series:
     """The ends of a band; NaN where there is no band."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """One chart of lines."""
 

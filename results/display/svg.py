@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,8 +37,7 @@ STYLE = """\
 def colours(looks: Sequence[Look]) -> str:
     """The style rules of each method; class `m3` belongs to method 3."""
     return "".join(
-        f".m{i} .line, .m{i} .run-line, .m{i} .dot {{ stroke: {look.colour}; }} "
-        f".m{i} .band, .m{i} .dot, .k{i} {{ fill: {look.colour}; }} "
+        f".m{i} .line {{ stroke: {look.colour}; }} .m{i} .band, .k{i} {{ fill: {look.colour}; }} "
         f".m{i} .dots {{ marker: url(#k{i}); }}\n"
         for i, look in enumerate(looks)
     )
@@ -63,7 +63,14 @@ def key(number: int, look: Look) -> str:
     )
 
 
-def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str, leaders: Collection[int] = ()) -> str:
+def chart(
+    panel: Panel,
+    names: Sequence[str],
+    looks: Sequence[Look],
+    name: str,
+    leaders: Collection[int] = (),
+    above: str = "",
+) -> str:
     """A panel as an SVG element, which refers to `definitions`.
 
     Its attributes data-x0, data-x1, data-y0 and data-y1 are the values at the edges of the window.
@@ -71,7 +78,9 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str, 
     Args:
         name: id of its title.
         leaders: the methods whose bands are shown where there are many.
+        above: text before the title of the panel.
     """
+    title = f"{above}: {panel.title}" if above else panel.title
     (low, high), (first, last) = panel.limits, (float(panel.x[0]), float(panel.x[-1]))
     bottom, top = (high, low) if panel.best_on_top else (low, high)
     drawn = ", ".join(names[s.method] for s in panel.series)
@@ -89,10 +98,10 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str, 
     return "".join(
         [
             f'<svg class="{kind}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}"{data}>',
-            f'<title id="{name}">{html.escape(f"{panel.title}: {panel.ylabel} of {drawn}")}</title>',
-            *_axes(panel),
+            f'<title id="{name}">{html.escape(f"{title}: {panel.ylabel} of {drawn}")}</title>',
+            *_axes(panel, title),
             f'<g clip-path="url(#window)"><g transform="scale({1 / _FINE:g})">',
-            *_lines(panel, looks, leaders),
+            _lines(panel, tuple(looks), frozenset(leaders)),
             "</g></g></svg>",
         ]
     )
@@ -101,9 +110,15 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str, 
 def same_lines(panel: Panel) -> list[list[int]]:
     """Groups of methods with identical lines."""
     groups: dict[str, list[int]] = {}
-    for series in panel.series:
-        groups.setdefault(_path(panel, series.y), []).append(series.method)
+    for series, path in zip(panel.series, _paths(panel), strict=True):
+        groups.setdefault(path, []).append(series.method)
     return [methods for path, methods in groups.items() if path and len(methods) > 1]
+
+
+@lru_cache(maxsize=1024)  # the page and the files show the same panels
+def _paths(panel: Panel) -> tuple[str, ...]:
+    """The line of each series."""
+    return tuple(_path(panel, series.y) for series in panel.series)
 
 
 def document(
@@ -148,7 +163,7 @@ def _legend_columns(names: Sequence[str], drawn: Sequence[int], width: int) -> i
     return max(1, min(len(drawn) or 1, width // (52 + 7 * longest)))
 
 
-def _axes(panel: Panel) -> list[str]:
+def _axes(panel: Panel, title: str) -> list[str]:
     parts, right, floor = [], WIDTH - RIGHT, HEIGHT - BOTTOM
     for value, text in ticks(*panel.limits, panel.log):
         y = _y(panel, np.array([value]))[0] / _FINE
@@ -161,7 +176,7 @@ def _axes(panel: Panel) -> list[str]:
     if panel.reference is not None:
         y = _y(panel, np.array([panel.reference]))[0] / _FINE
         parts.append(f'<path class="reference" d="M{LEFT},{y:.1f}H{right}"/>')
-    title = panel.title if len(panel.title) <= _LETTERS else f"{panel.title[: _LETTERS - 1]}…"
+    title = title if len(title) <= _LETTERS else f"{title[: _LETTERS - 1]}…"
     ylabel = panel.ylabel + (" (log)" if panel.log else "")
     middle = (TOP + floor) / 2
     parts.append(f'<text class="title" x="{LEFT}" y="13">{html.escape(title)}</text>')
@@ -173,10 +188,11 @@ def _axes(panel: Panel) -> list[str]:
     return parts
 
 
-def _lines(panel: Panel, looks: Sequence[Look], leaders: Collection[int]) -> list[str]:
+@lru_cache(maxsize=1024)
+def _lines(panel: Panel, looks: tuple[Look, ...], leaders: frozenset[int]) -> str:
     """Bands, then lines above them; identical lines are drawn as alternating dashes, so that all are visible."""
     groups = {method: (group.index(method), len(group)) for group in same_lines(panel) for method in group}
-    bands, lines = [], []
+    bands, lines, paths = [], [], _paths(panel)
     for number, series in enumerate(panel.series):
         look = looks[series.method]
         turn, of = groups.get(series.method, (0, 1))
@@ -187,10 +203,10 @@ def _lines(panel: Panel, looks: Sequence[Look], leaders: Collection[int]) -> lis
         if band:
             leading = " leading" if series.method in leaders else ""
             bands.append(f'<g class="m{series.method}{leading}"><path class="band" d="{band}"/></g>')
-        line = f'<path class="line"{dash} d="{_path(panel, series.y)}"/>'
+        line = f'<path class="line"{dash} d="{paths[number]}"/>'
         dots = _dots(panel, series, number)
         lines.append(f'<g class="m{series.method}">{line}{dots}</g>')
-    return bands + lines
+    return "".join(bands + lines)
 
 
 def _dash(look: Look, width: float) -> str:

@@ -113,7 +113,7 @@ def write(
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
     return document(
         "page.html.j2",
-        f"{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}",
+        f"{svg.STYLE}{svg.colours(method_looks)}{runs.style(method_looks)}{_rules(method_looks)}",
         ("page.js", "runs.js", "save.js"),
         answer=sections[0],
         sections=sections[1:],
@@ -202,12 +202,11 @@ def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
 
 def _drawing(part: str, chart: Chart, number: int, panel: Panel, comparison: Comparison) -> Drawing:
     curves = comparison.curves
-    titled = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
     name = slug(
         "at-" + "-".join(panel.place[1:]) if panel.place and part == "settings" else f"chart-{chart.name}-{number}"
     )
     same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
-    drawn = svg.chart(titled, curves.names, looks(curves.methods), f"{name}-title", leaders(comparison))
+    drawn = svg.chart(panel, curves.names, looks(curves.methods), f"{name}-title", leaders(comparison), chart.title)
     return Drawing(name, drawn, panel.place, same)
 
 

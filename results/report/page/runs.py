@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nasbench.results.curves import Array
+from nasbench.results.display.look import Look
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 
@@ -17,6 +18,14 @@ LIMIT = 20_000_000
 """Bytes of evaluations that a page holds at most; of larger stores it holds names only."""
 _LEAST = 20  # bytes per evaluation, at least
 _COLUMNS = ["configuration", "objective", "feasible", "incumbent", "finished"]
+
+
+def style(looks: Sequence[Look]) -> str:
+    """The style rules of each method in the chart of its runs."""
+    return "".join(
+        f".m{i} .run-line, .m{i} .dot {{ stroke: {look.colour}; }} .m{i} .dot {{ fill: {look.colour}; }}\n"
+        for i, look in enumerate(looks)
+    )
 
 
 def as_json(

@@ -28,7 +28,7 @@ def write(store: Store, method: str, bench: str, constraint: str | None, seed: i
     title = f"{spec} on {bench}, {constraint}, seed {seed}"
     return document(
         "run.html.j2",
-        svg.STYLE + svg.colours(looks((spec,))),
+        svg.STYLE + runs.style(looks((spec,))),
         ("runs.js",),
         title=title,
         text=single_run.describe(store, method, bench, constraint, seed),
