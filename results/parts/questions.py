@@ -91,11 +91,11 @@ def _significant(comparison: Comparison) -> str:
 def _where_not(comparison: Comparison) -> str:
     """The search spaces and constraints where another method has the lowest expected rank."""
     leader = comparison.overall.ranks[0].method
-    spaces = ("search spaces", comparison.by_space)
-    scopes = [spaces if len(comparison.by_space) > 1 else ("families", comparison.by_family)]
-    scopes.append(("constraints", comparison.by_constraint))
+    spaces = ("in", "search spaces", comparison.by_space)
+    scopes = [spaces if len(comparison.by_space) > 1 else ("in", "families", comparison.by_family)]
+    scopes.append(("under", "constraints", comparison.by_constraint))
     told = []
-    for word, named in scopes:
+    for before, word, named in scopes:
         ranked = {name: verdicts for name, verdicts in named.items() if len(verdicts.ranks) > 1}
         others = [
             f"{name.replace('none', 'no constraint')} ({called(comparison, verdicts, verdicts.ranks[0].method)})"
@@ -103,7 +103,7 @@ def _where_not(comparison: Comparison) -> str:
             if leader not in sharing(verdicts)
         ]
         if others and len(ranked) > 1:
-            told.append(f"in {len(others)} of {len(ranked)} {word}: {_some(others)}")
+            told.append(f"{before} {len(others)} of {len(ranked)} {word}: {_some(others)}")
     name = called(comparison, comparison.overall, leader)
     if not told:
         return f"{name} has the lowest expected rank everywhere: in each search space, and under each constraint."
