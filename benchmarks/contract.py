@@ -147,4 +147,4 @@ ON_FILES: Registry[Callable[[str, str], Benchmark]] = Registry(
 )
 """Kinds of benchmarks on a user's file, as callables (path of the file, column to predict) → benchmark.
 
-`learner` takes a learner and a data set of scikit-learn instead."""
+`learner` takes a learner and a data set of scikit-learn instead, `supernet` a data set of images and a table."""

@@ -10,12 +10,17 @@ from nasbench.benchmarks import abilities
 from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES, Benchmark
 from nasbench.benchmarks.spaces.errors import UsageError
 
+_EXAMPLES = {
+    "learner": "a learner and a data set of scikit-learn, as in learner:svm:wine",
+    "supernet": "a data set of images and a table of cells, as in supernet:digits:nb201-cifar10",
+}
+
 
 @dataclass(frozen=True)
 class BenchmarkSpec:
     """The parts of a benchmark's name: `NAME[/VARIANT…][@EPOCHS]`, or `KIND:FILE:COLUMN[@STEPS]` for a user's file.
 
-    `learner:NAME:DATA` has two names in these places.
+    `learner:NAME:DATA` and `supernet:IMAGES:TABLE` have two names in these places.
     """
 
     name: str
@@ -55,9 +60,7 @@ class BenchmarkSpec:
         ON_FILES.get(kind)
         file, _, column = (rest, ":", column) if column else rest.rpartition(":")
         if not file or not column:
-            example = f"the file and the column to predict, as in {kind}:houses.csv:price"
-            if kind == "learner":
-                example = "a learner and a data set of scikit-learn, as in learner:svm:wine"
+            example = _EXAMPLES.get(kind, f"the file and the column to predict, as in {kind}:houses.csv:price")
             raise UsageError(f"{path}: name {example}")
         return cls(kind, file=file, column=column, fidelity=fidelity)
 

@@ -2,11 +2,12 @@
 
 from functools import partial
 
-from nasbench.benchmarks.contract import BENCHMARKS
+from nasbench.benchmarks.contract import BENCHMARKS, ON_FILES
 from nasbench.benchmarks.images.benchmark import ImageBenchmark
 from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split
+from nasbench.benchmarks.images.look_up import LookUp
 
-__all__ = ["DATASETS", "Dataset", "ImageBenchmark", "Split"]
+__all__ = ["DATASETS", "Dataset", "ImageBenchmark", "LookUp", "Split"]
 
 
 def open_dataset(name: str) -> ImageBenchmark:
@@ -22,3 +23,4 @@ def _benchmarks() -> dict[str, partial[ImageBenchmark]]:
 
 
 BENCHMARKS.add_later(_benchmarks)
+ON_FILES.add("supernet", LookUp)

@@ -40,7 +40,7 @@ _LOG = logging.getLogger("nasbench")
 VERSION = 1
 """Version of training and measuring; to be raised when a change gives other scores."""
 
-_FLOPS_A_SECOND = 7e10  # measured on one core of a server's CPU, for networks with 8 and 16 filters
+FLOPS_A_SECOND = 7e10  # measured on one core of a server's CPU, for networks with 8 and 16 filters
 _SAMPLES = 10  # architectures from which the duration of an evaluation is estimated
 
 _PAPER_FILTERS = 16  # channels of the first stage to which ZO-DARTS++'s size classes apply
@@ -112,7 +112,7 @@ class ImageBenchmark(Benchmark):
         rng = np.random.default_rng(0)
         flops = [self.networks.size(self.space.sample(rng)).flops for _ in range(_SAMPLES)]
         # A backward pass costs as much as two forward passes.
-        return 3 * float(np.mean(flops)) * self._images * self._epochs / _FLOPS_A_SECOND
+        return 3 * float(np.mean(flops)) * self._images * self._epochs / FLOPS_A_SECOND
 
     def device(self) -> str:
         if importlib.util.find_spec("torch") is None:
@@ -227,8 +227,8 @@ class ImageBenchmark(Benchmark):
             self._images,
             dataset.batch["search"],
             dataset.sizes if frame.filters == _PAPER_FILTERS else {},
-            _FLOPS_A_SECOND,
-            partial(_resident, dataset, self._images, Recipe.layout),  # searches use the default layout
+            FLOPS_A_SECOND,
+            partial(on_device, dataset, self._images, Recipe.layout),  # searches use the default layout
             lambda stages: program.from_values(choices_of(stages)),
         )
 
@@ -241,7 +241,7 @@ class ImageBenchmark(Benchmark):
 
     def resident(self) -> Resident:
         """The images on the device. Raises UsageError if they are missing or damaged."""
-        return _resident(self._dataset, self._images, self._recipe.layout)
+        return on_device(self._dataset, self._images, self._recipe.layout)
 
     def _further(self) -> tuple[str, ...]:
         """The variants that may still follow the name."""
@@ -254,7 +254,7 @@ class ImageBenchmark(Benchmark):
 
 
 @cache
-def _resident(dataset: Dataset, images: int, layout: str) -> Resident:
+def on_device(dataset: Dataset, images: int, layout: str) -> Resident:
     """A data set on the device, with at most `images` training images; loaded once per process."""
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident

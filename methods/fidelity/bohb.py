@@ -46,9 +46,16 @@ class BOHB(Hyperband):
     seconds = 1e-3
 
     def __init__(
-        self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, explore: float = 1 / 3
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        eta: int = 3,
+        lowest: int = 0,
+        explore: float = 1 / 3,
+        brackets: str = "jmlr",
     ) -> None:
-        super().__init__(problem, rng, eta=eta, lowest=lowest)
+        super().__init__(problem, rng, eta=eta, lowest=lowest, brackets=brackets)
         if not 0 <= explore <= 1:
             raise UsageError(f"explore must lie in [0, 1], not {explore}")
         self._explore = explore

@@ -10,8 +10,9 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import unknown
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, Rank
-from nasbench.methods.fidelity.rungs import best, rungs, sizes
+from nasbench.methods.fidelity.rungs import SIZES, best, rungs, sizes
 
 
 class Bracket:
@@ -132,8 +133,12 @@ class SuccessiveHalving(Bracketed):
 class Hyperband(Bracketed):
     """Brackets of successive halving in turn, from the lowest first level to the highest, where all train to the end.
 
-    Sizes are the paper's: n = ceil((s_max + 1) η^s / (s + 1)) trainings in bracket s. With several workers the next
-    bracket opens while the last one waits for its rung. A failed training never continues.
+    With several workers the next bracket opens while the last one waits for its rung. A failed training never
+    continues.
+
+    Options:
+        brackets: number of trainings in bracket s: jmlr, ceil((s_max + 1) η^s / (s + 1)), or hpbandster, as in the
+            package of BOHB's authors, floor((s_max + 1) / (s + 1)) η^s.
     """
 
     source = (
@@ -141,6 +146,17 @@ class Hyperband(Bracketed):
         "to Hyperparameter Optimization. JMLR 18(185), 2018."
     )
     seconds = 1e-5
+
+    def __init__(
+        self, problem: Problem, rng: Generator, *, eta: int = 3, lowest: int = 0, brackets: str = "jmlr"
+    ) -> None:
+        if brackets not in SIZES:
+            raise unknown("brackets", brackets, SIZES)
+        super().__init__(problem, rng, eta=eta, lowest=lowest)
+        self._sizes = SIZES[brackets]
+
+    def bracket(self, s: int) -> Bracket:
+        return Bracket(self._levels[-s - 1 :], self._sizes(len(self._levels), s, self._eta))
 
     def bracket_after(self, opened: int) -> int:
         return len(self._levels) - 1 - opened % len(self._levels)

@@ -51,6 +51,10 @@ def sizes_of_authors(brackets: int, bracket: int, eta: int) -> list[int]:
     return [n // eta**i for i in range(bracket + 1)]
 
 
+SIZES = {"jmlr": sizes, "hpbandster": sizes_of_authors}
+"""Name of a rule → the function that gives the sizes of a bracket."""
+
+
 def best(ranks: Sequence[tuple[float, float]], n: int) -> list[int]:
     """Indices of the n smallest ranks, the best first; in a tie the earlier one."""
     return sorted(range(len(ranks)), key=ranks.__getitem__)[:n]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nasbench.methods.oneshot.search import Epoch, Search
 
 _LOG = logging.getLogger("nasbench")
-_MOST_DRAWS = 10_000
+MOST_DRAWS = 10_000
 _POOL = 300  # architectures whose sizes are logged, as in the paper's figures 2 and 4
 _GROWING = ("parameters", "parameters_paper", "flops")  # metrics that grow with every operation and cell
 _SECONDS_BETWEEN_LINES = 10.0
@@ -93,12 +93,12 @@ class OneShot(Method):
         if not self._searched:
             self._search()
             self._searched = True
-        for _ in range(_MOST_DRAWS):
+        for _ in range(MOST_DRAWS):
             configuration = self._fitting(self._drawn(self._rng))
             if configuration is not None:
                 return configuration
         raise RuntimeError(
-            f"infeasible: {_MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
+            f"infeasible: {MOST_DRAWS:,} architectures drawn from the search, none within the constraints"
         )
 
     def tell(self, observation: Observation) -> None:
@@ -164,7 +164,7 @@ class OneShot(Method):
         limits = self._settings.bounds or bounds_on(self._problem, "parameters")
         for name, bound in zip(("lower_bound", "upper_bound"), limits or (), strict=False):
             yield Logged(last, name, bound)
-        alive = (drawn for _ in range(_MOST_DRAWS) if not dead_stages(drawn := self._drawn(rng)))
+        alive = (drawn for _ in range(MOST_DRAWS) if not dead_stages(drawn := self._drawn(rng)))
         for step, (_, drawn) in enumerate(zip(range(_POOL), alive, strict=False), 1):
             yield Logged(last, "drawn_parameters", self._parameters(drawn), step=step)
 
@@ -175,6 +175,11 @@ class OneShot(Method):
         if height % 4 or width % 4:
             raise UsageError(
                 f"images of {height} x {width} cannot be halved twice: sides must be multiples of 4 for a supernet"
+            )
+        if space.one_cell and settings.flexible:
+            raise UsageError(
+                f"{space.name} has networks of one cell; this search has a cell for each stage, with kernel sizes and "
+                "depths"
             )
         if space.classes < 2:
             raise UsageError(f"{space.name} has one class: there is nothing to learn")

@@ -44,7 +44,7 @@ class Popnas(Method):
         first: random networks evaluated before the first prediction, of the first level and, if it has fewer, of the
             next ones; 0 for the whole first level and at least 30.
         pareto: objectives of the front in addition to the score: time+size, time, or none, which is PNAS (Liu et al.,
-            2018).
+            2018): the networks with the best predicted scores, and no exploration.
         candidates: largest number of networks predicted per level; a larger level is sampled.
     """
 
@@ -53,7 +53,7 @@ class Popnas(Method):
         "A. Falanti, E. Lomurno, D. Ardagna and M. Matteucci. POPNASv3: A Pareto-optimal neural architecture search "
         "solution for image and time series classification. Applied Soft Computing 145, 2023."
     )
-    version = 3
+    version = 4
     tuned_on = ("nas-bench-201",)
     needs = (AsSequence,)
     seconds = 0.01
@@ -76,8 +76,8 @@ class Popnas(Method):
         if pareto not in _PARETO:
             raise unknown("objectives of a front", pareto, _PARETO)
         self._problem, self._space, self._rng = problem, problem.space, rng
-        self._children, self._exploration, self._first, self._most = children, exploration, first, candidates
-        self._objectives = _PARETO[pareto]
+        self._children, self._first, self._most, self._objectives = children, first, candidates, _PARETO[pareto]
+        self._exploration = exploration if self._objectives > 1 else 0
         self._growth, self._columns = growth_of(problem.space), Columns.of(problem)
         self._rounds: list[Round] = []
         self._queue: list[Member] = []
@@ -179,7 +179,7 @@ class Popnas(Method):
             return True
 
         round_.front = [members[place] for place in pareto_front(values, self._children, take)]
-        if level < self._growth.levels and round_.front:
+        if self._exploration and level < self._growth.levels and round_.front:
             elements = self._growth.elements
             inspected = [*told, *members[:: 1 + len(members) // _MOST_INSPECTED]]
             known = list(dict.fromkeys(element for member in inspected for element in elements(member)))

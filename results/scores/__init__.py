@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 
 from nasbench.results.errors import StoreError, nearest
+from nasbench.results.scores.average import Average
 from nasbench.results.scores.mean import Mean
 from nasbench.results.scores.observed import Observed
 from nasbench.results.scores.score import Incumbents, Score
@@ -12,24 +13,27 @@ from nasbench.results.scores.unseen import Unseen
 
 UNSEEN, MEAN, OBSERVED = Unseen(), Mean(), Observed()
 SCORES: tuple[Score, ...] = (UNSEEN, MEAN, OBSERVED)
-"""The built-in scores."""
+"""The scores of an incumbent; every report computes them all."""
+
+AVERAGE = Average()
+_BUILT_IN = (*SCORES, AVERAGE)
 
 DEFAULT: Score = UNSEEN
 
 _GROUP = "nasbench.scores"
 
-__all__ = ["DEFAULT", "MEAN", "OBSERVED", "SCORES", "UNSEEN", "Incumbents", "Score", "names", "score_of"]
+__all__ = ["AVERAGE", "DEFAULT", "MEAN", "OBSERVED", "SCORES", "UNSEEN", "Incumbents", "Score", "names", "score_of"]
 
 
 def names() -> tuple[str, ...]:
     """The names of all scores, built-in ones first; nothing is imported."""
-    ours = [score.name for score in SCORES]
+    ours = [score.name for score in _BUILT_IN]
     return (*ours, *(point.name for point in entry_points(group=_GROUP) if point.name not in ours))
 
 
 def score_of(name: str) -> Score:
     """The score called `name`. Raises StoreError, with the nearest name, if there is none or it cannot be loaded."""
-    for score in SCORES:
+    for score in _BUILT_IN:
         if score.name == name:
             return score
     for point in entry_points(group=_GROUP):

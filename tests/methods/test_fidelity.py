@@ -99,10 +99,11 @@ def pieces(found: Trajectory) -> list[tuple[int, int, float]]:
     return list(zip(*(found.columns[name].tolist() for name in names), strict=True))
 
 
-def test_hyperband_trains_a_bracket_after_the_other_and_the_best_of_each_rung_go_on() -> None:
-    """Levels 1, 3, 9, 27: brackets of 27 9 3 1, 12 4 1, 6 2 and 4 trainings."""
-    found = pieces(trajectory("hyperband", evals=14))
-    expected = [(3, [27, 9, 3, 1]), (2, [12, 4, 1]), (1, [6, 2]), (0, [4])]
+@pytest.mark.parametrize(("method", "second"), [("hyperband", 12), ("hyperband:brackets=hpbandster", 9)])
+def test_hyperband_trains_a_bracket_after_the_other_and_the_best_of_each_rung_go_on(method: str, second: int) -> None:
+    """Levels 1, 3, 9, 27: brackets of 27 9 3 1, 12 4 1 (9 3 1 in HpBandSter), 6 2 and 4 trainings."""
+    found = pieces(trajectory(method, evals=14))
+    expected = [(3, [27, 9, 3, 1]), (2, [second, second // 3, second // 9]), (1, [6, 2]), (0, [4])]
     for s, counts in expected:
         before: list[tuple[int, int, float]] = []
         for i, count in enumerate(counts):

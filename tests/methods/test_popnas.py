@@ -350,6 +350,13 @@ class TestSearch:
         assert min(wide(c)[0] for c in front) <= 2
         assert np.mean([wide(c)[1] for c in front[40:]]) < np.mean([wide(c)[1] for c in plain[40:]])
 
+    def test_pnas_trains_the_best_predicted_scores_and_explores_nothing(self) -> None:
+        explored = {}
+        for pareto in ("time", "none"):
+            method, _ = searched(f"popnas:pareto={pareto},children=3,exploration=5", NB201, wide, 90)
+            explored[pareto] = sum(entry.value for entry in method.log if entry.quantity == "exploration")
+        assert explored["time"] > explored["none"] == 0
+
     def test_bounds_that_are_known_before_training_hold_from_the_second_round(self) -> None:
         (bound,) = abilities.bounds(open_benchmark("nb201-cifar10"), parse_constraints(["model_size<=5"]))
         bounds = (Bound(METRICS[2], bound.limit, upper=True),)

@@ -10,7 +10,7 @@ EXTRAS = {
     **dict.fromkeys(("cnsga2", "optuna-tpe", "optuna-gp", "optuna"), "optuna"),
     "smac": "smac",
     "rf-cei": "sklearn",
-    **dict.fromkeys((*ONE_SHOT, "one-shot-random"), "torch"),
+    **dict.fromkeys((*ONE_SHOT, "one-shot-random", "proxy"), "torch"),
     **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
 }
 """Method → the module that it needs."""

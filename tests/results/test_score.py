@@ -17,7 +17,7 @@ from nasbench.results import Setting, Store, StoreError, scores
 from nasbench.results.reading import _incumbents, load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from nasbench.results.scores import MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
+from nasbench.results.scores import AVERAGE, MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.store.fragment import Fragment
 from tests.results.conftest import SETTING, make_run, make_setup
 
@@ -46,6 +46,28 @@ def test_an_incumbent_that_violates_in_the_mean_is_nothing_found(filled: Fill) -
     curves = load(select([filled({make_setup(setting=TABLE): [run]})]))
     assert np.array_equal(curves.incumbent, [[NAN, NAN, 3.5]], equal_nan=True)
     assert np.array_equal(curves.observed, [[NAN, 4.0, 3.0]], equal_nan=True)
+
+
+def test_the_average_is_over_all_feasible_configurations_of_a_run(filled: Fill) -> None:
+    runs = [
+        make_run(
+            0,
+            [5.0, 9.0, 6.0, 3.0],
+            [True, True, False, True],
+            scores=[(7.0, True), (9.0, True), (1.0, True), (2.0, False)],
+        ),
+        make_run(
+            1,
+            [4.0, 8.0, 1.0, 2.0],
+            [False, True, True, True],
+            scores=[(3.0, True), (NAN, None), (2.0, True), (5.0, True)],
+        ),
+    ]
+    curves = load(select([filled({make_setup(setting=TABLE): runs})]), AVERAGE)
+    assert curves.compared is AVERAGE
+    assert np.array_equal(curves.incumbent, [[7.0, 8.0, 8.0, 8.0], [NAN, 8.0, 5.0, 5.0]], equal_nan=True)
+    assert scores.score_of("average") is AVERAGE
+    assert AVERAGE not in SCORES  # a report on incumbents does not show it
 
 
 def test_a_live_benchmark_has_what_was_observed(filled: Fill) -> None:

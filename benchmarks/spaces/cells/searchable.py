@@ -81,3 +81,5 @@ class Searchable:
     """Turns a network of cells into a configuration of the space."""
     operations: tuple[str, ...] = OPERATIONS
     """Names of the possible operations on an edge (see `cells.operations`); `nor_conv` is possible too."""
+    one_cell: bool = False
+    """Whether the space has networks of one cell only, the same in all stages."""

@@ -1,0 +1,126 @@
+"""One-shot search whose draws are looked up: `supernet:IMAGES:TABLE`.
+
+Most noise in comparisons of one-shot methods comes from training what they draw. Here a draw is a cell of
+NAS-Bench-201, and its score is its percentile in a table of trained networks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from nasbench.benchmarks.contract import BENCHMARKS
+from nasbench.benchmarks.images.benchmark import FLOPS_A_SECOND, on_device
+from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.cells import Stage
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.hyperparameters import Choice
+from nasbench.benchmarks.spaces.network_grids import CellGrid
+from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.benchmarks.training.recipes import Recipe
+
+_VERSION = 1  # to be raised when a change gives a search other images or another supernet
+_SIDE, _IMAGES, _FILTERS, _BATCH = 16, 4000, 4, 64
+
+
+class LookUp(TabularBenchmark, blockwise=True):
+    """The cells of NAS-Bench-201, images to search on, and a table of trained networks for the scores.
+
+    The supernet has four channels in its first stage, and sees up to 4,000 training images of 16 × 16 pixels. The
+    objective is the percentile of a cell's mean objective in the table: 0 is best, and the mean over all cells is 50.
+
+    Args:
+        images: name of a data set.
+        table: name of a table of NAS-Bench-201's cells.
+
+    Raises UsageError for a name that does not exist, and for a table of another space.
+    """
+
+    def __init__(self, images: str, table: str) -> None:
+        data, trained = DATASETS.get(images), BENCHMARKS.get(table)()
+        if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid):
+            raise UsageError(f"{table} is no table of NAS-Bench-201's cells, such as nb201-cifar10")
+        facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_BATCH}"
+        objective = replace(trained.objective, description=f"mean over the repetitions of {table}")
+        name = f"supernet:{images}:{table}"
+        super().__init__(
+            name,
+            trained.family,
+            SupernetGrid(trained.space.hyperparameters, lambda grid: _searchable(name, data, grid)),
+            (Metric("percentile", "%", description=f"cells of {table} with a better mean objective"), objective),
+            lambda: _percentiles(trained.means(0)),
+            cost=0.0,
+            source=f"{trained.source}; images: {data.source}",
+            licence=f"{trained.licence}; images: {data.licence}",
+            checksum=f"sha256:{hashlib.sha256(facts.encode()).hexdigest()}",
+            search_space=trained.search_space,
+        )
+        self.procedure = f"one-shot methods train a supernet on {images}; a cell that they draw is looked up in {table}"
+
+
+class SupernetGrid(CellGrid):
+    """The cells of a table, which a supernet can hold.
+
+    Args:
+        searchable: makes the view for one-shot methods of this grid.
+    """
+
+    def __init__(self, hyperparameters: Sequence[Choice], searchable: Callable[[SupernetGrid], Searchable]) -> None:
+        super().__init__(hyperparameters)
+        self._searchable = searchable
+
+    def as_supernet(self) -> Searchable:
+        """The view for one-shot methods."""
+        return self._searchable(self)
+
+    def cell(self, stages: Sequence[Stage]) -> Configuration:
+        """The configuration of a network with the same cell in all stages."""
+        return self.from_values(dict(zip((h.name for h in self.hyperparameters), stages[0].operations, strict=True)))
+
+
+def _percentiles(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The metrics of each cell, shape (cells, 1, 2); cells with equal means have the middle of their ranks."""
+    return np.stack([100 * (rankdata(means) - 0.5) / len(means), means], axis=1)[:, None]
+
+
+def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:
+    images = min(_IMAGES, data.counts["train"])
+    return Searchable(
+        name,
+        _FILTERS,
+        (data.channels, _SIDE, _SIDE),
+        data.classes,
+        images,
+        _BATCH,
+        {},
+        FLOPS_A_SECOND,
+        partial(on_device, _small(data), images, Recipe.layout),
+        grid.cell,
+        OPERATIONS,
+        one_cell=True,
+    )
+
+
+@cache  # the images of a data set are loaded once per process
+def _small(data: Dataset) -> Dataset:
+    return replace(data, side=_SIDE, load=lambda: {name: shrunk(split) for name, split in data.load().items()})
+
+
+def shrunk(split: Split) -> Split:
+    """Images of 16 × 16 pixels, each the mean of the area that it covers."""
+    side = split.images.shape[1]
+    edges = np.arange(_SIDE + 1) * side / _SIDE
+    inside = np.minimum(edges[1:, None], np.arange(1, side + 1)) - np.maximum(edges[:-1, None], np.arange(side))
+    shares = np.maximum(inside, 0) * _SIDE / side  # shape (16, side), rows add up to 1
+    images = np.einsum("ij,njkc,lk->nilc", shares, split.images.astype(float), shares, optimize=True)
+    return Split(np.rint(images).astype(np.uint8), split.labels)

@@ -1,0 +1,70 @@
+"""Zero-cost proxies as a method: random networks in the order of a score that needs no training."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.methods.contract import METHODS, Problem
+from nasbench.methods.oneshot.baselines import OneShotRandom
+from nasbench.methods.oneshot.one_shot import MOST_DRAWS
+
+_SCORES = ("naswot", "synflow", "grad_norm", "snip", "params")
+_SECONDS = 0.02  # of a score, roughly
+
+
+@METHODS.register("proxy")
+class Proxy(OneShotRandom):
+    """Scores random networks without training them (Abdelfattah et al., ICLR 2021), and proposes them best first.
+
+    A score sees one batch of training images. The seconds of all scores are those of the first proposal.
+
+    Options:
+        score: naswot (Mellor et al., ICML 2021: the logarithm of the determinant of the kernel of ReLU codes), synflow
+            (Tanaka et al., NeurIPS 2020), grad_norm, snip (Lee et al., ICLR 2019), or params, the number of parameters.
+        networks: number of different random networks that are scored, at least 1.
+    """
+
+    source = (
+        "M. S. Abdelfattah, A. Mehrotra, L. Dudziak and N. D. Lane. Zero-Cost Proxies for Lightweight NAS. ICLR 2021."
+    )
+
+    def __init__(
+        self, problem: Problem, rng: Generator, *, score: str = "naswot", networks: int = 100, cells: str = "one"
+    ) -> None:
+        if score not in _SCORES:
+            raise unknown("score", score, _SCORES)
+        if networks < 1:
+            raise UsageError(f"networks must be positive, not {networks}")
+        super().__init__(problem, rng, cells=cells)
+        self._score, self._networks, self._asked = score, networks, 0
+        self._ranked: list[Configuration] = []
+
+    @property
+    def beginning(self) -> float:
+        return self._networks * _SECONDS
+
+    def ask(self) -> Configuration:
+        if not self._ranked:
+            self._ranked = self._best_first()
+        # After the last network the first one is proposed again.
+        self._asked += 1
+        return self._ranked[(self._asked - 1) % len(self._ranked)]
+
+    def _best_first(self) -> list[Configuration]:
+        from nasbench.methods.oneshot.untrained import Untrained
+
+        untrained, scores = Untrained(self._space, self._seed), dict[Configuration, float]()
+        for _ in range(MOST_DRAWS):
+            drawn = self._drawn(self._rng)
+            configuration = self._fitting(drawn)
+            if configuration is not None and configuration not in scores:
+                scores[configuration] = untrained.score(self._score, drawn)
+            if len(scores) == self._networks:
+                break
+        if not scores:
+            raise RuntimeError(f"infeasible: {MOST_DRAWS:,} networks drawn, none within the constraints")
+        values = np.nan_to_num(list(scores.values()), nan=-np.inf)
+        return [list(scores)[k] for k in np.argsort(-values, kind="stable").tolist()]

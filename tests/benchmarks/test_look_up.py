@@ -1,0 +1,95 @@
+"""Tests for one-shot searches whose draws are looked up in a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks.images import LookUp, Split
+from nasbench.benchmarks.images.look_up import shrunk
+from nasbench.benchmarks.spaces import AsSupernet
+from nasbench.benchmarks.spaces.cells import Stage
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.methods.contract import METHODS, Problem
+
+NAME = "supernet:digits:nb201-cifar10"
+
+
+@pytest.fixture(scope="module")
+def look_up() -> LookUp:
+    benchmark = open_benchmark(NAME)
+    assert isinstance(benchmark, LookUp)
+    return benchmark
+
+
+def test_the_objective_is_the_percentile_of_the_mean_error(look_up: LookUp) -> None:
+    table = open_benchmark("nb201-cifar10")
+    assert isinstance(table, TabularBenchmark)
+    rng = np.random.default_rng(0)
+    means = pd.Series([table.mean_metrics(table.space.configuration(k))[table.objective.name] for k in range(15_625)])
+    percentiles = (100 * (means.rank() - 0.5) / 15_625).to_numpy()
+    assert percentiles.mean() == pytest.approx(50)
+    for row in rng.integers(15_625, size=200).tolist():
+        evaluation = look_up.evaluate(look_up.space.configuration(row), int(rng.integers(1000)))
+        assert evaluation.cost == 0
+        assert evaluation.metrics["percentile"] == pytest.approx(percentiles[row], abs=1e-9)
+        assert evaluation.metrics[table.objective.name] == means[row]
+
+
+def test_a_network_becomes_the_cell_of_the_table(look_up: LookUp) -> None:
+    assert isinstance(look_up.space, AsSupernet)
+    searchable = look_up.space.as_supernet()
+    names = ("nor_conv_3x3", "none", "skip_connect", "avg_pool_3x3", "nor_conv_1x1", "none")
+    assert set(names) <= set(searchable.operations)
+    cell = searchable.configuration([Stage(names, 3)] * 3)
+    assert tuple(look_up.space.values(cell).values()) == names
+
+
+def test_images_are_the_means_of_the_areas_that_they_cover() -> None:
+    images = np.random.default_rng(0).integers(256, size=(3, 28, 28, 1), dtype=np.uint8)
+    small = shrunk(Split(images, np.arange(3)))
+    assert small.images.shape == (3, 16, 16, 1)
+    assert small.labels.tolist() == [0, 1, 2]
+    fine = images.astype(float).repeat(16, axis=1).repeat(16, axis=2)  # 448 = 16 x 28 pixels a side
+    means = fine.reshape(3, 16, 28, 16, 28, 1).mean(axis=(2, 4))
+    assert np.abs(small.images - means).max() <= 0.5 + 1e-9
+    assert (shrunk(small).images == small.images).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("supernet:digits:hpolib-naval", "hpolib-naval is no table of NAS-Bench-201's cells, such as nb201-cifar10"),
+        ("supernet:digits:nb201-cifar11", "did you mean nb201-cifar10"),
+        ("supernet:digit:nb201-cifar10", "did you mean digits"),
+        ("supernet:digits", "as in supernet:digits:nb201-cifar10"),
+    ],
+)
+def test_other_names_are_refused(name: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        open_benchmark(name)
+
+
+def test_a_search_for_a_cell_per_stage_is_refused(look_up: LookUp) -> None:
+    problem = Problem(look_up.space, (look_up.objective,))
+    with pytest.raises(UsageError, match="has networks of one cell"):
+        METHODS.get("zo-darts++")(problem, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("method", ["darts", "zo-darts+", "spos", "one-shot-random"])
+def test_one_shot_methods_draw_cells(look_up: LookUp, method: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    options = {
+        "darts": {"epochs": 1, "order": 1},
+        "zo-darts+": {"epochs": 1, "stop": 1, "T": 5},
+        "spos": {"epochs": 1, "population": 2, "generations": 1},
+    }
+    search = METHODS.get(method)(
+        Problem(look_up.space, (look_up.objective,)), np.random.default_rng(0), **options.get(method, {})
+    )
+    cells = [search.ask() for _ in range(5)]
+    assert all(0 < look_up.evaluate(cell, 0).metrics["percentile"] < 100 for cell in cells)
