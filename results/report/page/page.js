@@ -186,7 +186,7 @@ const sight = new IntersectionObserver((entries) => {
 }, { rootMargin: "-60px 0px -80% 0px" });
 for (const id of links.keys()) { const section = document.getElementById(id); if (section) sight.observe(section); }
 function measure() {
-  for (const area of document.querySelectorAll(".scroll")) {
+  for (const area of document.querySelectorAll(".scroll, .diagram")) {
     const isWide = area.scrollWidth > area.clientWidth + 1;
     area.classList.toggle("wide", isWide);
     if (isWide) area.tabIndex = 0;
