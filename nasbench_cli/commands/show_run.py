@@ -20,13 +20,26 @@ from nasbench.results import Store
 @click.argument("seed")
 @click.option("--constrain", metavar="CONSTRAINT", help="Constraint of the run, if the store has several.")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE", help="Also draw the network of the incumbent.")
+@click.option(
+    "--page", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with all of its evaluations."
+)
 @takes_data_dir
-def show_run(store: str, method: str, bench: str, seed: str, constrain: str | None, svg: Path | None) -> None:
+def show_run(
+    store: str, method: str, bench: str, seed: str, constrain: str | None, svg: Path | None, page: Path | None
+) -> None:
     """Show one run of a store: the steps of its incumbent, its share of feasible evaluations, and its time."""
-    click.echo(run_page(store, method, bench, seed, constrain, svg))
+    click.echo(run_page(store, method, bench, seed, constrain, svg, page))
 
 
-def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | None, svg: Path | None) -> str:
+def run_page(
+    folder: str,
+    method: str,
+    bench: str,
+    seed: str,
+    constraint: str | None,
+    svg: Path | None = None,
+    page: Path | None = None,
+) -> str:
     """Describes one stored run as text.
 
     Args:
@@ -36,9 +49,11 @@ def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | 
         seed: the seed, as text.
         constraint: constraint of the run; None if the store has only one.
         svg: file for a picture of the incumbent's network; None for no picture.
+        page: file for an HTML page with all evaluations; None for no page.
 
     Raises UsageError or StoreError if there is no such run.
     """
+    from nasbench.results.report.files import write_single
     from nasbench.results.report.single_run import describe, incumbent
 
     if not re.fullmatch("[0-9]{1,18}", seed):
@@ -49,4 +64,8 @@ def run_page(folder: str, method: str, bench: str, seed: str, constraint: str | 
         from nasbench.results.display.plots import render
 
         svg.write_bytes(render(incumbent(*run), "svg"))
+    if page is not None:
+        from nasbench.results.report.page import single
+
+        write_single(page, single.write(*run).encode())
     return describe(*run)

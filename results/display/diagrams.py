@@ -66,12 +66,13 @@ def critical_differences(
         shapes.append(Line(place(low) - 4, y, place(high) + 4, y, 4 if bar.is_thick else 1.5))
     for row, method in enumerate(np.argsort(ranks, kind="stable").tolist()):
         y, x, look = rows + _ROW * (row + 0.5), place(ranks[method]), looks[method]
+        colour = "ink" if look.colour == "#000000" else look.colour  # black would be invisible on a dark page
         shapes += [Line(x, top, x, y, 0.5, "#9aa0a6"), Text(left - 10, y, names[method], 11, "end")]
         for interval, thick in zip(whiskers, (4.0, 1.2), strict=False):
             if np.isfinite(interval[method]).all():
                 low, high = (place(float(np.clip(end, 1, count))) for end in interval[method])
-                shapes.append(Line(low, y, high, y, thick, look.colour))
-        shapes.append(Mark(x, y, look.marker, look.colour))
+                shapes.append(Line(low, y, high, y, thick, colour))
+        shapes.append(Mark(x, y, look.marker, colour))
     total = max(left + axis + 20, 16 + width_of([title], 11) if width is None else 0)
     return Scene(total, rows + _ROW * count + 8, shapes, title)
 

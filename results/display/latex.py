@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ _ESCAPED = str.maketrans(
         "…": r"\ldots{}",
         "×": r"$\times$",
         "±": r"$\pm$",
+        "−": "$-$",
     }
 )
 
@@ -169,6 +171,7 @@ def _splits(table: _Prepared) -> list[list[int]]:
     return [head + columns for columns in parts]
 
 
+@lru_cache(maxsize=1 << 14)  # a long table repeats its numbers
 def _number(text: str) -> str:
     """A number or interval in LaTeX: en-dashes in intervals, powers of ten, minus signs; unknown is a dash."""
     if text == "-":

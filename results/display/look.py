@@ -44,7 +44,7 @@ class Look:
 _OURS = (
     # One row per dash (solid, dashed, dotted, dash-dotted), one column per colour. Methods that are often compared are
     # in one row.
-    ("c-tpe", "c-tpe-naive", "tpe", "smbo", "local", "evolution", "random", "mcts"),
+    ("c-tpe", "c-tpe-naive", "local", "tpe", "mcts", "evolution", "random", "smbo"),
     ("zo-darts++", "darts", "milenas", "zo-darts+", "zo-darts", "nasbot-ea", "nasbot-rand", "nasbot"),
     ("optuna-tpe", "ax-nei", "rf-cei", "cnsga2", "optuna-gp", "bananas", "spos", "asha"),
     ("hyperband", "dehb", "bohb", "c-bohb", "popnas", "treebo", "scbo", "smac"),

@@ -24,13 +24,28 @@ def p_value(value: float) -> str:
 
 
 def interval(ends: tuple[float, float], digits: int = 2) -> str:
-    """Both ends of an interval."""
-    return "-" if math.isnan(ends[0]) else f"{ends[0]:.{digits}f}-{ends[1]:.{digits}f}"
+    """Both ends of an interval: `0.49-0.55`, and with a negative end `−0.09 to −0.07`."""
+    return between(fixed(ends[0], digits), fixed(ends[1], digits))
 
 
 def intervals(low: Iterable[float], high: Iterable[float], digits: int = 2) -> list[str]:
-    """Several intervals, by their ends."""
-    return [interval(ends, digits) for ends in zip(low, high, strict=True)]
+    """Several intervals, by their ends, in one form: with `to` if an end of any of them is negative."""
+    ends = [(fixed(a, digits), fixed(b, digits)) for a, b in zip(low, high, strict=True)]
+    is_signed = any(len(end) > 1 and end.startswith("-") for pair in ends for end in pair)
+    return [between(*pair, is_signed) for pair in ends]
+
+
+def between(low: str, high: str, is_signed: bool = False) -> str:
+    """Two numbers as the ends of an interval.
+
+    Args:
+        is_signed: write `to` between them although neither is negative.
+    """
+    if low == "-":
+        return "-"
+    if not is_signed and not low.startswith("-") and not high.startswith("-"):
+        return f"{low}-{high}"
+    return " to ".join(f"−{end[1:]}" if end.startswith("-") else end for end in (low, high))
 
 
 def point(value: float, unit: str) -> str:

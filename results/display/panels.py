@@ -22,7 +22,7 @@ class Series:
     """The ends of a band; NaN where there is no band."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """One chart of lines."""
 
@@ -34,6 +34,9 @@ class Panel:
     limits: tuple[float, float]
     """Limits of the y axis, the lower end first."""
     log: bool = False
+    """Whether the y axis is logarithmic."""
+    xlog: bool = False
+    """Whether the x axis is logarithmic."""
     best_on_top: bool = False
     reference: float | None = None
     """Value of a horizontal line: the oracle."""

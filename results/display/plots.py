@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
 from nasbench.results.display.panels import Panel
 from nasbench.results.display.scene import Box, Line, Mark, Scene, Shape, Text
@@ -20,6 +21,7 @@ from nasbench.results.display.table import shortened
 
 _FEW, SHORT = 4, 24  # up to this number of methods, and of letters of their names, lines carry the names
 _LEGEND = 60  # letters of a name in a legend
+_LINE = 0.07  # distance of names beside lines, as a share of the axis
 _STYLE: Any = {
     "svg.hashsalt": "nasbench",
     "svg.fonttype": "path",  # letters as outlines, which look the same everywhere
@@ -149,6 +151,8 @@ def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:
         axes.plot(panel.x, panel.bound, color="0.2", linestyle=":", linewidth=1.2)
     if panel.log:
         axes.set_yscale("log")
+    if panel.xlog:
+        axes.set_xscale("log")
     axes.set(
         xlabel=panel.xlabel, ylabel=plain(panel.ylabel), ylim=panel.limits[::-1] if panel.best_on_top else panel.limits
     )
@@ -162,14 +166,14 @@ def _line(look: Look, has_marker: bool = True) -> dict[str, Any]:
 
 
 def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...], looks: Sequence[Look]) -> None:
-    """Writes each method's name at the end of its line, with legible distances."""
-    low, high = panel.limits
-    gap, last = 0.06 * (high - low), -np.inf
-    for series in sorted(panel.series, key=lambda s: float(s.y[-1])):
-        last = max(float(series.y[-1]), last + gap)
+    """Writes each method's name at the end of its line, with legible distances, between the ends of the axis."""
+    ends = np.array([series.y[-1] for series in panel.series])
+    heights = axes.transAxes.inverted().transform(axes.transData.transform([(panel.x[-1], end) for end in ends]))[:, 1]
+    for series, height in zip(panel.series, _apart(np.nan_to_num(heights)), strict=True):
         axes.annotate(
             plain(methods[series.method]),
-            (panel.x[-1], last),
+            (1.0, height),
+            xycoords="axes fraction",
             xytext=(6, 0),
             textcoords="offset points",
             color=looks[series.method].colour,
@@ -177,6 +181,16 @@ def _name_lines(axes: Axes, panel: Panel, methods: tuple[str, ...], looks: Seque
             fontsize=8,
             annotation_clip=False,
         )
+
+
+def _apart(heights: Array) -> Array:
+    """Heights of labels, shares of the axis, moved until neighbours are `_LINE` apart and all lie on the axis."""
+    order = np.argsort(heights, kind="stable")
+    steps = _LINE * np.arange(len(order))
+    up = np.maximum.accumulate(np.clip(heights[order], 0, 1) - steps)  # from the lowest to the highest
+    placed: Array = np.empty_like(heights)
+    placed[order] = np.minimum(up, 1 - steps[-1]) + steps
+    return placed
 
 
 def plain(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,7 +17,7 @@ WIDTH, HEIGHT = 420, 270
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 26, 40
 _FINE = 10  # lines are drawn on a grid of 1/10 pixel
 _MARKS = 5  # markers on a line
-_FEW = 4  # overlapping bands that are distinguishable
+_FEW = 4  # overlapping bands that are distinguishable; of more, only those of the leaders are shown
 _LETTERS = 58  # letters of a title
 
 STYLE = """\
@@ -27,7 +28,8 @@ STYLE = """\
 .chart .fine { stroke-width: 14; stroke-dasharray: 20 30; }
 .chart .line { fill: none; stroke-width: 18; stroke-linejoin: round; }
 .chart .band { stroke: none; opacity: .15; }
-.many .band { opacity: .06; }
+.many .band { opacity: 0; }
+.many .leading .band { opacity: .15; }
 .chart .dots { fill: none; stroke: none; }
 """
 """The style of charts, except that of single methods (`colours`)."""
@@ -62,14 +64,24 @@ def key(number: int, look: Look) -> str:
     )
 
 
-def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) -> str:
+def chart(
+    panel: Panel,
+    names: Sequence[str],
+    looks: Sequence[Look],
+    name: str,
+    leaders: Collection[int] = (),
+    above: str = "",
+) -> str:
     """A panel as an SVG element, which refers to `definitions`.
 
     Its attributes data-x0, data-x1, data-y0 and data-y1 are the values at the edges of the window.
 
     Args:
         name: id of its title.
+        leaders: the methods whose bands are shown where there are many.
+        above: text before the title of the panel.
     """
+    title = f"{above}: {panel.title}" if above else panel.title
     (low, high), (first, last) = panel.limits, (float(panel.x[0]), float(panel.x[-1]))
     bottom, top = (high, low) if panel.best_on_top else (low, high)
     drawn = ", ".join(names[s.method] for s in panel.series)
@@ -79,6 +91,7 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) 
         "y0": bottom,
         "y1": top,
         "log": int(panel.log),
+        "xlog": int(panel.xlog),
         "unit": panel.xlabel,
     }
     kind = "chart many" if len(panel.series) > _FEW else "chart"
@@ -86,10 +99,10 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) 
     return "".join(
         [
             f'<svg class="{kind}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{name}"{data}>',
-            f'<title id="{name}">{html.escape(f"{panel.title}: {panel.ylabel} of {drawn}")}</title>',
-            *_axes(panel),
+            f'<title id="{name}">{html.escape(f"{title}: {panel.ylabel} of {drawn}")}</title>',
+            *_axes(panel, title),
             f'<g clip-path="url(#window)"><g transform="scale({1 / _FINE:g})">',
-            *_lines(panel, looks),
+            _lines(panel, tuple(looks), frozenset(leaders)),
             "</g></g></svg>",
         ]
     )
@@ -98,12 +111,24 @@ def chart(panel: Panel, names: Sequence[str], looks: Sequence[Look], name: str) 
 def same_lines(panel: Panel) -> list[list[int]]:
     """Groups of methods with identical lines."""
     groups: dict[str, list[int]] = {}
-    for series in panel.series:
-        groups.setdefault(_path(panel, series.y), []).append(series.method)
+    for series, path in zip(panel.series, _paths(panel), strict=True):
+        groups.setdefault(path, []).append(series.method)
     return [methods for path, methods in groups.items() if path and len(methods) > 1]
 
 
-def document(panels: Sequence[Panel], names: Sequence[str], looks: Sequence[Look], title: str = "") -> bytes:
+@lru_cache(maxsize=1024)  # the page and the files show the same panels
+def _paths(panel: Panel) -> tuple[str, ...]:
+    """The line of each series."""
+    return tuple(_path(panel, series.y) for series in panel.series)
+
+
+def document(
+    panels: Sequence[Panel],
+    names: Sequence[str],
+    looks: Sequence[Look],
+    title: str = "",
+    leaders: Collection[int] = (),
+) -> bytes:
     """Panels with a legend as an SVG file."""
     columns, head = min(3, len(panels)), 24 if title else 0
     rows = -(-len(panels) // columns)
@@ -116,7 +141,7 @@ def document(panels: Sequence[Panel], names: Sequence[str], looks: Sequence[Look
     height = head + HEIGHT * rows + 18 * -(-len(drawn) // beside) + 12
     placed = [
         f'<svg x="{WIDTH * (i % columns)}" y="{head + HEIGHT * (i // columns)}" width="{WIDTH}" height="{HEIGHT}"'
-        + chart(panel, names, looks, f"t{i}").removeprefix("<svg")
+        + chart(panel, names, looks, f"t{i}", leaders).removeprefix("<svg")
         for i, panel in enumerate(panels)
     ]
     heading = f'<g class="chart"><text class="title" x="12" y="17">{html.escape(title)}</text></g>' if title else ""
@@ -139,20 +164,20 @@ def _legend_columns(names: Sequence[str], drawn: Sequence[int], width: int) -> i
     return max(1, min(len(drawn) or 1, width // (52 + 7 * longest)))
 
 
-def _axes(panel: Panel) -> list[str]:
+def _axes(panel: Panel, title: str) -> list[str]:
     parts, right, floor = [], WIDTH - RIGHT, HEIGHT - BOTTOM
     for value, text in ticks(*panel.limits, panel.log):
         y = _y(panel, np.array([value]))[0] / _FINE
         parts.append(f'<path class="axis" d="M{LEFT},{y:.1f}H{right}"/>')
         parts.append(f'<text x="{LEFT - 5}" y="{y:.1f}" dy=".35em" text-anchor="end">{text}</text>')
-    for value, text in ticks(float(panel.x[0]), float(panel.x[-1])):
+    for value, text in ticks(float(panel.x[0]), float(panel.x[-1]), panel.xlog):
         x = _x(panel, np.array([value]))[0] / _FINE
         parts.append(f'<path class="axis" d="M{x:.1f},{floor}v4"/>')
         parts.append(f'<text x="{x:.1f}" y="{floor + 15}" text-anchor="middle">{text}</text>')
     if panel.reference is not None:
         y = _y(panel, np.array([panel.reference]))[0] / _FINE
         parts.append(f'<path class="reference" d="M{LEFT},{y:.1f}H{right}"/>')
-    title = panel.title if len(panel.title) <= _LETTERS else f"{panel.title[: _LETTERS - 1]}…"
+    title = title if len(title) <= _LETTERS else f"{title[: _LETTERS - 1]}…"
     ylabel = panel.ylabel + (" (log)" if panel.log else "")
     middle = (TOP + floor) / 2
     parts.append(f'<text class="title" x="{LEFT}" y="13">{html.escape(title)}</text>')
@@ -164,10 +189,11 @@ def _axes(panel: Panel) -> list[str]:
     return parts
 
 
-def _lines(panel: Panel, looks: Sequence[Look]) -> list[str]:
+@lru_cache(maxsize=1024)
+def _lines(panel: Panel, looks: tuple[Look, ...], leaders: frozenset[int]) -> str:
     """Bands, then lines above them; identical lines are drawn as alternating dashes, so that all are visible."""
     groups = {method: (group.index(method), len(group)) for group in same_lines(panel) for method in group}
-    bands, lines = [], []
+    bands, lines, paths = [], [], _paths(panel)
     for number, series in enumerate(panel.series):
         look = looks[series.method]
         turn, of = groups.get(series.method, (0, 1))
@@ -176,13 +202,14 @@ def _lines(panel: Panel, looks: Sequence[Look]) -> list[str]:
         )
         band = _band(panel, series)
         if band:
-            bands.append(f'<g class="m{series.method}"><path class="band" d="{band}"/></g>')
-        line = f'<path class="line"{dash} d="{_path(panel, series.y)}"/>'
+            leading = " leading" if series.method in leaders else ""
+            bands.append(f'<g class="m{series.method}{leading}"><path class="band" d="{band}"/></g>')
+        line = f'<path class="line"{dash} d="{paths[number]}"/>'
         dots = _dots(panel, series, number)
         lines.append(f'<g class="m{series.method}">{line}{dots}</g>')
     if panel.bound is not None:
         lines.append(f'<path class="reference fine" d="{_path(panel, panel.bound)}"/>')
-    return bands + lines
+    return "".join(bands + lines)
 
 
 def _dash(look: Look, width: float) -> str:
@@ -243,8 +270,9 @@ def _through(x: Array, y: Array) -> str:
 
 def _x(panel: Panel, values: Array) -> Array:
     """Horizontal places on the fine grid."""
-    span = panel.x[-1] - panel.x[0] or 1.0
-    places: Array = np.round(_FINE * (LEFT + (values - panel.x[0]) / span * (WIDTH - LEFT - RIGHT)))
+    first, last = panel.x[0], panel.x[-1]
+    share = np.log(values / first) / np.log(last / first) if panel.xlog else (values - first) / (last - first or 1.0)
+    places: Array = np.round(_FINE * (LEFT + share * (WIDTH - LEFT - RIGHT)))
     return places
 
 

@@ -18,6 +18,8 @@ from nasbench.results.display import latex
 Place: TypeAlias = Literal["terminal", "page", "files"]
 
 _SETTING = ("benchmark", "constraint")
+_KEPT = ("p", "p (Holm)", "place")
+"""Columns of which the last stays in sight where a table scrolls sideways."""
 _TEXT = frozenset(
     {
         "method",
@@ -80,9 +82,11 @@ class Table:
         return self.title + (f". {self.marks}" if self.marks else "")
 
     def html(self) -> str:
-        """A `<table>`; text is escaped, and text columns have a class that aligns them to the left."""
+        """A `<table>`; text is escaped, text columns have the class `text`, and a column that stays in sight `keep`."""
         cells = self._cells(lambda text: f"<b>{text}</b>", html.escape)
-        classes = [' class="text"' if column in _TEXT else "" for column in self.shown.columns]
+        kept = next((column for column in reversed(self.shown.columns) if column in _KEPT), None)
+        words = [("text " * (column in _TEXT) + "keep" * (column == kept)).strip() for column in self.shown.columns]
+        classes = [f' class="{word}"' if word else "" for word in words]
         head = "".join(
             f'<th scope="col"{c}>{html.escape(n)}</th>' for n, c in zip(self.shown.columns, classes, strict=True)
         )

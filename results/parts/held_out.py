@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Curves
-from nasbench.results.display.numbers import number
+from nasbench.results.display.numbers import between, number
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.settings import named
@@ -39,7 +39,7 @@ def _held_out(data: pd.DataFrame, title: str) -> Table:
             "metric": data["metric"],
             "runs": data["runs"].astype(str),
             "median": data["median"].map(number),
-            "quartiles": [f"{number(a)}-{number(b)}" for a, b in zip(data["q1"], data["q3"], strict=True)],
+            "quartiles": [between(number(a), number(b)) for a, b in zip(data["q1"], data["q3"], strict=True)],
             "mean": data["mean"].map(number),
         }
     )

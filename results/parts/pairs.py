@@ -16,6 +16,7 @@ from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows
 from nasbench.results.parts.part import Drawn, Part, Subject
+from nasbench.results.parts.standing import called
 from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison
 from nasbench.results.statistics.summaries import medians
 from nasbench.results.statistics.verdicts import Pair
@@ -123,7 +124,7 @@ def critical_difference(comparison: Comparison, width: float | None = None) -> S
         f"expected rank, {count(len(overall.complete), 'setting')}; bars: no significant difference, thick on these "
         "benchmarks, thin on new tasks"
     )
-    names = tuple(comparison.methods[m] for m in methods)
+    names = tuple(called(comparison, overall, m) for m in methods)
     every = looks(comparison.curves.methods)
     return critical_differences(values, bars, names, title, [every[m] for m in methods], whiskers, width=width)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
 from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_value
+from nasbench.results.parts.citation import version
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
@@ -54,6 +55,61 @@ def answers(subject: Subject) -> list[Answer]:
         Answer("What failed?", _failed(comparison), "feasibility"),
         Answer("Can I repeat it?", _again(subject), "provenance"),
     ]
+
+
+def minute(subject: Subject) -> list[Answer]:
+    """What a reader with one minute asks after the verdict: by how much, how sure, where not, and how to cite it."""
+    comparison = subject.comparison
+    cite = Answer("How do I cite it?", f"{version(subject)}; with a sentence and an entry for BibTeX:", "cite")
+    if hindrance(comparison) is not None:
+        return [cite]
+    return [
+        Answer("By how much?", _how_much(comparison), "pairs"),
+        Answer("How sure is that?", _significant(comparison), "pairs"),
+        Answer("Where not?", _where_not(comparison), "families"),
+        cite,
+    ]
+
+
+def _significant(comparison: Comparison) -> str:
+    tested = comparison.overall.tested
+    told, also = (sum(getattr(p, name) != 0 for p in tested) for name in ("verdict", "verdict_new"))
+    new = f"; on new tasks {also or 'none'} of them" if comparison.overall.unit else ""
+    leader = comparison.overall.ranks[0].method
+    others = {called(comparison, comparison.overall, m) for m in _halves(comparison) if m != leader}
+    halves = (
+        f"one half of the seeds alone puts {listed(sorted(others))} first"
+        if others
+        else "either half of the seeds alone puts the same method first"
+    )
+    return (
+        f"{told or 'None'} of {count(len(tested), 'pair')} of methods differ{'s' if told == 1 else ''} significantly "
+        f"on these benchmarks (5 %, Holm){new}; {halves}."
+    )
+
+
+def _where_not(comparison: Comparison) -> str:
+    """The search spaces and constraints where another method has the lowest expected rank."""
+    leader = comparison.overall.ranks[0].method
+    spaces = ("in", "search spaces", comparison.by_space)
+    scopes = [spaces if len(comparison.by_space) > 1 else ("in", "families", comparison.by_family)]
+    scopes.append(("under", "constraints", comparison.by_constraint))
+    told = []
+    for before, word, named in scopes:
+        ranked = {name: verdicts for name, verdicts in named.items() if len(verdicts.ranks) > 1}
+        others = [
+            f"{name.replace('none', 'no constraint')} ({called(comparison, verdicts, verdicts.ranks[0].method)})"
+            for name, verdicts in ranked.items()
+            if leader not in sharing(verdicts)
+        ]
+        if others and len(ranked) > 1:
+            told.append(f"{before} {len(others)} of {len(ranked)} {word}: {_some(others)}")
+    name = called(comparison, comparison.overall, leader)
+    if not told:
+        return f"{name} has the lowest expected rank everywhere: in each search space, and under each constraint."
+    return (
+        f"Another method than {name} has the lowest expected rank {'; '.join(told)}. Part by part, no verdict is given."
+    )
 
 
 def _who(comparison: Comparison) -> str:
@@ -151,8 +207,7 @@ def _budget(comparison: Comparison) -> str:
 
 def _seeds(comparison: Comparison) -> str:
     overall, curves = comparison.overall, comparison.curves
-    seeds = comparison.field.places.shape[2]
-    halves = [_lowest(comparison, overall.complete, np.arange(start, seeds, 2)) for start in (0, 1)]
+    halves = _halves(comparison)
     leader = overall.ranks[0].method
     name = called(comparison, overall, leader)
     if halves == [leader, leader]:
@@ -162,6 +217,12 @@ def _seeds(comparison: Comparison) -> str:
         said = f"Perhaps: the two halves of the seeds alone give the lowest expected rank to {names[0]} and {names[1]}."
     basis = "the intervals for these benchmarks are over seeds (t, stratified by setting)"
     return f"{said} {count(curves.seeds, 'seed')}; {basis}."
+
+
+def _halves(comparison: Comparison) -> list[int]:
+    """The method with the lowest expected rank by every other seed, and by those between them."""
+    seeds = comparison.field.places.shape[2]
+    return [_lowest(comparison, comparison.overall.complete, np.arange(start, seeds, 2)) for start in (0, 1)]
 
 
 def _benchmarks(comparison: Comparison) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nasbench.results.curves import Array, Curves
-from nasbench.results.display.numbers import fixed, intervals, number, p_value, point
+from nasbench.results.display.numbers import between, fixed, intervals, number, p_value, point
 from nasbench.results.display.panels import Chart, Panel, Series, scaled
 from nasbench.results.display.table import Table
 from nasbench.results.parts import rows as rows_
@@ -86,7 +86,7 @@ def performance(comparison: Comparison) -> Table:
     data = named(curves, summary.merge(areas, on=["setting", "method"], how="left"))
     # Without a table, the value that replaces a missing incumbent comes from another method: it is left out.
     nothing = (data["found"] == 0) & data["normalised_regret"].isna()
-    ends = data["low"].map(number) + "-" + data["high"].map(number)
+    ends = data["low"].map(number).combine(data["high"].map(number), between)
     spread = data["values"].where(data["values"] != "", ends)
     shown = pd.DataFrame(
         {

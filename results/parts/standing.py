@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,9 @@ from nasbench.results.parts.rows import facts
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.ranks import Rank
 from nasbench.results.statistics.verdicts import Pair, Verdicts
+
+_MOST_LEADERS = 3
+_MOST_TIES = 4  # names in a cell
 
 
 class Lead(NamedTuple):
@@ -38,6 +42,18 @@ def leading(verdicts: Verdicts) -> Lead:
     leader, pairs = verdicts.ranks[0], pairs_of_leader(verdicts)
     better, level, worse = ([p for p in pairs if p.verdict == verdict] for verdict in (1, 0, -1))
     return Lead(leader, sorted(better, key=lambda pair: -pair.these.value), level, worse)
+
+
+def leaders(comparison: Comparison) -> frozenset[int]:
+    """The method with the lowest expected rank and up to two tied with it: those whose bands charts show."""
+    overall = comparison.overall
+    if not overall.ranks:
+        return frozenset()
+    shared = sharing(overall)
+    if len(overall.ranks) > 1 and overall.ranks[0].these.known:
+        _, better, level, _ = leading(overall)
+        shared += [pair.b for pair in level if better and pair.b not in shared]
+    return frozenset(shared[:_MOST_LEADERS])
 
 
 def beaten_by(comparison: Comparison, verdicts: Verdicts, worse: list[Pair]) -> str:
@@ -90,7 +106,27 @@ def table(comparison: Comparison) -> Table:
         "Verdicts are given at the end of the budget; under single constraints they are stricter than for all "
         "together, for there are more of them."
     )
-    return Table("answer", "Who is first", note, data, shown, bold)
+    return Table("answer", "Who is first", note, data, shown, bold, _marks(scopes, comparison, "tuned" in shown))
+
+
+def _marks(scopes: Sequence[tuple[str, Verdicts]], comparison: Comparison, has_tuned: bool) -> str:
+    """The meaning of the heads, and the methods that are identical under a constraint."""
+    same: dict[str, list[str]] = {}
+    for where, verdicts in scopes:
+        for kind in verdicts.kinds:
+            if len(kind) > 1:
+                same.setdefault(listed([comparison.methods[m] for m in kind]), []).append(where)
+    told = []
+    for names, places in same.items():
+        under = [f"under {name}" if name != "no constraint" else "without a constraint" for name in places]
+        where = "everywhere" if "all together" in places else listed(under)
+        told.append(f"{names} are identical {where}: all their runs are equal.")
+    told += ["tuned: search spaces on which the defaults of that method were chosen."] * has_tuned
+    told.append(
+        "margin: probability that its run is better than one of the next method, with its 95 % confidence interval; "
+        "0.50 is a tie. ahead in: where this probability is above 0.50."
+    )
+    return " ".join(told)
 
 
 def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[str, object]]:
@@ -111,7 +147,8 @@ def _row(comparison: Comparison, verdicts: Verdicts) -> tuple[list[str], dict[st
     margin = f"{fixed(next_.these.value)}" + (f" ({interval(next_.interval)})" if known else "")
     margin += f" over {called(comparison, verdicts, next_.b)}"
     ahead = f"{next_.ahead} of {next_.units} {next_.unit}" if next_.unit else "-"
-    tied = "?" if not known else ", ".join(ties) or "-"
+    named = ties if len(ties) <= _MOST_TIES else [*ties[: _MOST_TIES - 1], f"{len(ties) - _MOST_TIES + 1} more"]
+    tied = "?" if not known else listed(named) or "-"
     data = {"is_first": is_first, "first": leaders, "rank": leader.these.value, "tied": "; ".join(ties)}
     inside, spaces = tuned(comparison, verdicts, leader.method)
     data |= {"tuned_on_spaces": inside, "spaces": spaces}

@@ -29,7 +29,31 @@ def part(subject: Subject) -> Part | None:
         Chart("targets", lambda points: [over_budget(comparison, points)], note=_TARGETS),
         Chart("profiles", lambda points: [profiles(comparison, points)], note=_PROFILES),
     ]
-    return Part("targets", "Targets reached", tables, charts)
+    told = [] if table is None else _disagreement(comparison, *tables)
+    return Part("targets", "Targets reached", tables, charts, sentences=told)
+
+
+def _disagreement(comparison: Comparison, shares: Table, means: Table) -> list[str]:
+    """A sentence on why summaries name different methods first; none if they agree."""
+    if not comparison.overall.ranks:
+        return []
+    by_rank = comparison.overall.ranks[0].method
+    by_share, by_mean = (_first(data) for data in (shares.data.iloc[:, -1], means.data["iqm"]))
+    kind = next(kind for kind in comparison.overall.kinds if by_rank in kind)
+    if by_share in kind and by_mean in kind:
+        return []
+    names = [comparison.methods[m] for m in (by_rank, by_share, by_mean)]
+    return [
+        f"Summaries disagree on who is first: {names[0]} by expected rank, {names[1]} by the share of targets reached, "
+        f"{names[2]} by the interquartile mean of that share. A rank counts how often a run is the better one, not by "
+        "how much. The share of targets counts how near a run comes to the oracle, and search spaces have equal "
+        "weights. The interquartile mean leaves out the best and the worst quarter of all runs, so the settings where "
+        "a method fails do not count, and each setting has the same weight. Verdicts rest on the first alone."
+    ]
+
+
+def _first(values: pd.Series) -> int:
+    return int(values.to_numpy(float).argmax())
 
 
 def reached(comparison: Comparison) -> Table:
@@ -80,7 +104,11 @@ def aggregates(comparison: Comparison, scores: targets.Targets) -> Table:
         "delete-one-seed jackknife, t over seeds, for the listed benchmarks. to baseline: the difference of iqm to "
         f"{comparison.methods[base]}, seeds paired. No verdict rests on these."
     )
-    return Table("aggregates", "Means of the share of targets reached", note, data, shown)
+    marks = (
+        "iqm: interquartile mean; area: mean over the budget; to baseline: difference of iqm. 95 %: confidence "
+        "interval on these benchmarks, over seeds."
+    )
+    return Table("aggregates", "Means of the share of targets reached", note, data, shown, None, marks)
 
 
 def _difference(values: Array) -> float:
@@ -104,8 +132,8 @@ def over_budget(comparison: Comparison, points: int, family: str | None = None) 
 
 def profiles(comparison: Comparison, points: int) -> Panel:
     """Performance profiles: share of runs that end at or below a normalised regret."""
-    exponents = np.linspace(-3, 0.5, points)
-    shares = targets.profiles(comparison, 10.0**exponents)
+    regrets = np.logspace(-3, 0.5, points)
+    shares = targets.profiles(comparison, regrets)
     series = tuple(Series(m, shares[m]) for m in range(len(comparison.methods)))
     label = "share of runs at or below"
-    return Panel("Performance profiles", "log10 of normalised regret", label, exponents, series, (0.0, 1.02))
+    return Panel("Performance profiles", "normalised regret", label, regrets, series, (0.0, 1.02), xlog=True)

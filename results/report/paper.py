@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from nasbench.results.curves import Curves
 from nasbench.results.display import plots
 from nasbench.results.display.latex import escape
 from nasbench.results.display.look import looks
-from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.table import Table
 from nasbench.results.parts import answer, baseline, pairs, questions, settings, standing, targets, wilcoxon
+from nasbench.results.parts.citation import protocol
 from nasbench.results.parts.part import Subject
 from nasbench.results.report.files import slug
 from nasbench.results.report.text import without_tags
@@ -48,34 +47,6 @@ def contents(subject: Subject, width: float, command: str) -> dict[str, bytes]:
         files[f"{item.name}.tex"] = _float(item, facts).encode()
     files |= {f"{item.name}.tex": item.content for item in tables}
     return files | {"paper.md": _overview(subject, facts, command, [*figures, *tables]).encode()}
-
-
-def protocol(subject: Subject) -> str:
-    """The description of the experiment for every caption, in sentences."""
-    comparison, curves = subject.comparison, subject.curves
-    benches = curves.settings["bench"].nunique()
-    spaces = list(dict.fromkeys(curves.settings["space"]))
-    constraints = curves.settings["constraint"].nunique()
-    tested = len(comparison.overall.tested)
-    commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
-    versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
-    return (
-        f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}); "
-        f"{f'a selection by hand: {subject.selection}; ' if subject.selection else ''}"
-        f"{count(len(curves.settings), 'setting')} = "
-        f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
-        f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
-        f"incumbent's {curves.compared.phrase}, by the probability that a run of one method is better than one of the "
-        "other. Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
-        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
-        f"methods a difference is significant. nasbench {listed(versions)}, commit {listed(commits)}."
-    )
-
-
-def _numbers(curves: Curves) -> str:
-    """The first and the last number of a seed."""
-    seeds = curves.runs["seed"]
-    return f"{seeds.min()} to {seeds.max()}"
 
 
 def _figures(comparison: Comparison, width: float) -> list[_Item]:

@@ -20,6 +20,7 @@ from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import sentences
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.parts.registry import PARTS, requested
+from nasbench.results.parts.standing import leaders
 from nasbench.results.reading import load, references, select
 from nasbench.results.report import export, page, text
 from nasbench.results.report.files import refuse_other, refuse_strange, slug, write_all, write_single
@@ -88,7 +89,7 @@ def write(
     headline = sentences.headline(subject.comparison)
     title = _wishes(stores).get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
-    contents = _contents(request.formats, subject, headline, parts, title, warnings)
+    contents = _contents(request, subject, headline, parts, title, warnings)
     folders = [(request.out, contents)]
     if request.paper is not None:
         from nasbench.results.report.paper import contents as for_a_paper  # with matplotlib, which is heavy
@@ -173,7 +174,7 @@ def _scored(
 
 
 def _contents(
-    formats: Sequence[Format],
+    request: Request,
     subject: Subject,
     headline: str,
     parts: Sequence[Part],
@@ -181,10 +182,11 @@ def _contents(
     warnings: Sequence[str],
 ) -> dict[str, bytes]:
     """The files of a report by name."""
+    formats: Sequence[Format] = request.formats
     tables = [table for part in parts for table in part.tables]
     contents: dict[str, bytes] = {}
     for form in sorted({"pdf", "png", "svg"} & set(formats)):
-        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, subject.curves, form)}
+        contents |= {f"{name}.{form}": drawn for name, drawn in _drawn(parts, subject.comparison, form)}
     if "csv" in formats:
         contents |= {f"{table.name}.csv": table.csv().encode() for table in tables}
     if "latex" in formats:
@@ -194,20 +196,20 @@ def _contents(
     if "md" in formats:
         contents["report.md"] = text.markdown(title, headline, warnings, parts).encode()
     if "html" in formats:
-        shown = page.write(title, headline, subject, parts, warnings, is_linked="csv" in formats)
+        shown = page.write(title, headline, subject, parts, warnings, "csv" in formats, request.command)
         contents["index.html"] = shown.encode()
     if "tidy" in formats:
         contents["tidy.csv"] = export.tidy(subject.curves).encode()
     return contents
 
 
-def _drawn(parts: Sequence[Part], curves: Curves, form: str) -> Iterator[tuple[str, bytes]]:
+def _drawn(parts: Sequence[Part], comparison: Comparison, form: str) -> Iterator[tuple[str, bytes]]:
     """Every figure in one format by name, drawn one at a time; SVG by us if possible, others by matplotlib."""
-    names, method_looks = curves.names, looks(curves.methods)
+    names, method_looks, leading = comparison.methods, looks(comparison.curves.methods), leaders(comparison)
     for part in parts:
         for chart in part.charts:
             if form == "svg":
-                yield slug(chart.name), svg.document(chart.panels(POINTS), names, method_looks, chart.title)
+                yield slug(chart.name), svg.document(chart.panels(POINTS), names, method_looks, chart.title, leading)
             else:
                 yield slug(chart.name), _plotted(chart.panels(_PAPER_POINTS), names, method_looks, chart.title, form)
         for words, figure in part.figures():

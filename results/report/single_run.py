@@ -33,14 +33,14 @@ def describe(store: Store, method: str, bench: str, constraint: str | None, seed
 
     Raises StoreError, with the existing names, if there is no such run or several.
     """
-    runs = _found(store, method, bench, constraint, seed)
+    runs = found(store, method, bench, constraint, seed)
     return "\n\n\n".join(_page(f, record, store.search_log(f, record.seed)) for f, record in runs)
 
 
 def incumbent(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> Figure:
     """A picture of a run's final incumbent. Raises StoreError if it has none, or if it is not a network."""
-    f, record = _found(store, method, bench, constraint, seed)[0]
-    rows = _rows(f, record)
+    f, record = found(store, method, bench, constraint, seed)[0]
+    rows = rows_of(f, record)
     if not rows["feasible"].any():
         raise StoreError(
             f"this run found nothing feasible among its {count(len(rows), 'evaluation')}: there is nothing to draw"
@@ -51,9 +51,8 @@ def incumbent(store: Store, method: str, bench: str, constraint: str | None, see
     return networks.draw(values)
 
 
-def _found(
-    store: Store, method: str, bench: str, constraint: str | None, seed: int
-) -> list[tuple[Fragment, RunRecord]]:
+def found(store: Store, method: str, bench: str, constraint: str | None, seed: int) -> list[tuple[Fragment, RunRecord]]:
+    """The runs that fit, each in its fragment. Raises StoreError, with the existing names, if there is none."""
     fragments = [*store.fragments(), *(run.fragment() for run in under_way(store))]
     if not fragments:
         raise StoreError(f"{store.folder} holds no finished run: `nasbench status {store.folder}` says what is missing")
@@ -81,7 +80,7 @@ def _unknown(store: Store, kind: str, value: str, allowed: list[str]) -> StoreEr
 
 def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     setup, setting = fragment.setup, fragment.setup.setting
-    rows = _rows(fragment, record)
+    rows = rows_of(fragment, record)
     parameters = ", ".join(f"{name}={value}" for name, value in setup.parameters)
     versions = ", ".join(f"{name} {version}" for name, version in fragment.provenance["versions"].items())
     is_partial = isinstance(fragment, MemoryFragment)
@@ -112,7 +111,7 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
     return "\n\n".join(_wrapped(part, width) for part in parts)
 
 
-def _rows(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
+def rows_of(fragment: Fragment, record: RunRecord) -> pd.DataFrame:
     """The evaluations of a run."""
     before = next(i for i, run in enumerate(fragment.runs) if run.seed == record.seed)
     start = sum(run.rows for run in fragment.runs[:before])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -60,10 +61,15 @@ def median_interval(values: Array) -> tuple[Array, Array]:
     count = len(values)
     if count < FEWEST:
         return np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
-    outside = int(stats.binom.ppf(0.025, count, 0.5)) - 1  # number of values beyond the interval on either side
-    outside = max(0, outside)
+    outside = _outside(count)
     ordered = np.sort(values, axis=0)
     return ordered[outside], ordered[count - 1 - outside]
+
+
+@lru_cache
+def _outside(count: int) -> int:
+    """The number of values beyond the interval on either side."""
+    return max(0, int(stats.binom.ppf(0.025, count, 0.5)) - 1)
 
 
 def normalised_regret(curves: Curves, padded: Array) -> Array:

@@ -67,11 +67,13 @@ def test_front_is_what_no_feasible_mean_dominates() -> None:
     assert np.allclose(found.extent, np.multiply(1.1, extent))
 
 
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("names", [("valid-error", "speed"), ("valid-error", "time", "speed")])
-def test_shares_equal_inclusion_and_exclusion(names: tuple[str, ...]) -> None:
-    found, rng = reference(small(), names), np.random.default_rng(2)
-    values = rng.uniform(1, 60, (9, len(names)))
-    counts = rng.random(9) < 0.7
+def test_shares_equal_inclusion_and_exclusion(names: tuple[str, ...], seed: int) -> None:
+    found, rng = reference(small(), names), np.random.default_rng(seed)
+    values, counts = rng.uniform(1, 40, (9, len(names))), rng.random(9) < 0.8
+    values[:, -1] = rng.uniform(20, 100, 9)  # speeds; of a point that another dominates, both are seen
+    values[5], counts[3:6] = values[3] * np.array([0.9] * (len(names) - 1) + [1.1]), True
     shares = shares_of(found, values, counts)
     for n in range(9):
         points = found.normalised(values[: n + 1][counts[: n + 1]])

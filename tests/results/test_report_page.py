@@ -66,25 +66,6 @@ class Outline(HTMLParser):
         return next(i for i, (t, own) in enumerate(self.found) if t == tag and facts.items() <= own.items())
 
 
-def test_the_first_screen_is_the_table_and_the_plot_and_words_are_folded(compared: Store, tmp_path: Path) -> None:
-    text = written(compared, tmp_path)
-    page = Outline(text)
-    order = [
-        page.first("h1"),
-        page.first("section", id="answer"),
-        page.first("table", **{"aria-label": "Who is first"}),
-        page.first("svg", **{"class": "chart"}),
-        page.first("section", id="questions"),
-        page.first("nav"),
-        page.first("section", id="ranks"),
-    ]
-    assert order == sorted(order)
-    answer = text[text.index('<section id="answer">') : text.index('<section id="questions">')]
-    bare = re.sub(r"<(details|ul|figure|table).*?</\1>", "", answer, flags=re.DOTALL)
-    assert len(re.findall(r"<p", bare)) == 2  # what Wilcoxon's test says; what line and band mean
-    assert "<details" in answer
-
-
 def test_each_of_ten_questions_has_an_answer_and_leads_to_its_evidence(compared: Store, tmp_path: Path) -> None:
     text = written(compared, tmp_path)
     asked = re.findall(r'<div id="question-(\d+)"><dt>([^<]+)</dt><dd>(.+?) <a href="#([^"]+)">more</a></dd>', text)
@@ -230,7 +211,7 @@ def test_a_table_that_is_folded_says_in_print_where_its_rows_are(
         text,
         flags=re.DOTALL,
     )
-    assert len(folded) == text.count('<p class="note unprinted">') > 1
+    assert len(folded) == len(re.findall(r'<p class="note unprinted">\d+ rows', text)) > 1
     assert len(folded) == len(re.findall(r"</table></div></details>", text))
     for said, rows, where in folded:
         assert said == rows
@@ -360,9 +341,9 @@ def test_what_cannot_be_selected_is_refused_with_what_can(compared: Store, tmp_p
 def test_labels_are_what_people_read_and_change_nothing_else(compared: Store, tmp_path: Path) -> None:
     plain = written(compared, tmp_path)
     named = written(compared, tmp_path, labels={"evolution:population=10": "evo"})
-    before, after = plain.index("<main>"), named.index("<main>")
+    before, after = (text.index('<table aria-label="Who is first"') for text in (plain, named))
     end = "<h2>Provenance</h2>"
-    assert named[after : named.index(end)].count("evolution:population=10") == 0
+    assert named[: named.index(end)].count("evolution:population=10") == 0
     assert "<dt>evo: evolution:population=10</dt>" in named
     style = re.findall(r"<style>.*?</style>", plain, flags=re.DOTALL)
     assert style == re.findall(r"<style>.*?</style>", named, flags=re.DOTALL)  # colours are those of the name

@@ -16,10 +16,10 @@ import pytest
 
 from nasbench.results import Store, StoreError
 from nasbench.results.parts import settings
+from nasbench.results.parts.citation import protocol
 from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
 from nasbench.results.report import export, report, studies
-from nasbench.results.report.paper import protocol
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
 from tests.conftest import Printed

@@ -24,15 +24,21 @@ from nasbench.results.display.numbers import count, listed
 from nasbench.results.display.panels import POINTS, Chart, Panel
 from nasbench.results.display.scene import Scene
 from nasbench.results.display.table import Table
-from nasbench.results.parts import questions
+from nasbench.results.parts import citation, questions
+from nasbench.results.parts.pairs import critical_difference
 from nasbench.results.parts.part import Part, Subject
+from nasbench.results.parts.standing import leaders
 from nasbench.results.report.files import slug
+from nasbench.results.report.page import runs
 from nasbench.results.report.page.diagram import inline
+from nasbench.results.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MANY = 4  # charts of a section beyond which they are small
+_FOLDER = Path(__file__).parent
+_STRIPS = {"wide": 640.0, "narrow": 340.0}  # widths in pixels
 _MOST_FIGURES = 12  # diagrams of a part on the page; the files have them all
 
 
@@ -76,39 +82,52 @@ class Section:
         """The families (0), benchmarks (1) or constraints (2) that its charts are about."""
         return list(dict.fromkeys(drawing.place[level] for drawing in self.drawings if drawing.place))
 
+    @property
+    def families(self) -> dict[str, list[Drawing]]:
+        """The charts of each family of benchmarks."""
+        grouped: dict[str, list[Drawing]] = {family: [] for family in self.places(0)}
+        for drawing in self.drawings:
+            if drawing.place:
+                grouped[drawing.place[0]].append(drawing)
+        return grouped
+
 
 def write(
-    title: str, headline: str, subject: Subject, parts: Sequence[Part], warnings: Sequence[str], is_linked: bool
+    title: str,
+    headline: str,
+    subject: Subject,
+    parts: Sequence[Part],
+    warnings: Sequence[str],
+    is_linked: bool,
+    command: str,
 ) -> str:
     """The page.
 
     Args:
         is_linked: whether the page links to the tables' CSV files.
+        command: the command that makes the report.
     """
-    folder = Path(__file__).parent
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.globals["count"] = count
     curves = subject.curves
     method_looks = looks(curves.methods)
-    sections = [_section(part, curves) for part in parts if part.name != "explained"]
-    css = (folder / "page.css").read_text(encoding="utf-8")
-    style = f"{css}{svg.STYLE}{svg.colours(method_looks)}{_rules(method_looks)}"
-    script = (folder / "page.js").read_text(encoding="utf-8")
+    sections = [_section(part, subject.comparison) for part in parts if part.name != "explained"]
     (settings,) = (table for part in parts if part.name == "explained" for table in part.tables)
-    return environment.get_template("page.html.j2").render(
+    return document(
+        "page.html.j2",
+        f"{svg.STYLE}{svg.colours(method_looks)}{runs.style(method_looks)}{_rules(method_looks)}",
+        ("page.js", "runs.js", "save.js"),
         answer=sections[0],
         sections=sections[1:],
+        strip=_strip(subject.comparison),
+        minute=_linked(questions.minute(subject), sections),
+        disagreement=[s for section in sections if section.part.name == "targets" for s in section.part.sentences],
+        cite=(citation.protocol(subject), citation.bibtex(subject), command),
         wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
         questions=_linked(questions.answers(subject), sections),
         methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
+        is_alone=False,
+        runs_data=runs.as_json(subject.fragments, {m: i for i, m in enumerate(curves.methods)}, curves.names),
         names=json.dumps(curves.names).replace("<", "\\u003c"),
         definitions=svg.definitions(method_looks),
-        style=f"\n{style}",
-        style_hash=_hash(f"\n{style}"),
-        script=f"\n{script}",
-        script_hash=_hash(f"\n{script}"),
         title=title,
         headline=headline,
         warnings=warnings,
@@ -127,15 +146,40 @@ def write(
     )
 
 
+def document(template: str, style: str, scripts: Sequence[str], **facts: object) -> str:
+    """A page of a template, with style, scripts, and the policy that allows them alone.
+
+    Args:
+        style: rules after those of `page.css`.
+        scripts: names of files beside this one.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.globals["count"] = count
+    css, *codes = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", *scripts))
+    rules, script = f"\n{css}{style}", "\n" + "".join(codes)
+    hashes = {"style_hash": _hash(rules), "script_hash": _hash(script)}
+    return environment.get_template(template).render(style=rules, script=script, **hashes, **facts)
+
+
 def _linked(answers: Sequence[questions.Answer], sections: Sequence[Section]) -> list[questions.Answer]:
     """The answers with links to their sections; to the ranks if a section is absent."""
-    there = {section.part.name for section in sections} | {"provenance"}
+    there = {section.part.name for section in sections} | {"provenance", "cite"}
     return [answer if answer.place in there else replace(answer, place="ranks") for answer in answers]
 
 
-def _section(part: Part, curves: Curves) -> Section:
+def _strip(comparison: Comparison) -> list[tuple[str, str]]:
+    """The diagram of expected ranks for wide and for narrow screens; none without ranks."""
+    if len(comparison.overall.ranks) < 2:
+        return []
+    scenes = [(name, critical_difference(comparison, width)) for name, width in _STRIPS.items()]
+    return [(name, scene.element()) for name, scene in scenes]
+
+
+def _section(part: Part, comparison: Comparison) -> Section:
     drawings = [
-        _drawing(part.name, chart, number, panel, curves)
+        _drawing(part.name, chart, number, panel, comparison)
         for chart in part.charts
         for number, panel in enumerate(chart.panels(POINTS))
     ]
@@ -156,13 +200,14 @@ def _diagram(figure: Figure | Scene, title: str, prefix: str) -> str:
     return inline(plots.render(figure, "svg"), title, prefix)
 
 
-def _drawing(part: str, chart: Chart, number: int, panel: Panel, curves: Curves) -> Drawing:
-    titled = replace(panel, title=f"{chart.title}: {panel.title}") if chart.title else panel
+def _drawing(part: str, chart: Chart, number: int, panel: Panel, comparison: Comparison) -> Drawing:
+    curves = comparison.curves
     name = slug(
         "at-" + "-".join(panel.place[1:]) if panel.place and part == "settings" else f"chart-{chart.name}-{number}"
     )
     same = tuple(listed([curves.names[m] for m in group]) for group in svg.same_lines(panel))
-    return Drawing(name, svg.chart(titled, curves.names, looks(curves.methods), f"{name}-title"), panel.place, same)
+    drawn = svg.chart(panel, curves.names, looks(curves.methods), f"{name}-title", leaders(comparison), chart.title)
+    return Drawing(name, drawn, panel.place, same)
 
 
 def _key(number: int, look: Look) -> str:
@@ -172,7 +217,11 @@ def _key(number: int, look: Look) -> str:
 def _rules(method_looks: Sequence[Look]) -> str:
     """Style rules of the page: black lines are light in dark mode, and methods chosen in a legend are highlighted."""
     black = [i for i, look in enumerate(method_looks) if look.colour == "#000000"]
-    dark = "".join(f".m{i} .line {{ stroke: #eee; }} .m{i} .band, .k{i} {{ fill: #eee; }} " for i in black)
+    dark = "".join(
+        f".m{i} .line, .m{i} .run-line, .m{i} .dot {{ stroke: #eee; }} "
+        f".m{i} .band, .m{i} .dot, .k{i} {{ fill: #eee; }} "
+        for i in black
+    )
     lit, bands = (
         ", ".join(f".lit{i} .chart .m{i}{inner}" for i in range(len(method_looks))) for inner in ("", " .band")
     )

@@ -48,10 +48,10 @@ function point(event, svg, lines) {
     }
   }
   if (!nearest) return leave(svg);
-  const { method } = nearest.line, { x0, x1, unit } = svg.dataset;
+  const { method } = nearest.line, { x0, x1, xlog, unit } = svg.dataset;
   const band = svg.querySelector(`.m${method} .band`), ends = band ? crossings(points(band), x) : [];
   const range = ends.length > 1 ? ` (band ${[Math.max(...ends), Math.min(...ends)].map((end) => value(svg, end)).join(" to ")})` : "";
-  const at = +x0 + (x - LEFT) / (RIGHT - LEFT) * (x1 - x0);
+  const share = (x - LEFT) / (RIGHT - LEFT), at = xlog === "1" ? x0 * (x1 / x0) ** share : +x0 + share * (x1 - x0);
   tip.textContent = `${names[method]}: ${value(svg, nearest.at)}${range} at ${Number(at.toPrecision(3))} ${unit}`;
   tip.hidden = false;
   tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
@@ -74,6 +74,14 @@ for (const svg of document.querySelectorAll("svg.chart")) {
     point(event, svg, lines);
   });
   svg.addEventListener("pointerleave", () => leave(svg));
+  const { bench, constraint } = svg.closest("figure").dataset;
+  if (!bench) continue;
+  svg.classList.add("leads");
+  svg.addEventListener("click", (event) => {
+    svg.dispatchEvent(new PointerEvent("pointermove", event)); // a touch has not moved
+    const near = svg.querySelector(".near");
+    if (near) dispatchEvent(new CustomEvent("run-chosen", { detail: { method: near.getAttribute("class").match(/m(\d+)/)[1], bench, constraint } }));
+  });
 }
 
 // Methods that stand out: by a click, or Enter or space, on any legend
@@ -88,32 +96,61 @@ for (const button of document.querySelectorAll(".legend button")) {
   });
 }
 
-// Which settings are shown
+// The page's filter: every form shows the same choice, which holds for charts, and for rows of tables
 
-for (const form of document.querySelectorAll(".filters")) {
-  const figures = [...form.parentNode.querySelectorAll("figure[data-bench]")];
-  const filter = () => {
-    let count = 0;
-    for (const figure of figures) {
-      figure.hidden = [...form.querySelectorAll("select")].some((s) => s.value && figure.dataset[s.dataset.key] !== s.value);
-      count += !figure.hidden;
-    }
-    form.querySelector("output").textContent = `${count} of ${figures.length} settings`;
-  };
-  form.hidden = false;
-  form.addEventListener("change", filter);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  filter();
+const forms = [...document.querySelectorAll(".filters")];
+const charts = [...document.querySelectorAll("figure[data-bench]")];
+const rows = []; // each with its benchmark and constraint, as far as its table has them
+for (const table of document.querySelectorAll("main .blocks table, #ranks table")) {
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const columns = ["benchmark", "constraint", "family"].map((name) => heads.indexOf(name));
+  if (columns[0] < 0) continue;
+  for (const row of table.tBodies[0].rows) {
+    const [bench, constraint, family] = columns.map((column) => row.cells[column]?.textContent);
+    rows.push({ element: row, facts: { bench, constraint, family } });
+  }
 }
-addEventListener("hashchange", () => { // a link to a setting that a filter hides
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target?.hidden) { target.hidden = false; target.scrollIntoView(); }
-});
+const familyOf = Object.fromEntries(charts.map((chart) => [chart.dataset.bench, chart.dataset.family]));
+
+function filter(form) {
+  const wanted = [...form.querySelectorAll("select")].map((select) => [select.dataset.key, select.value]);
+  for (const other of forms) {
+    for (const [key, value] of wanted) { const own = other.querySelector(`[data-key=${key}]`); if (own) own.value = value; }
+  }
+  const fits = (facts) => wanted.every(([key, value]) => !value || facts[key] === undefined || facts[key] === value);
+  for (const { element, facts } of rows) element.hidden = !fits({ family: familyOf[facts.bench], ...facts });
+  for (const chart of charts) chart.hidden = !fits(chart.dataset);
+  for (const group of document.querySelectorAll("details.family")) {
+    const shown = group.querySelectorAll("figure:not([hidden])").length;
+    group.hidden = !shown;
+    group.open = wanted.some(([, value]) => value) && shown > 0;
+  }
+  for (const other of forms) {
+    const own = [...other.parentNode.querySelectorAll("figure[data-bench]")];
+    other.querySelector("output").textContent = `${own.filter((chart) => !chart.hidden).length} of ${own.length} settings`;
+  }
+}
+for (const form of forms) {
+  form.hidden = false;
+  form.addEventListener("change", () => filter(form));
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
+if (forms.length) filter(forms[0]);
+
+function reveal() { // what a link leads to, where a filter or a fold hides it
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  target.hidden = false;
+  const fold = target.closest("details");
+  if (fold) { fold.hidden = false; fold.open = true; target.scrollIntoView(); }
+}
+addEventListener("hashchange", reveal);
+reveal();
 
 // Tables sort by the column whose head is clicked
 
 const sorted = (cell) => {
-  const text = cell.textContent.trim(), number = parseFloat(text.replace(/^[^\d.-]*/, ""));
+  const text = cell.textContent.trim().replace("−", "-"), number = parseFloat(text.replace(/^[^\d.-]*/, ""));
   return text === "-" || text === "" ? Infinity : Number.isNaN(number) || cell.classList.contains("text") ? text : number;
 };
 for (const table of document.querySelectorAll("main table")) {
@@ -134,4 +171,29 @@ for (const table of document.querySelectorAll("main table")) {
     });
   });
 }
+
+// The contents show the section in sight; tables that are cut say so and can be scrolled by keys
+
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+const sight = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) continue;
+    for (const link of links.values()) link.removeAttribute("aria-current");
+    const link = links.get(target.id);
+    link.setAttribute("aria-current", "true");
+    link.closest("ol").scrollTo({ left: link.offsetLeft - 40 });
+  }
+}, { rootMargin: "-60px 0px -80% 0px" });
+for (const id of links.keys()) { const section = document.getElementById(id); if (section) sight.observe(section); }
+function measure() {
+  for (const area of document.querySelectorAll(".scroll, .diagram")) {
+    const isWide = area.scrollWidth > area.clientWidth + 1;
+    area.classList.toggle("wide", isWide);
+    if (isWide) area.tabIndex = 0;
+    else area.removeAttribute("tabindex");
+  }
+}
+addEventListener("resize", measure);
+document.addEventListener("toggle", measure, true);
+measure();
 addEventListener("beforeprint", () => document.querySelectorAll("details.words").forEach((d) => { d.open = true; }));

@@ -1,0 +1,59 @@
+"""What a paper that uses a report should say: the protocol of the runs in sentences, and an entry for BibTeX."""
+
+from __future__ import annotations
+
+from nasbench.results.curves import Curves
+from nasbench.results.display.numbers import count, listed
+from nasbench.results.parts.part import Subject
+
+
+def protocol(subject: Subject) -> str:
+    """The description of the experiment for every caption, in sentences."""
+    comparison, curves = subject.comparison, subject.curves
+    benches = curves.settings["bench"].nunique()
+    spaces = list(dict.fromkeys(curves.settings["space"]))
+    constraints = curves.settings["constraint"].nunique()
+    tested = len(comparison.overall.tested)
+    return (
+        f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}); "
+        f"{f'a selection by hand: {subject.selection}; ' if subject.selection else ''}"
+        f"{count(len(curves.settings), 'setting')} = "
+        f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
+        f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
+        f"incumbent's {curves.compared.phrase}, by the probability that a run of one method is better than one of the "
+        "other. Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
+        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
+        f"methods a difference is significant. {version(subject)}."
+    )
+
+
+def version(subject: Subject) -> str:
+    """The versions and commits of nasbench that made the runs: `nasbench 0.3.0, commit 0123456789ab`."""
+    return f"nasbench {listed(_versions(subject))}, commit {listed(_commits(subject))}"
+
+
+def bibtex(subject: Subject) -> str:
+    """An entry for BibTeX; the year is that in which the last of the runs was computed."""
+    year = max(run.ended[:4] for _, f in subject.fragments for run in f.runs)
+    lines = (
+        "title = {{nasbench}: comparing methods for neural-architecture search and hyper-parameter optimisation}",
+        "author = {{The nasbench maintainers}}",
+        f"version = {{{listed(_versions(subject))}}}",
+        *([f"year = {{{year}}}"] if year else []),
+        f"note = {{commit {listed(_commits(subject))}}}",
+    )
+    return "@software{nasbench,\n" + "".join(f"  {line},\n" for line in lines) + "}"
+
+
+def _versions(subject: Subject) -> list[str]:
+    return sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
+
+
+def _commits(subject: Subject) -> list[str]:
+    return sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
+
+
+def _numbers(curves: Curves) -> str:
+    """The first and the last number of a seed."""
+    seeds = curves.runs["seed"]
+    return f"{seeds.min()} to {seeds.max()}"

@@ -1,0 +1,128 @@
+"""The runs of a report as data of a page, so that a reader can go from a method to single evaluations, offline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from nasbench.results.curves import Array
+from nasbench.results.display.look import Look
+from nasbench.results.store import Store
+from nasbench.results.store.fragment import Fragment, Torn
+
+LIMIT = 20_000_000
+"""Bytes of evaluations that a page holds at most; of larger stores it holds names only."""
+_LEAST = 20  # bytes per evaluation, at least
+_COLUMNS = ["configuration", "objective", "feasible", "incumbent", "finished"]
+
+
+def style(looks: Sequence[Look]) -> str:
+    """The style rules of each method in the chart of its runs."""
+    return "".join(
+        f".m{i} .run-line, .m{i} .dot {{ stroke: {look.colour}; }} .m{i} .dot {{ fill: {look.colour}; }}\n"
+        for i, look in enumerate(looks)
+    )
+
+
+def as_json(
+    fragments: Sequence[tuple[Store, Fragment]], numbers: Mapping[str, int], names: Sequence[str], limit: int = LIMIT
+) -> str:
+    """The setups and their seeds as JSON for a script element; with all evaluations if these fit in `limit` bytes.
+
+    Args:
+        numbers: the number of each method by its name with options.
+        names: the methods for display, by number.
+    """
+    fragments = [(store, f) for store, f in fragments if f.setup.method in numbers]
+    entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
+    spaces: dict[str, _Configurations] = {}
+    facts = {"methods": list(names), "setups": entries, "spaces": {}}
+    if sum(run.rows for _, f in fragments for run in f.runs) * _LEAST <= limit:
+        whole = [
+            entry | _rows(f, spaces.setdefault(f.setup.bench, _Configurations()))
+            for entry, (_, f) in zip(entries, fragments, strict=True)
+        ]
+        text = _compact(facts | {"setups": whole, "spaces": {bench: known.facts for bench, known in spaces.items()}})
+        if len(text) <= limit:
+            return text
+    return _compact(facts)
+
+
+class _Configurations:
+    """The configurations of a benchmark: each a list of numbers of items, which are pairs of a name and a value."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str | None, int] = {}
+        self._items: dict[str, int] = {}
+        self._rows: list[list[int]] = []
+
+    def number(self, text: str | None) -> int:
+        """The number of a configuration, by its JSON."""
+        if text not in self._numbers:
+            self._numbers[text] = len(self._rows)
+            value = json.loads(text or "null")
+            pairs = value.items() if isinstance(value, dict) else [("configuration", value)]
+            self._rows.append([self._items.setdefault(_compact(pair), len(self._items)) for pair in pairs])
+        return self._numbers[text]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All items and configurations, by their numbers; an item is the JSON of its pair."""
+        return {"items": list(self._items), "configurations": self._rows}
+
+
+def _entry(store: Store, fragment: Fragment, method: int) -> dict[str, Any]:
+    setup = fragment.setup
+    unit = f" [{setup.setting.unit}]" if setup.setting.unit else ""
+    return {
+        "store": str(store.folder),
+        "method": method,
+        "spec": setup.method,
+        "bench": setup.bench,
+        "constraint": setup.constraint,
+        "objective": f"{setup.setting.objective}{unit}",
+        "seeds": [run.seed for run in fragment.runs],
+    }
+
+
+def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
+    """The evaluations of all runs of a fragment, one after the other; its configurations are added to those known."""
+    has_levels = fragment.setup.setting.highest > 1
+    try:
+        table = fragment.table([*_COLUMNS, *(["level"] if has_levels else [])])
+    except Torn:
+        return {}  # the report has said so
+    encoded = table["configuration"].combine_chunks()
+    encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode(null_encoding="encode")
+    places = np.array([known.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
+    objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
+    lengths = [run.rows for run in fragment.runs]
+    starts = np.cumsum([0, *lengths[:-1]])
+    has_one = ~np.isnan(incumbent)
+    new = has_one.copy()
+    new[1:] &= ~has_one[:-1] | (incumbent[1:] != incumbent[:-1])
+    new[starts] = has_one[starts]
+    return {
+        "rows": lengths,
+        "y": _rounded(objective),
+        "ok": "".join("1" if good else "0" for good in feasible.tolist()),
+        "t": _rounded(finished, 4),
+        "c": places[encoded.indices.to_numpy()].tolist() if len(encoded) else [],
+        "steps": np.flatnonzero(new).tolist(),
+    } | ({"level": table["level"].to_pylist()} if has_levels else {})
+
+
+def _rounded(values: Array, digits: int = 6) -> list[float | None]:
+    """Values with some significant digits; None for what is not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values))))
+        rounded = np.where(values == 0, 0.0, np.round(values * scale) / scale)
+    return [value if np.isfinite(value) else None for value in rounded.tolist()]
+
+
+def _compact(facts: object) -> str:
+    return json.dumps(facts, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

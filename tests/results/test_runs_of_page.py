@@ -1,0 +1,66 @@
+"""The runs that a page holds: all evaluations up to a size, and the page of a single run."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from nasbench.cli.commands.show_run import show_run
+from nasbench.results import Store
+from nasbench.results.reading import select
+from nasbench.results.report.page import runs
+from tests.results.conftest import make_run, make_setup
+
+Fill = Callable[..., Store]
+
+
+def stored(filled: Fill) -> Store:
+    return filled(
+        {
+            make_setup("a"): [make_run(0, [3.0, math.nan, 2.0]), make_run(4, [5.0, 4.0, 1 / 3], [False, True, True])],
+            make_setup("b<"): [make_run(0, [3.0, 2.5, 2.0])],
+        }
+    )
+
+
+def test_every_evaluation_of_every_run_is_there_with_its_configuration(filled: Fill) -> None:
+    text = runs.as_json(select([stored(filled)]), {"a": 0, "b<": 1}, ["A", "b<"])
+    assert "<" not in text
+    data = json.loads(text)
+    first, second = data["setups"]
+    assert (data["methods"], first["method"], second["spec"]) == (["A", "b<"], 0, "b<")
+    assert first["seeds"] == [0, 4]
+    assert first["rows"] == [3, 3]
+    assert first["y"] == [3.0, None, 2.0, 5.0, 4.0, 0.333333]
+    assert first["ok"] == "101011"
+    assert first["steps"] == [0, 2, 4, 5]
+    space = data["spaces"]["toy"]
+    read = [[json.loads(space["items"][item]) for item in space["configurations"][c]] for c in first["c"]]
+    assert read == [[["x", i % 3]] for i in range(6)]
+
+
+def test_of_larger_stores_the_page_holds_names_only(filled: Fill) -> None:
+    fragments = select([stored(filled)])
+    whole = runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"])
+    assert runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"], len(whole)) == whole
+    data = json.loads(runs.as_json(fragments, {"a": 0, "b<": 1}, ["a", "b<"], len(whole) - 1))
+    assert [setup["seeds"] for setup in data["setups"]] == [[0, 4], [0]]
+    assert not any("y" in setup for setup in data["setups"])
+    assert data["spaces"] == {}
+
+
+def test_a_single_run_is_written_as_a_page_whatever_its_size(filled: Fill, tmp_path: Path) -> None:
+    store, page = stored(filled), tmp_path / "run.html"
+    words = [str(store.folder), "a", "toy", "4", "--page", str(page)]
+    assert CliRunner().invoke(show_run, words).exit_code == 0
+    text = page.read_text()
+    assert 'data-seed="4"' in text
+    (embedded,) = re.findall(r'<script type="application/json" id="runs-data">(.*?)</script>', text)
+    assert json.loads(embedded)["setups"][0]["y"][-1] == 0.333333
+    table = text[text.index("<noscript>") : text.index("</noscript>")]
+    assert table.count("<tr>") == 1 + 3
