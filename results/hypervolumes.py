@@ -1,13 +1,22 @@
-"""The hypervolume of a run with several objectives after each of its evaluations."""
+"""Hypervolumes of runs with several objectives, and the front of all runs where no table knows the exact one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
+Scale: TypeAlias = tuple[str, str, bool, bool]
+"""Name, unit, whether it is maximised and whether it is on a log scale: one of `Setting.scales`."""
+
+MARGIN = 0.1
+"""Share of a front's extent by which the reference point lies beyond the front."""
+
+_LEAST = 1e-12  # the smallest value that has a logarithm here
 
 
 def hypervolumes(points: Array, counts: NDArray[np.bool_]) -> Array:
@@ -31,3 +40,39 @@ def hypervolumes(points: Array, counts: NDArray[np.bool_]) -> Array:
         volumes[i] = volume
     last = np.maximum.accumulate(np.where(counts, np.arange(len(counts)), -1))
     return np.where(last < 0, np.nan, volumes[last])  # an evaluation that does not count changes nothing
+
+
+@dataclass(frozen=True, eq=False)
+class UnionFront:
+    """The front of all runs of a setting, where no table knows the exact one, and the scale on which it is measured."""
+
+    ideal: Array
+    extent: Array
+    """Distance of the reference point from the ideal, shape (objectives,)."""
+    volume: float
+
+    @classmethod
+    def of(cls, points: Array) -> UnionFront:
+        """The front of losses of feasible evaluations, shape (evaluations, objectives), at least one."""
+        from moocore import filter_dominated, hypervolume
+
+        front = np.asarray(filter_dominated(points))
+        ideal, nadir, worst = front.min(axis=0), front.max(axis=0), points.max(axis=0)
+        extent = np.where(nadir > ideal, (1 + MARGIN) * (nadir - ideal), MARGIN * (worst - ideal))
+        extent = np.where(extent > 0, extent, 1.0)
+        return cls(ideal, extent, float(hypervolume((front - ideal) / extent, ref=np.ones(points.shape[1]))))
+
+    def shares(self, points: Array, counts: NDArray[np.bool_]) -> Array:
+        """Share of the hypervolume of this front that a run has after each evaluation; see `hypervolumes`."""
+        return hypervolumes((points - self.ideal) / self.extent, counts) / self.volume
+
+
+def losses(values: Array, scales: Sequence[Scale]) -> Array:
+    """Values in the metrics' units as losses: lower is better, by the logarithm on a log scale; same shape."""
+    scaled = np.array(values, float)
+    for column, (_, _, is_maximised, is_log) in enumerate(scales):
+        if is_log:
+            scaled[:, column] = np.log10(np.maximum(scaled[:, column], _LEAST))
+        if is_maximised:
+            scaled[:, column] *= -1.0
+    return scaled

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from nasbench.results.curves import Array, Curves
 from nasbench.results.errors import StoreError
+from nasbench.results.hypervolumes import UnionFront, losses
 from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.selection import EVERYTHING, Selection, check_versions
-from nasbench.results.statistics.fronts import UnionFront, losses
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
 from nasbench.results.store.trajectory import HYPERVOLUME, Setup

@@ -11,10 +11,11 @@ from nasbench.results.curves import Array, Curves
 from nasbench.results.display.numbers import fixed
 from nasbench.results.display.panels import Chart, Panel, Series
 from nasbench.results.display.table import Table
+from nasbench.results.hypervolumes import losses
 from nasbench.results.parts.pareto import median_surface
 from nasbench.results.parts.part import Part, Subject
 from nasbench.results.statistics.comparison import Comparison
-from nasbench.results.statistics.fronts import losses, quality
+from nasbench.results.statistics.fronts import quality
 from nasbench.results.store.fragment import Torn
 from nasbench.results.store.trajectory import MEAN_OF
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from nasbench.results.display.numbers import count
 from nasbench.results.errors import StoreError, nearest
+from nasbench.results.hypervolumes import losses
 from nasbench.results.parts import networks
-from nasbench.results.statistics.fronts import losses
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.trajectory import HYPERVOLUME, Setting

@@ -1,22 +1,14 @@
-"""Hypervolumes of runs with several objectives, and the distance of their fronts from the exact one."""
+"""The distance of the fronts that runs have found from the exact front of their setting."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-from nasbench.results.hypervolumes import hypervolumes
-
-Scale: TypeAlias = tuple[str, str, bool, bool]
-"""Name, unit, whether it is maximised and whether it is on a log scale: one of `Setting.scales`."""
-
-_LEAST = 1e-12  # the smallest value that has a logarithm here
-_MARGIN = 0.1  # of the front's extent, by which the reference point lies beyond it
+from nasbench.results.hypervolumes import MARGIN, Scale, losses
 
 
 @dataclass(frozen=True)
@@ -31,42 +23,6 @@ class Quality:
     """Share of the points of the exact front that are among the run's, in [0, 1]."""
 
 
-@dataclass(frozen=True, eq=False)
-class UnionFront:
-    """The front of all runs of a setting, where no table knows the exact one, and the scale on which it is measured."""
-
-    ideal: Array
-    extent: Array
-    """Distance of the reference point from the ideal, shape (objectives,)."""
-    volume: float
-
-    @classmethod
-    def of(cls, points: Array) -> UnionFront:
-        """The front of losses of feasible evaluations, shape (evaluations, objectives), at least one."""
-        from moocore import filter_dominated, hypervolume
-
-        front = np.asarray(filter_dominated(points))
-        ideal, nadir, worst = front.min(axis=0), front.max(axis=0), points.max(axis=0)
-        extent = np.where(nadir > ideal, (1 + _MARGIN) * (nadir - ideal), _MARGIN * (worst - ideal))
-        extent = np.where(extent > 0, extent, 1.0)
-        return cls(ideal, extent, float(hypervolume((front - ideal) / extent, ref=np.ones(points.shape[1]))))
-
-    def shares(self, points: Array, counts: NDArray[np.bool_]) -> Array:
-        """Share of the hypervolume of this front that a run has after each evaluation; see `hypervolumes`."""
-        return hypervolumes((points - self.ideal) / self.extent, counts) / self.volume
-
-
-def losses(values: Array, scales: Sequence[Scale]) -> Array:
-    """Values in the metrics' units as losses: lower is better, by the logarithm on a log scale; same shape."""
-    scaled = np.array(values, float)
-    for column, (_, _, is_maximised, is_log) in enumerate(scales):
-        if is_log:
-            scaled[:, column] = np.log10(np.maximum(scaled[:, column], _LEAST))
-        if is_maximised:
-            scaled[:, column] *= -1.0
-    return scaled
-
-
 def quality(values: Array, front: Array, scales: Sequence[Scale]) -> Quality:
     """The quality of a run's evaluations.
 
@@ -78,7 +34,7 @@ def quality(values: Array, front: Array, scales: Sequence[Scale]) -> Quality:
     from moocore import epsilon_additive, igd_plus
 
     exact = losses(front, scales)
-    low, extent = exact.min(axis=0), (1 + _MARGIN) * np.ptp(exact, axis=0)
+    low, extent = exact.min(axis=0), (1 + MARGIN) * np.ptp(exact, axis=0)
     extent = np.where(extent > 0, extent, 1.0)
     reached = (losses(values, scales) - low) / extent if len(values) else np.ones((1, len(scales)))
     exact = (exact - low) / extent

@@ -18,9 +18,8 @@ from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
 from nasbench.results import Setup, Store, StoreError, Trajectory
-from nasbench.results.hypervolumes import hypervolumes
+from nasbench.results.hypervolumes import UnionFront, hypervolumes
 from nasbench.results.report.single_run import describe
-from nasbench.results.statistics.fronts import UnionFront
 from tests.nasbench_cli.toys import Spec, Toy
 
 OBJECTIVES = ("x-valid-error", "latency")

@@ -10,15 +10,27 @@ import pytest
 ROOM = Path(__file__).parents[2] / "results"
 MAY_IMPORT = {
     "errors": set[str](),
+    "hypervolumes": set[str](),
     "store": {"errors"},
     "selection": {"store", "errors"},
     "scores": {"store", "errors"},
     "curves": {"scores", "selection", "store", "errors"},
-    "reading": {"curves", "scores", "selection", "store", "errors"},
-    "statistics": {"curves", "scores", "store"},
+    "reading": {"hypervolumes", "curves", "scores", "selection", "store", "errors"},
+    "statistics": {"hypervolumes", "curves", "scores", "store"},
     "display": {"curves"},
-    "parts": {"display", "statistics", "curves", "scores", "store", "errors"},
-    "report": {"parts", "display", "statistics", "reading", "curves", "scores", "selection", "store", "errors"},
+    "parts": {"hypervolumes", "display", "statistics", "curves", "scores", "store", "errors"},
+    "report": {
+        "hypervolumes",
+        "parts",
+        "display",
+        "statistics",
+        "reading",
+        "curves",
+        "scores",
+        "selection",
+        "store",
+        "errors",
+    },
 }
 
 

@@ -9,7 +9,8 @@ import pytest
 
 import nasbench
 from nasbench.benchmarks import abilities, fronts, open_benchmark
-from nasbench.results.statistics.fronts import Scale, losses, quality
+from nasbench.results.hypervolumes import Scale, losses
+from nasbench.results.statistics.fronts import quality
 
 SCALES: tuple[Scale, ...] = (("error", "%", False, False), ("speed", "1/s", True, True))
 FRONT = np.array([[1.0, 10.0], [2.0, 100.0], [4.0, 1000.0]])

@@ -126,7 +126,9 @@ def test_a_report_compares_unseen_repetitions_unless_it_is_told_otherwise(lucky:
     lucky.save_plan("c", [], {"title": "t", "checkpoints": [], "baseline": None, "score": "observed"})
     assert first_of(lucky, tmp_path / "out") == "lucky"
     assert first_of(lucky, tmp_path / "out", score="unseen") == "sound"
-    with pytest.raises(StoreError, match=r"no score 'man' \(did you mean mean\?\); allowed: unseen, mean, observed"):
+    with pytest.raises(
+        StoreError, match=r"no score 'man' \(did you mean mean\?\); allowed: unseen, mean, share, observed"
+    ):
         first_of(lucky, tmp_path / "out", score="man")
 
 
@@ -197,6 +199,7 @@ def test_runs_that_lie_in_one_fragment_do_not_know_of_each_other(highest: int) -
                 "score_feasible": rng.integers(-1, 2, length),
                 "unseen": np.where(rng.random(length) < 0.2, np.nan, rng.random(length)),
                 "unseen_feasible": rng.integers(0, 2, length),
+                "metric.hypervolume": rng.random(length),
             }
         )
     lengths = [len(run["level"]) for run in runs]
