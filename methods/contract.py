@@ -284,7 +284,7 @@ class Method(Blockwise, ABC):
     def make_ready(cls) -> None:
         """Imports and compiles what the method needs.
 
-        Called before a run in which the method's own time counts, so that this time does not.
+        Called before the first run of a process, so that this time belongs to no run.
         """
 
     @classmethod

@@ -34,6 +34,11 @@ class MethodSpec(Spec):
         """The class of the method. Raises UsageError if the name is unknown."""
         return METHODS.get(self.name)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a third party's: it shares no process with other methods."""
+        return METHODS.is_foreign(self.name)
+
     def build(self, problem: Problem, rng: Generator) -> Method:
         """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""
         if reason := self.misfit(problem):

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from nasbench.cli.exits import BAD_USAGE, DONE, INTERRUPTED, READER_GONE, SOME_FAILED
 from nasbench.cli.layout import one_line
-from nasbench.cli.streams import drop_unwritable_errors, replace_closed
+from nasbench.cli.streams import OUTPUT, drop_unwritable_errors, name_output, replace_closed
 
 COMMANDS = {
     "list": ("list:list_", "List methods, benchmarks, suites and executors."),
@@ -90,6 +90,7 @@ def main() -> None:
     """Entry point of the command line: ends the process with an exit code from `nasbench.cli.exits`."""
     replace_closed()
     drop_unwritable_errors()
+    name_output()
     code = run_command(sys.argv[1:])
     if threading.active_count() > 1:
         # Evaluations that are no longer needed still run: a normal exit would unload PyTorch beneath them.
@@ -106,17 +107,25 @@ def run_command(arguments: list[str]) -> int:
     """
     try:
         _refuse_empty(arguments)
-        return cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone; Python's last flush must not complain of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code: int = cli.main(arguments, prog_name="nasbench", standalone_mode=False) or DONE
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of our output (head, less) has gone
+        _drop_output()
         return READER_GONE
     except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, OSError) and error.filename == OUTPUT:
+            _drop_output()
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
         click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
+
+
+def _drop_output() -> None:
+    """Lets standard output go nowhere: Python's last flush must not complain of it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse_empty(arguments: list[str]) -> None:
@@ -154,5 +163,5 @@ def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno in _OF_A_PATH:
         return f"cannot use {error.filename}: {error.strerror}", BAD_USAGE
     if isinstance(error, OSError):
-        return f"the system refused: {error}", SOME_FAILED
+        return f"the system refused: {error}", SOME_FAILED  # such as: No space left on device: 'standard output'
     return f"{type(error).__name__}: {error} (this is a defect; --debug shows where)", SOME_FAILED

@@ -1,4 +1,5 @@
-"""The standard streams of a process: closed ones are replaced, and standard error never stops the work."""
+"""The standard streams of a process: closed ones are replaced, standard error never stops the work, and an error of
+standard output says that it is one."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ import io
 import os
 import sys
 from typing import Any
+
+OUTPUT = "standard output"
+"""The `filename` of an OSError of standard output (`name_output`)."""
 
 
 def replace_closed() -> None:
@@ -27,13 +31,25 @@ def drop_unwritable_errors() -> None:
 
     A reader that has gone (`2>&1 | head`) is still noticed.
     """
-    raw = _Dropping(sys.stderr.fileno())
     sys.stderr = io.TextIOWrapper(
-        io.BufferedWriter(raw), sys.stderr.encoding, "backslashreplace", line_buffering=True, write_through=True
+        io.BufferedWriter(_Dropping(sys.stderr.fileno())),
+        sys.stderr.encoding,
+        "backslashreplace",
+        line_buffering=True,
+        write_through=True,
     )
 
 
-class _Dropping(io.RawIOBase):
+def name_output() -> None:
+    """From now on an OSError of standard output has the filename `OUTPUT`; a reader that has gone raises as before."""
+    out = sys.stdout
+    raw = _Naming(out.fileno())
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), out.encoding, out.errors, line_buffering=raw.isatty())
+
+
+class _Stream(io.RawIOBase):
+    """A standard stream by its number."""
+
     def __init__(self, number: int) -> None:
         self._number = number
 
@@ -46,6 +62,18 @@ class _Dropping(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
+
+class _Naming(_Stream):
+    def write(self, data: Any, /) -> int:
+        try:
+            return os.write(self._number, data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, OUTPUT) from None
+
+
+class _Dropping(_Stream):
     def write(self, data: Any, /) -> int:
         try:
             return os.write(self._number, data)

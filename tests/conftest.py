@@ -26,6 +26,7 @@ SMALL = ["--method", "random", "--method", "evolution:population=5,tournament=2"
 
 # Benchmarks are registered when they are first asked for: whoever runs the tests may have imported tables.
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: what is printed would be wrapped otherwise
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # PyTorch's threads would compete with those of the other test processes
 os.environ["NASBENCH_DATA"] = tempfile.mkdtemp(prefix="nasbench-tests-")
 os.environ["XDG_DATA_HOME"] = os.environ["NASBENCH_DATA"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite started by nohup: commands would inherit a deaf Ctrl-C

@@ -6,7 +6,7 @@ Size classes are those of 60 networks, not of 900 or 200.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import pytest
 
@@ -15,22 +15,23 @@ from nasbench.benchmarks.images import DATASETS, Split, open_dataset
 from nasbench.benchmarks.images.datasets import digest
 from nasbench.benchmarks.spaces.trainable.cells import CellSpace
 from nasbench.benchmarks.spaces.trainable.trainable import TrainableSpace
+from tests.conftest import Lend
 
 _DIGITS = DATASETS.get("digits")
 _COUNTS = {"train": 128, "val": 64, "test": 64}
 
 
+@cache
 def _few() -> dict[str, Split]:
     whole = _DIGITS.load()
     return {name: Split(whole[name].images[:count], whole[name].labels[:count]) for name, count in _COUNTS.items()}
 
 
-def register(monkeypatch: pytest.MonkeyPatch) -> str:
+def register(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> str:
     """Makes it a benchmark for the duration of a test, and returns its name."""
     few = replace(_DIGITS, name="few-digits", counts=_COUNTS, load=_few, checksum=digest(_few()))
-    BENCHMARKS.names()
     for space in (TrainableSpace, CellSpace):
         monkeypatch.setattr(space, "pool", 60)
-    monkeypatch.setitem(DATASETS._items, few.name, few)
-    monkeypatch.setitem(BENCHMARKS._items, few.name, partial(open_dataset, few.name))
+    lend(DATASETS, few.name, few)
+    lend(BENCHMARKS, few.name, partial(open_dataset, few.name))
     return few.name

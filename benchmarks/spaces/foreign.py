@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO, cast
+from typing import Any, NoReturn, TextIO, cast
 
 from nasbench.benchmarks.spaces.errors import UsageError
 
@@ -33,13 +34,13 @@ class Broken(Exception):
 
 @contextmanager
 def foreign() -> Iterator[None]:
-    """Runs third-party code: its output is `cleaned`, and its errors and time-outs are raised as Broken.
+    """Runs third-party code: its output is `cleaned`, and its errors, exits and time-outs are raised as Broken.
 
     A UsageError, which is written for the user, and the user's Ctrl-C pass. Only the main thread can be interrupted,
     and only while it executes Python.
     """
     try:
-        with cleaned(), _limited():
+        with cleaned(), _limited(), _ends_nothing():
             yield
     except UsageError:
         raise
@@ -162,3 +163,23 @@ def _limited() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _ends_nothing() -> Iterator[None]:
+    """Makes `os._exit` raise SystemExit: the command would otherwise end without a word, and perhaps with exit code 0.
+
+    Other threads, and processes that the code forks, end as ever.
+    """
+    end, process, thread = os._exit, os.getpid(), threading.current_thread()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process or threading.current_thread() is not thread:
+            end(status)
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = end

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from numpy.random import Generator
 
 from nasbench.benchmarks import Benchmark, Evaluation, Level, Metric, UsageError
 from nasbench.benchmarks.spaces import Configuration, GridSpace, Ordinal
-from nasbench.cli.engine.executors import Executor, Records, Work, compute_batch
+from nasbench.cli.engine.executors import Answer, Batch, Executor, Lost, Records, Work, compute_batch
 from nasbench.methods import Method, Observation, Problem
 
 
@@ -63,7 +64,7 @@ class Rastrigin(Benchmark):
 
 
 class Pool(Executor):
-    """Computes runs in a pool of processes of Python's standard library, one process per batch.
+    """Computes each batch in a process of its own, which Python's standard library starts.
 
     Options:
         nice: niceness of the processes, 0 to 19.
@@ -78,11 +79,22 @@ class Pool(Executor):
         self._nice = nice
 
     def execute(self, work: Work) -> Records:
-        context = get_context("spawn")
-        pool = ProcessPoolExecutor(self.jobs, context, os.nice, (self._nice,), max_tasks_per_child=1)
+        waiting, running = work.batches(self.jobs), dict[Future[Answer], tuple[Batch, ProcessPoolExecutor]]()
         try:
-            batches = {pool.submit(compute_batch, batch, work.journals): batch for batch in work.batches(self.jobs)}
-            for done in as_completed(batches):
-                yield work.keep(batches[done], done.result())
+            while waiting or running:
+                while waiting and len(running) < self.jobs:
+                    batch = waiting.pop(0)
+                    pool = ProcessPoolExecutor(1, get_context("spawn"), os.nice, (self._nice,))
+                    running[pool.submit(compute_batch, batch, work.journals)] = batch, pool
+                done = next(as_completed(running))
+                batch, pool = running.pop(done)
+                pool.shutdown()
+                if not isinstance(done.exception(), BrokenProcessPool):
+                    yield work.keep(batch, done.result())
+                elif len(batch.seeds) > 1:  # one of its runs ended the process: which one?
+                    waiting += batch.single()
+                else:
+                    yield work.give_up(batch, Lost("the process that computed it died"))
         finally:
-            pool.shutdown(cancel_futures=True)
+            for _, pool in running.values():
+                pool.shutdown(cancel_futures=True)

@@ -24,6 +24,7 @@ from nasbench.cli.checks.check import (
     same,
     scrambled,
 )
+from nasbench.cli.engine.events import collected
 
 _SAMPLES, _LIVE_EVALUATIONS = 50, 2
 _FOREIGN = (None, object(), "x", -1, (), ("no", "such", "choice"))
@@ -238,6 +239,37 @@ def _refuses_levels(benchmark: Benchmark) -> None:
         require(False, f"an evaluation at level {level}, which it does not have, raises no UsageError")
 
 
+def _kept_trainings_survive_a_kill(benchmark: Benchmark) -> str | None:
+    """Leaves what a kill can leave: a kept training whose record was lost, and a file of which a part is missing."""
+    fidelity = benchmark.fidelity
+    if not benchmark.live or fidelity is None or not fidelity.continuable or len(fidelity.ladder) < 2:
+        return "it keeps no training"
+    abilities.make_ready(benchmark)
+    early, later = fidelity.ladder[:2]
+    configuration, seed = _evaluated(benchmark)[0]
+    with tempfile.TemporaryDirectory() as folder, collected():  # damage is a notice, which does not matter here
+        state = Path(folder) / "state"
+
+        def require_same(level: Level, left: str) -> None:
+            kept, whole = (benchmark.evaluate(configuration, seed, level, place) for place in (state, None))
+            one, other = _decided(benchmark, kept), _decided(benchmark, whole)
+            what = f"{benchmark.space.to_json(configuration)} scores {one} at level {level} after {left}"
+            require(
+                same(one, other) and kept.status == whole.status,
+                f"{what}, and {other} without one: `nasbench.benchmarks.state` keeps files safely",
+            )
+
+        benchmark.evaluate(configuration, seed, early, state)
+        if not state.exists():
+            return "it keeps no training"
+        content = state.read_bytes()
+        require_same(early, "a kill before its record was written")
+        for size in (len(content) // 2, 0):
+            state.write_bytes(content[:size])
+            require_same(later, f"a kill that left {size} of {len(content)} bytes of its file")
+    return None
+
+
 def _cheap_metrics_are_known(benchmark: Benchmark) -> None:
     abilities.make_ready(benchmark)
     for configuration, seed in _evaluated(benchmark):
@@ -326,6 +358,7 @@ _ALL = {
     "same seed, same scores": _same_seed_same_scores,
     "evaluations are whole": _evaluations_are_whole,
     "levels are parts of one training": _levels_are_of_one_training,
+    "kept trainings survive a kill": _kept_trainings_survive_a_kill,
     "cheap metrics are known beforehand": _cheap_metrics_are_known,
     "blocks equal single evaluations": _blocks_equal_single_evaluations,
     "quantiles bound shares": _quantiles_bound_shares,

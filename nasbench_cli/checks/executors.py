@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from numpy.random import Generator
+
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.checks.check import Check, require
 from nasbench.cli.engine.executors import chosen
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.session import Session, begin
 from nasbench.cli.engine.suites import Suite
+from nasbench.methods import Method, MethodSpec, Observation, Problem
 from nasbench.results.store import content_hash
 
 _METHODS, _BENCHMARK, _SEEDS = ("random", "evolution:population=5"), "hpobench-car", 3
 _SUITE = Suite((asked_grid(methods=_METHODS, benchmarks=[_BENCHMARK], seeds=_SEEDS, evals=20),))
 _RUNS = len(_METHODS) * _SEEDS
 _LIVE = "digits@1"
+_TOO_CLOSE = "it computes a third party's method in the process of the command"
 
 
 @contextmanager
@@ -89,10 +96,53 @@ def _stores_live_runs(executor: str) -> str | None:
     return None
 
 
+class _Ends(Method):
+    """Ends its process at the second ask, as a crash in compiled code does; not that of the check."""
+
+    def __init__(self, problem: Problem, rng: Generator, *, checker: int = 0) -> None:
+        self._space, self._rng, self._checker, self._asked = problem.space, rng, checker, 0
+
+    def ask(self) -> Configuration:
+        self._asked += 1
+        if self._asked == 2:
+            if os.getpid() == self._checker:
+                raise RuntimeError(_TOO_CLOSE)
+            os._exit(0)
+        return self._space.sample(self._rng)
+
+    def tell(self, observation: Observation) -> None:
+        """Ignored."""
+
+
+class _Ending(MethodSpec):
+    """A third party's method that every process finds, although no package registers it."""
+
+    is_foreign = True
+    method = _Ends
+
+
+def _records_what_ends_its_process(executor: str) -> None:
+    with _session() as session:
+        calm, ending = session.planned
+        ending = replace(ending, spec=_Ending(ending.spec.name, (("checker", os.getpid()),)))
+        seeds, told = [0, 1], "a run that ends its process"
+        for _ in replace(session, missing=[(ending, seeds), (calm, seeds)]).compute(chosen(executor, 1)):
+            pass
+        stored = session.store.runs()
+        failures = {seed: run.failure for seed, run in stored.get(ending.setup.id, {}).items()}
+        require(not any(_TOO_CLOSE in failure for failure in failures.values()), f"{_TOO_CLOSE}: see `batch.apart`")
+        require(
+            sorted(failures) == seeds and all(failures.values()),
+            f"{told} is not recorded as failed: `batch.single` and `work.give_up` do it",
+        )
+        require(sorted(stored.get(calm.setup.id, {})) == seeds, f"{told} costs other runs")
+
+
 _ALL: dict[str, Callable[[str], str | None]] = {
     "stores what one process stores": _stores_the_same,
     "stores the same with two jobs": _stores_the_same_with_two_jobs,
     "stops when told, and a second command completes the store": _stops_and_goes_on,
+    "records a run that ends its process, and goes on": _records_what_ends_its_process,
     "stores live runs, and leaves no journal": _stores_live_runs,
 }
 EXECUTOR_CHECKS = tuple(Check(promise, function, str) for promise, function in _ALL.items())

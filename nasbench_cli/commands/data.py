@@ -38,7 +38,18 @@ def data() -> None:
 @takes_data_dir
 def data_list() -> None:
     """List what can be fetched, with its licence, and what is here."""
-    listing()
+    rows = [("benchmark", "train / val / test", "channels", "classes", "licence", "file")]
+    for dataset in map(DATASETS.get, DATASETS.names()):
+        data = medmnist.files().get(dataset.name)
+        place = dataset.place if data is None else str(medmnist.located(data) or "not here")
+        counts = " / ".join(f"{dataset.counts[split]:,}" for split in ("train", "val", "test"))
+        rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
+    click.echo(f"{table(rows)}\n")
+    here = BENCHMARKS.names()
+    published = [("published", "what", "licence", "here")]
+    for source in SOURCES.values():
+        published.append((source.name, source.what, source.licence, _made(source, here) or "not here"))
+    click.echo(table(published))
 
 
 @data.command("fetch")
@@ -75,9 +86,9 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
             f"--from takes the files of {', '.join(SOURCES)}, not those of {', '.join(images) or 'images'}"
         )
     for name in published:
-        fetch_source(SOURCES[name], given, everything)
+        _fetch_source(SOURCES[name], given, everything)
     if images or not names:
-        fetch(images or list(medmnist.files()))
+        _fetch_images(images or list(medmnist.files()))
 
 
 @data.command("verify")
@@ -89,23 +100,23 @@ def data_verify(names: tuple[str, ...]) -> int:
     Exit codes: 0 if all files are the official ones; 1 if a file is missing or differs, or there is none; 2 if there
     is no such data set.
     """
-    return DONE if verify(names) else SOME_FAILED
-
-
-def listing() -> None:
-    """Prints every data set of images with the place of its file, and every published table and surrogate."""
-    rows = [("benchmark", "train / val / test", "channels", "classes", "licence", "file")]
-    for dataset in map(DATASETS.get, DATASETS.names()):
-        data = medmnist.files().get(dataset.name)
-        place = dataset.place if data is None else str(medmnist.located(data) or "not here")
-        counts = " / ".join(f"{dataset.counts[split]:,}" for split in ("train", "val", "test"))
-        rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
-    click.echo(f"{table(rows)}\n")
-    here = BENCHMARKS.names()
-    published = [("published", "what", "licence", "here")]
-    for source in SOURCES.values():
-        published.append((source.name, source.what, source.licence, _made(source, here) or "not here"))
-    click.echo(table(published))
+    files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
+    if not files:
+        click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` downloads one", err=True)
+    good = bool(files)
+    for data in files:
+        path = medmnist.located(data)
+        try:
+            if path is None:
+                raise UsageError(
+                    f"{data.file} is not in {data_folder()}: `nasbench data fetch {data.name}` downloads it"
+                )
+            medmnist.check(path, data)
+            click.echo(f"{data.name}: {path}, MD5 {data.md5} is correct")
+        except UsageError as error:
+            good = False
+            click.echo(f"{data.name}: {error}", err=True)
+    return DONE if good else SOME_FAILED
 
 
 def _made(source: Source, here: Sequence[str]) -> str:
@@ -118,7 +129,7 @@ def _made(source: Source, here: Sequence[str]) -> str:
     return count(made, "benchmark") if made else ""
 
 
-def fetch_source(source: Source, given: Path | None, every: bool) -> None:
+def _fetch_source(source: Source, given: Path | None, every: bool) -> None:
     """Makes benchmarks of a published table or surrogate, or metrics of embedded tables.
 
     Args:
@@ -141,7 +152,7 @@ def fetch_source(source: Source, given: Path | None, every: bool) -> None:
             save_table(made)
 
 
-def fetch(names: Sequence[str]) -> None:
+def _fetch_images(names: Sequence[str]) -> None:
     """Downloads the files that are not here yet.
 
     Raises UsageError if a file cannot be downloaded; earlier files are kept.
@@ -155,31 +166,6 @@ def fetch(names: Sequence[str]) -> None:
         with ExitStack() as stack:
             path = medmnist.fetch(data, _Shown(stack))
         click.echo(f"{data.name}: {path}, MD5 {data.md5} is correct")
-
-
-def verify(names: Sequence[str]) -> bool:
-    """Compares files with the official MD5 sums; returns whether there are files, and all are the official ones.
-
-    Args:
-        names: the data sets; if empty, those whose files are here.
-    """
-    files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
-    if not files:
-        click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` downloads one", err=True)
-    good = bool(files)
-    for data in files:
-        path = medmnist.located(data)
-        try:
-            if path is None:
-                raise UsageError(
-                    f"{data.file} is not in {data_folder()}: `nasbench data fetch {data.name}` downloads it"
-                )
-            medmnist.check(path, data)
-            click.echo(f"{data.name}: {path}, MD5 {data.md5} is correct")
-        except UsageError as error:
-            good = False
-            click.echo(f"{data.name}: {error}", err=True)
-    return good
 
 
 class _Shown:

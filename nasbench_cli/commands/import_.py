@@ -61,7 +61,7 @@ def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
             "names one"
         )
     else:
-        convert_table(file, spec)
+        save_table(user_table.read_table(file, spec))
 
 
 @import_.command("columns", short_help="More metrics for an existing table, such as latencies.")
@@ -94,7 +94,15 @@ def import_nasbench201(file: Path, trust: bool) -> None:
 
     FILE is NAS-Bench-201-v1_1-096897.pth, or NATS-tss-v1_0-3ffb9.pickle.pbz2.
     """
-    convert_nasbench201(file, trust)
+    if file.is_file():
+        click.echo(
+            f"reading {file} ({file.stat().st_size / 2**30:.2f} GiB) takes about "
+            f"{nasbench201.peak_memory(file) / 2**30:.1f} GiB of memory; this is needed only once"
+        )
+    with Progress(NAS_BENCH_201.space.size, "architectures") as progress:
+        tables = nasbench201.convert(file, trust, progress.advance)
+    for table in tables:
+        save_table(table)
 
 
 @import_.command("nas-bench-101", short_help="The official NAS-Bench-101 file, or a CSV of its runs.")
@@ -165,18 +173,6 @@ def save_scenario(scenario: Scenario, folder: Path, every: bool = False) -> None
     )
 
 
-def convert_table(data: Path, spec: Path) -> None:
-    """Turns the user's table into a benchmark.
-
-    Args:
-        data: the CSV or Parquet file.
-        spec: the TOML file that describes its columns.
-
-    Raises UsageError, with all problems, if one of them is wrong.
-    """
-    save_table(user_table.read_table(data, spec))
-
-
 def _write_guess(data: Path, spec: Path | None) -> None:
     """Writes a guessed specification to a new file, and prints why an import would refuse it unchanged."""
     guessed = guess(data)
@@ -198,26 +194,6 @@ def _write_guess(data: Path, spec: Path | None) -> None:
     except UsageError as error:
         click.echo(f"an import refuses it until it is corrected: {error}")
     click.echo(f"check it, then: nasbench import table {shlex.quote(str(data))} --spec {shlex.quote(str(spec))}")
-
-
-def convert_nasbench201(path: Path, trust: bool) -> None:
-    """Turns an official NAS-Bench-201 or NATS-Bench file into benchmarks.
-
-    Args:
-        path: the official file.
-        trust: whether to open a file that is not an official release.
-
-    Raises UsageError if the file is not an official release, or cannot be read.
-    """
-    if path.is_file():
-        click.echo(
-            f"reading {path} ({path.stat().st_size / 2**30:.2f} GiB) takes about "
-            f"{nasbench201.peak_memory(path) / 2**30:.1f} GiB of memory; this is needed only once"
-        )
-    with Progress(NAS_BENCH_201.space.size, "architectures") as progress:
-        tables = nasbench201.convert(path, trust, progress.advance)
-    for table in tables:
-        save_table(table)
 
 
 def save_columns(name: str, new: added.Columns) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -18,7 +19,6 @@ from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.engine.provenance import provenance
 from nasbench.cli.engine.runner import died, run
 from nasbench.cli.engine.workers import Diverged, explained
-from nasbench.methods import METHODS
 from nasbench.results import Interrupted, StoreError, Trajectory
 from nasbench.results.store.journal import Journal, forget
 
@@ -36,8 +36,8 @@ class Batch:
     @property
     def apart(self) -> str:
         """Name of the method if it is a third party's, which shares no process with other methods; else empty."""
-        name = self.planned.spec.name
-        return name if METHODS.is_foreign(name) else ""
+        spec = self.planned.spec
+        return spec.name if spec.is_foreign else ""
 
     @property
     def where(self) -> str:
@@ -126,7 +126,7 @@ def compute(batch: Batch, journals: Path, is_stored: Callable[[int], bool] = lam
     benchmark = open_benchmark(setup.bench)
     with cleaned():
         abilities.make_ready(benchmark)
-        if benchmark.live or setup.charge_thinking:
+        with suppress(Exception):  # the runs will meet it too, and record it
             batch.planned.spec.method.make_ready()
     done: list[Trajectory] = []
     yielded = monotonic()
@@ -153,7 +153,7 @@ def _run(planned: PlannedSetup, seed: int, journal: Journal | None = None) -> Tr
     except (Diverged, DeviceLost, StoreError, OSError):
         raise  # not the fault of the method
     except Exception as error:
-        if not METHODS.is_foreign(planned.spec.name):
+        if not planned.spec.is_foreign:
             raise
         return died(setup, seed, f"the process is not sound after this method: {explained(error)}")
 

@@ -29,11 +29,13 @@ def run_block(
     """The columns of the trajectory that the event loop would give; only `thinking` differs.
 
     Returns None where the event loop must compute the run: method, benchmark or space does not declare `blockwise`, the
-    method learns, the budget is in seconds, thinking is charged, or the method or an evaluation fails. The random
-    streams are used up then: the caller begins again with fresh ones.
+    method learns, the budget is in seconds, thinking is charged, a metric has a price (`Metric.seconds`), or the method
+    or an evaluation fails. The random streams are used up then: the caller begins again with fresh ones.
     """
     n = setup.evals
     if n is None or setup.seconds is not None or setup.charge_thinking:
+        return None
+    if any(metric.seconds for metric in benchmark.metrics):  # what the method asks for goes on the clock
         return None
     if not (spec.method.blockwise and benchmark.blockwise and benchmark.space.blockwise):
         return None

@@ -46,20 +46,8 @@ class TableJournal:
 
     def __init__(self, path: Path, benchmark: Benchmark) -> None:
         self._path, self._benchmark, self._signed = path, benchmark, False
-        try:
-            self._file = disk.Appended(path)
-        except disk.Held as error:
-            raise StoreError(f"{error} is adding to {path}") from None
-        except OSError as error:
-            raise _cannot_write(path, error) from None
-        try:
+        with disk.begun(path, f"is adding to {path}", _cannot_write) as self._file:
             self._begin(benchmark)
-        except OSError as error:
-            self.close()
-            raise _cannot_write(path, error) from None
-        except BaseException:
-            self.close()
-            raise
 
     def _begin(self, benchmark: Benchmark) -> None:
         header = _line(_header(benchmark))

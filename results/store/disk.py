@@ -9,11 +9,13 @@ import hashlib
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeAlias
+
+from nasbench.results.errors import StoreError
 
 Data: TypeAlias = bytes | memoryview
 
@@ -237,6 +239,31 @@ class Appended:
             os.close(self._handle)
             self._handle = -1
         self._lock.release()
+
+
+@contextmanager
+def begun(path: Path, use: str, refusal: Callable[[Path, OSError], StoreError]) -> Iterator[Appended]:
+    """A file to append to, while the block reads what it holds; it is closed if the block raises.
+
+    Args:
+        use: what another process that holds the file does with it: "is adding to …".
+        refusal: the error to raise where the system refuses something.
+
+    Raises StoreError if another process holds the file.
+    """
+    try:
+        file = Appended(path)
+    except Held as error:
+        raise StoreError(f"{error} {use}") from None
+    except OSError as error:
+        raise refusal(path, error) from None
+    try:
+        yield file
+    except BaseException as error:
+        file.close()
+        if isinstance(error, OSError):
+            raise refusal(path, error) from None
+        raise
 
 
 def _locked(path: Path, patience: float) -> int:

@@ -57,20 +57,8 @@ class Journal:
         """A sentence about damage of the file; empty if it is intact."""
         self.records: list[Record] = []
         """Evaluations that an interrupted attempt finished, in order."""
-        try:
-            self._file = disk.Appended(path)
-        except disk.Held as error:
-            raise StoreError(f"{error} is computing the run of {path.name}") from None
-        except OSError as error:
-            raise _cannot_write(path, error) from None
-        try:
+        with disk.begun(path, f"is computing the run of {path.name}", _cannot_write) as self._file:
             self._begin(run)
-        except OSError as error:
-            self.close()
-            raise _cannot_write(path, error) from None
-        except BaseException:
-            self.close()
-            raise
 
     @property
     def advice(self) -> str:

@@ -19,7 +19,7 @@ from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.table import TabularBenchmark
 from nasbench.benchmarks.tabular.user_table import read_table
 from nasbench.methods import MethodSpec, Observation, Problem
-from tests.conftest import Printed
+from tests.conftest import Lend, Printed
 
 EXTRAS = Path(__file__).parents[3] / "shared" / "data" / "nasbench201" / "extras.csv.gz"
 HEAD = 'name = "mine"\ncost = "time"\n'
@@ -262,13 +262,12 @@ def test_a_table_with_one_split_may_be_minimised_on_it(table: Import) -> None:
 
 
 def test_every_report_says_that_one_split_selects_and_is_reported(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend
 ) -> None:
     one_split().to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "spec.toml").write_text(ONLY)
     assert nasbench("import", "table", tmp_path / "t.csv", "--spec", tmp_path / "spec.toml").code == 0
-    BENCHMARKS.names()
-    monkeypatch.setitem(BENCHMARKS._items, "mine", lambda: open_table("mine"))
+    lend(BENCHMARKS, "mine", lambda: open_table("mine"))
     assert "selected and reported on the same split" in nasbench("show", "mine").out
     store = tmp_path / "runs"
     asked = ("--method", "random", "--method", "local:initial=2", "--bench", "mine", "--evals", 5, "--seeds", 6)

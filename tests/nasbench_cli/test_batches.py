@@ -1,15 +1,20 @@
-"""What is stored of a run that did not come to its end."""
+"""What belongs to a run: what is stored if it does not come to its end, and what its time does not count."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.cli.engine.executors import Batch, Lost, Work
 from nasbench.cli.engine.plan import PlannedSetup
+from nasbench.methods import METHODS
 from nasbench.results import Store
 from nasbench.results.reading import load, select
+from tests.conftest import Lend, Printed
+from tests.nasbench_cli.toys import Careful
 from tests.results.conftest import FACTS, begin, make_setup
 
 
@@ -25,3 +30,23 @@ def test_a_run_that_a_crash_has_ended_is_stored_with_what_its_journal_holds(tmp_
     assert table["incumbent"].to_pylist() == [9.0, 7.0, 7.0, 7.0]
     assert fragment.runs[0].failure == "an ask took longer than 60 s"
     assert load(select([store])).incumbent.tolist() == [[9.0, 7.0, 7.0]]
+
+
+def test_making_a_method_ready_belongs_to_no_run(nasbench: Callable[..., Printed], tmp_path: Path, lend: Lend) -> None:
+    """The time left is estimated from the times of runs: a compilation must not count."""
+    called: list[str] = []
+
+    class Compiled(Careful):
+        @classmethod
+        def make_ready(cls) -> None:
+            called.append("ready")
+            raise ImportError("a run records it, if it needs it")
+
+        def ask(self) -> Configuration:
+            called.append("ask")
+            return super().ask()
+
+    lend(METHODS, "compiled", Compiled)
+    asked = ["run", "--method", "compiled", "--bench", "hpobench-car", "--seeds", 2, "--evals", 1, "--store", tmp_path]
+    assert nasbench(*asked).code == 0
+    assert called == ["ready", "ask", "ask"]

@@ -56,7 +56,7 @@ def named(names: Iterable[str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", named(METHODS.names()))
-def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
     if name in EXTRAS:
         pytest.importorskip(EXTRAS[name])
     if name == "optuna-gp":
@@ -65,7 +65,7 @@ def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPa
         pytest.skip("it needs a clone of the registry; tests/methods/test_external.py makes one, and checks it")
     tried = TRIED.get(name, (name,))
     if name in ONE_SHOT:
-        tried = (*tried, f"{register_few_digits(monkeypatch)}@1")
+        tried = (*tried, f"{register_few_digits(monkeypatch, lend)}@1")
     for check in METHOD_CHECKS:
         if "another process" not in check.promise:  # test_processors.py tries that for all of them in one process
             check(*tried)
@@ -74,11 +74,11 @@ def test_our_methods_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     "name", named([*(n for n in BENCHMARKS.names() if not n.startswith("medmnist-") and n != "digits"), *LIVE])
 )
-def test_our_benchmarks_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_benchmarks_keep_their_promises(name: str, monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
     if name in LIVE:
         pytest.importorskip("torch")
         pytest.importorskip("sklearn")
-        register_few_digits(monkeypatch)
+        register_few_digits(monkeypatch, lend)
     for check in BENCHMARK_CHECKS:
         check(name)
 

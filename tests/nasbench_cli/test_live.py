@@ -220,18 +220,6 @@ def test_a_method_is_made_ready_before_the_clock_of_a_live_run(
     assert called[1:] == [0]
 
 
-def test_a_method_is_made_ready_where_its_thinking_is_charged(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    called: list[bool] = []
-    monkeypatch.setattr(METHODS.get("smbo"), "make_ready", classmethod(lambda cls: called.append(True)))
-    asked = ["run", "--method", "smbo", "--bench", "nb201-cifar10", "--seeds", 1, "--evals", 3]
-    assert nasbench(*asked, "--store", tmp_path / "free").code == 0
-    assert not called
-    assert nasbench(*asked, "--charge-thinking", "--store", tmp_path / "charged").code == 0
-    assert called
-
-
 def test_who_found_nothing_has_no_median_of_anothers(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 2, "--store", tmp_path / "store"]
     assert nasbench(*asked, "--constrain", "parameters<=10").code == 0

@@ -247,6 +247,35 @@ def test_standard_error_on_a_full_disk_stops_no_run(plugged: Path, tmp_path: Pat
     assert len(pd.read_parquet(tmp_path / "s")) == 12
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_standard_output_on_a_full_disk_is_named(tmp_path: Path) -> None:
+    for buffered in ("", "1"):
+        done = subprocess.run(
+            f"{sys.executable} -m nasbench list executors >/dev/full",
+            shell=True,
+            check=False,
+            capture_output=True,
+            text=True,
+            env=os.environ | importing(tmp_path) | {"PYTHONUNBUFFERED": buffered},
+        )
+        assert done.returncode == 1
+        assert done.stderr.endswith("No space left on device: 'standard output'\n")
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("method", ["dies", "vanishes"])
+def test_a_method_that_ends_its_process_is_a_failed_run_in_one_process_too(
+    command: Command, tmp_path: Path, method: str
+) -> None:
+    done = command("run", "--method", method, "--bench", "toy", "--seeds", 4, "--evals", 5, "--store", "s")
+    assert done.returncode == 1
+    assert "4 runs computed" in done.stdout
+    frame = pd.read_parquet(tmp_path / "s")
+    failed = frame[frame["status"] == "failed"]
+    assert failed["reason"].str.startswith("the process that computed it died").all()
+    assert failed["seed"].nunique() == (4 if method == "vanishes" else 2)
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_method_that_replaces_numpys_functions_harms_no_other(command: Command, tmp_path: Path, jobs: int) -> None:
     asked = ["--method", "replaces", "--method", "evolution", "--method", "random", "--method", "careful"]

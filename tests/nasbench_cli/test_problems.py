@@ -18,6 +18,7 @@ from nasbench.cli.checks.methods import Trial
 from nasbench.cli.checks.problems import PROBLEMS
 from nasbench.methods import METHODS, MethodSpec, Problem
 from tests.benchmarks.cells101 import SPACE as CELLS
+from tests.conftest import Lend
 from tests.few_digits import register as register_few_digits
 from tests.nasbench_cli.promises import EXTRAS, ONE_SHOT
 from tests.nasbench_cli.toys import Live, Separate, Toy, Watched
@@ -152,10 +153,10 @@ def test_every_method_goes_on_with_every_kind_of_problem_on_formulas(name: str) 
 @pytest.mark.long
 @pytest.mark.parametrize("name", named(cheap=False))
 def test_every_method_goes_on_with_every_kind_of_problem_on_live_networks(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch, lend: Lend
 ) -> None:
     if not all(map(importlib.util.find_spec, ("torch", "sklearn"))):
         pytest.skip("PyTorch or scikit-learn is not installed")
-    live = open_benchmark(f"{register_few_digits(monkeypatch)}@9")
+    live = open_benchmark(f"{register_few_digits(monkeypatch, lend)}@9")
     abilities.make_ready(live)
     assert broken(ready(name), [live]) == []

@@ -373,6 +373,14 @@ class Dies(Careful):
         return configuration
 
 
+class Vanishes(Careful):
+    """Ends whatever process builds it, as if all was well."""
+
+    def __init__(self, problem: Problem, rng: Generator) -> None:
+        super().__init__(problem, rng)
+        os._exit(0)
+
+
 class Clumsy(Toy):
     """Answers numbers of other types, too few of them, or an error no file can take."""
 

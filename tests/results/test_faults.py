@@ -160,7 +160,7 @@ def test_every_flipped_bit_of_a_file_is_noticed_or_without_effect(part: str, in_
 def test_every_flipped_bit_of_a_search_log_is_noticed(in_memory: Path) -> None:
     store = work(in_memory / "store")
     (f, *_) = [f for f in store.fragments() if f.setup == ONE]
-    path = store._search(ONE, f.seeds[0])
+    path = store.folder / "_searches" / f"{ONE.run_id(f.seeds[0])}.parquet"
     assert fragment.read_log(path, f.runs[0].log).num_rows == 3
     for _, damaged in flipped(path.read_bytes()):
         path.write_bytes(damaged)

@@ -88,7 +88,7 @@ def test_a_run_whose_log_is_damaged_is_missing_and_said_to_be(store: Store) -> N
     setup = make_setup("zo-darts")
     store.commit(setup, [replace(make_run(s, [3.0]), log=log([1, 0, 0, 0, 0])) for s in (0, 1)], FACTS)
     (f,) = store.fragments()
-    path = store._search(setup, 0)
+    path = store.folder / "_searches" / f"{setup.run_id(0)}.parquet"
     path.write_bytes(path.read_bytes()[:100])
     assert store.search_log(f, 0) is None
     assert "seed 0, is damaged: its bytes do not match the digest" in store.notices[0]

@@ -17,8 +17,8 @@ _LOG = logging.getLogger("nasbench")
 class Serial(Executor):
     """Computes runs in this process, one after another: the default.
 
-    After a GPU has failed, another process computes the rest. Where a third party's method is compared with others,
-    each method has a process of its own, because importing the method may already have changed NumPy in this one.
+    After a GPU has failed, another process computes the rest. Where a third party's method takes part, each method has
+    a process of its own: that method may change NumPy for all others, or end its process.
     """
 
     local = True
@@ -30,7 +30,7 @@ class Serial(Executor):
 
     def execute(self, work: Work) -> Records:
         batches = work.batches(1)
-        if any(batch.apart for batch in batches) and len({batch.planned.spec.name for batch in batches}) > 1:
+        if any(batch.apart for batch in batches):
             yield from in_children(work, batches, 1)
             return
         for number, batch in enumerate(batches):
