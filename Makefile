@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
-FINDINGS += reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
+FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
 define CHECK_PYTHON
@@ -85,6 +85,7 @@ reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
 reproduce-deep-architect: SUITES := deep-architect
 reproduce-zo-darts: SUITES := oneshot-breast-cpu
 reproduce-multi-fidelity: SUITES := multi-fidelity
+reproduce-fronts: SUITES := fronts
 reproduce-which-method: SUITES := quick long
 reproduce-wide: SUITES := wide sealed
 reproduce-wide: OPTIONS := --sealed

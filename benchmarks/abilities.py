@@ -10,12 +10,18 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nasbench.benchmarks.constraints import SIZE_CLASSES, Bound, Constraint
 from nasbench.benchmarks.contract import Benchmark
 from nasbench.benchmarks.fidelity import spans
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+
+MOST_OBJECTIVES = 3
+"""Largest number of objectives: up to it hypervolumes are computed exactly and at once."""
 
 
 @runtime_checkable
@@ -24,6 +30,14 @@ class KnowsMeans(Protocol):
 
     def mean_metrics(self, configuration: Configuration) -> Mapping[str, float]:
         """The means by name, never told to a method; NaN for a configuration without data."""
+
+
+@runtime_checkable
+class KnowsAllMeans(Protocol):
+    """A benchmark that knows the means over repetitions of all its configurations, and so its exact fronts."""
+
+    def all_means(self) -> NDArray[np.float64]:
+        """The means in the order of `metrics`, shape (configurations, metrics); NaN for those without data."""
 
 
 @runtime_checkable
@@ -224,6 +238,37 @@ def named(benchmark: Benchmark, metric: str) -> Metric:
     if chosen is None:
         raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics])
     return chosen
+
+
+def objectives(benchmark: Benchmark, names: Sequence[str]) -> tuple[Metric, ...]:
+    """The objectives that names mean on a benchmark, in their order; its own objective if there are no names.
+
+    A name may leave out the epoch: `valid-error` means `valid-error@100`.
+
+    Raises UsageError for an unknown metric, one of a test split, one that is named twice, and for more than three.
+    """
+    chosen = tuple(_objective(benchmark, name) for name in names) or (benchmark.objective,)
+    if len(set(chosen)) < len(chosen):
+        raise UsageError(f"an objective is named twice: {', '.join(names)}")
+    if len(chosen) > MOST_OBJECTIVES:
+        raise UsageError(f"there are at most {MOST_OBJECTIVES} objectives, not {len(chosen)}")
+    if len(chosen) == 1 and chosen[0] is not benchmark.objective:
+        raise UsageError(
+            f"the only objective of {benchmark.name} is {benchmark.objective.name}: for {chosen[0].name} beside it, "
+            "name both"
+        )
+    return chosen
+
+
+def _objective(benchmark: Benchmark, name: str) -> Metric:
+    known = [metric for metric in benchmark.metrics if name in {metric.name, metric.name.partition("@")[0]}]
+    metric = known[0] if len(known) == 1 else named(benchmark, name)
+    if metric.held_out:
+        raise UsageError(
+            f"{metric.name} of {benchmark.name} is measured on the test split, which is reported and never selected "
+            "on: it cannot be an objective"
+        )
+    return metric
 
 
 def constrainable(benchmark: Benchmark) -> tuple[str, ...]:

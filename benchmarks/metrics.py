@@ -38,6 +38,14 @@ class Metric:
         return self.split is not None and sounds_held_out(self.split)
 
     @property
+    def log(self) -> bool:
+        """Whether ratios of values count, not differences: for costs and properties of the network, as seconds are.
+
+        The hypervolume of several objectives then takes its logarithm.
+        """
+        return self.split is None and self.unit not in {"", "%"}
+
+    @property
     def direction(self) -> str:
         """`minimise` or `maximise`, for people and files."""
         return "minimise" if self.minimize else "maximise"

@@ -28,7 +28,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
-PARTS = {"ctpe-rivals": ("thinking",), "ctpe-rivals-ax": ("thinking",)}
+PARTS = {"ctpe-rivals": ("thinking",), "ctpe-rivals-ax": ("thinking",), "fronts": ("thinking",)}
 """Optional parts of a suite's report."""
 
 _NAMED = re.compile(r"reproduced/([\w-]+/[\w-]+\.\w+)")

@@ -9,7 +9,7 @@ seed's) and constraints (0.25); F, over families (0.5), their constraints (0.8),
 methods are equal on average over what could be drawn, and unequal on what was.
 Part 2 asks of methods that are not equivalent how often they are called that.
 Part 3 makes reports on copies of one method that the real runner ran: many methods, one table, two spaces, missing
-runs, unequal seeds, budgets in seconds, hardly anything feasible, trainings in parts.
+runs, unequal seeds, budgets in seconds, hardly anything feasible, trainings in parts, two objectives.
 Part 4 finds how many pairs of a store of suite `quick` are significant with fewer seeds, by the rules of 0.2.0 and by
 these.
 """
@@ -315,6 +315,8 @@ class Case:
     """Which runs there are, of a shape (settings, methods, seeds)."""
     method: str = "random"
     """The method of which there are copies."""
+    objectives: tuple[str, ...] = ()
+    """Several objectives, whose share of the hypervolume is compared; empty for one."""
 
 
 NB201 = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16")
@@ -348,6 +350,14 @@ CASES = (
     Case("8 methods, equal seconds", HPOLIB, TIMES, 8, 10, None, 2000.0),
     Case("8 methods, hardly anything feasible", SEVEN, ("train_time@0.01", "train_time@0.05"), 8, 10),
     Case("8 methods, trainings in parts (copies of Hyperband)", LEARNERS, TIMES, 8, 10, method="hyperband"),
+    Case(
+        "8 methods, two objectives, 3 tables, 10 seeds",
+        NB201,
+        ("none", "model_size@0.1"),
+        8,
+        10,
+        objectives=("x-valid-error", "train_time"),
+    ),
 )
 
 
@@ -358,10 +368,12 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
     from nasbench.cli.engine.plan import Grid, Protocol, expand
     from nasbench.cli.engine.runner import run
     from nasbench.methods import MethodSpec
+    from nasbench.results.store.trajectory import HYPERVOLUME
 
     parsed = {label(own): own for own in (tuple(parse_constraints([text])) for text in case.constraints)}
     spec = MethodSpec.parse(case.method)
-    grid = Grid((spec,), case.benches, tuple(parsed.values()), (0,), Protocol(case.evals, case.seconds, workers=4))
+    protocol = Protocol(case.evals, case.seconds, workers=4)
+    grid = Grid((spec,), case.benches, tuple(parsed.values()), (0,), protocol, case.objectives)
     planned = expand([grid])
     settings = pd.DataFrame(
         [{"bench": p.setup.bench, "constraint": p.setup.constraint} | vars(p.setup.setting) for p in planned]
@@ -374,7 +386,10 @@ def copies(case: Case, reports: int, first: int = 0) -> Iterator[Comparison]:
         for seed in range(first, first + reports * case.methods * case.seeds):
             columns = run(p.setup, seed, spec, benchmark, p.bounds).columns
             unseen, feasible = columns["unseen"], columns["unseen_feasible"]
-            ends.append(unseen[-1] if len(unseen) and feasible[-1] else np.nan)
+            if case.objectives:
+                ends.append(1 - columns["metrics"][-1, p.setup.metrics.index(HYPERVOLUME)])
+            else:
+                ends.append(unseen[-1] if len(unseen) and feasible[-1] else np.nan)
         every.append(np.reshape(ends, (reports, case.methods, case.seeds)))
     rng = np.random.default_rng(0)
     for number in range(reports):

@@ -10,9 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeAlias
 
+import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import abilities
+from nasbench.benchmarks import abilities, fronts
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
@@ -32,7 +33,8 @@ class Problem:
     space: Space
     """The configurations that the method may propose."""
     objectives: tuple[Metric, ...]
-    """The metrics to minimise; an evaluation lists them first. Today there is always exactly one."""
+    """The metrics to optimise, one to three; an evaluation lists them first. A single one is minimised; among several,
+    some may be maximised, and `losses` gives all of them as losses."""
     constraints: tuple[Bound, ...] = ()
     """The bounds that a feasible configuration satisfies; empty if the problem is unconstrained."""
     known: Callable[[str, Configuration], float] | None = None
@@ -56,6 +58,23 @@ class Problem:
     def objective(self) -> Metric:
         """The metric to minimise, for methods that serve one objective."""
         return self.objectives[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several objectives."""
+        return len(self.objectives) > 1
+
+    def losses(self, observation: Observation) -> Losses:
+        """The observed objectives as losses, by which several objectives are compared; infinite unless it is ok.
+
+        Lower is better: the sign of a maximised metric is changed, and a metric on a log scale (`Metric.log`) is given
+        by its logarithm.
+        """
+        if observation.evaluation.status != "ok":
+            return (math.inf,) * len(self.objectives)
+        metrics = observation.evaluation.metrics
+        values = np.array([metrics[objective.name] for objective in self.objectives])
+        return tuple(fronts.losses(self.objectives, values).tolist())
 
     @property
     def known_bounds(self) -> tuple[Bound, ...]:
@@ -91,9 +110,20 @@ class Problem:
         return self.space.as_flat()
 
     @classmethod
-    def of(cls, benchmark: Benchmark, constraints: tuple[Bound, ...] = (), state: Path | None = None) -> Problem:
-        """The problem of a benchmark under constraints; the metrics of a test split are left out."""
-        told = {metric.name: metric for metric in benchmark.metrics if not metric.held_out}
+    def of(
+        cls,
+        benchmark: Benchmark,
+        constraints: tuple[Bound, ...] = (),
+        state: Path | None = None,
+        objectives: tuple[Metric, ...] = (),
+    ) -> Problem:
+        """The problem of a benchmark under constraints; the metrics of a test split are left out.
+
+        Args:
+            objectives: several metrics of the benchmark; by default its own objective.
+        """
+        objectives = objectives or (benchmark.objective,)
+        told = {metric.name: metric for metric in (*objectives, *benchmark.metrics) if not metric.held_out}
 
         def known(metric: str, configuration: Configuration) -> float:
             if metric not in told:  # also if a third party's benchmark would answer
@@ -101,8 +131,11 @@ class Problem:
                 raise UsageError(f"{metric} of {benchmark.name} is measured on a test split: no method is told it")
             return abilities.known(benchmark, metric, configuration)
 
-        return cls(benchmark.space, (benchmark.objective,), constraints, known, state, benchmark.fidelity, told)
+        return cls(benchmark.space, objectives, constraints, known, state, benchmark.fidelity, told)
 
+
+Losses: TypeAlias = tuple[float, ...]
+"""One number per objective; lower is better."""
 
 Rank: TypeAlias = tuple[float, float]
 """(sum of the violations of all constraints, objective), compared in this order; smaller is better."""
@@ -231,6 +264,13 @@ class Method(Blockwise, ABC):
     """Seconds of work that the last ask took over from an interrupted attempt (`Problem.state`). The harness adds them
     to the run's clock and sets this to 0."""
 
+    serves_several: ClassVar[bool] = False
+    """Whether the method serves several objectives: it then optimises all of `Problem.objectives`."""
+
+    learns_from_all: ClassVar[bool] = False
+    """Whether the method may be told evaluations that it did not ask for, before its first ask; it then begins to use
+    its model as if it had asked for them. `parego` needs it."""
+
     needs: ClassVar[tuple[type, ...]] = ()
     """The views that the space must have, as protocols of `spaces.views` (`AsFlat`, `AsGraph`, …)."""
 
@@ -279,6 +319,11 @@ class Method(Blockwise, ABC):
             options: every option with its value.
         """
         return int(options.get(cls.initial_option, 0))
+
+    @classmethod
+    def form(cls, problem: Problem) -> type[Method]:
+        """The class that solves a problem: this one, unless the method has another for several objectives."""
+        return cls
 
     @classmethod
     def make_ready(cls) -> None:

@@ -9,7 +9,8 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
+from nasbench.methods.dominance import dominates
 
 _MOST_DRAWS = 50  # consecutive draws without a new configuration before the search gives up
 _MOST_MUTANTS = 100  # mutants of one configuration if the space is not finite
@@ -25,10 +26,16 @@ class LocalSearch(Method):
     listed table, those that the table names; elsewhere random mutants, until 50 in a row are known or 100 have been
     tried. With several workers the search moves as soon as a better neighbour is told.
 
+    With several objectives it is Pareto local search (Paquete, Chiarandini and Stützle, 2004): the search keeps an
+    archive of the evaluations that none dominates since the last start, evaluates all neighbours of a random member
+    whose neighbours it has not evaluated, and starts anew when there is none. Before anything is feasible, the archive
+    is the evaluation with the smallest violation.
+
     Options:
         initial: random configurations from which each start chooses the best, at least 1.
     """
 
+    serves_several = True
     source = "C. White, S. Nolen and Y. Savani. Exploring the Loss Landscape in Neural Architecture Search. UAI 2021."
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
@@ -55,6 +62,10 @@ class LocalSearch(Method):
         if rank[0] < math.inf and (self._best is None or rank < self._best[0]):
             self._best = rank, observation.configuration
             self._around = self._neighbours(observation.configuration)
+
+    @classmethod
+    def form(cls, problem: Problem) -> type[Method]:
+        return ParetoLocalSearch if problem.several else cls
 
     def _next(self) -> Configuration:
         if self._random_left == 0 and self._best is not None:
@@ -90,3 +101,47 @@ class LocalSearch(Method):
             if drawn not in self._asked:
                 return drawn
         return None
+
+
+class ParetoLocalSearch(LocalSearch):
+    """Local search for several objectives (`LocalSearch` describes it)."""
+
+    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
+        super().__init__(problem, rng, initial=initial)
+        self._problem = problem
+        self._archive: dict[Configuration, tuple[float, Losses]] = {}
+        """Violation and losses of the evaluations that none dominates since the last start."""
+        self._visited: set[Configuration] = set()
+        """Members whose neighbours have been evaluated, or are being evaluated."""
+
+    def tell(self, observation: Observation) -> None:
+        self._pending.remove(observation.configuration)
+        told = observation.rank(self._constraints)[0], self._problem.losses(observation)
+        if told[0] == math.inf or any(_is_worse(told, member) for member in self._archive.values()):
+            return
+        self._archive = {c: member for c, member in self._archive.items() if not _is_worse(member, told)}
+        self._archive[observation.configuration] = told
+
+    def _next(self) -> Configuration:
+        while self._random_left == 0 and self._archive:
+            neighbour = next(self._around, None)
+            if neighbour is not None:
+                return neighbour
+            members = [c for c in self._archive if c not in self._visited]
+            if members:
+                chosen = members[int(self._rng.integers(len(members)))]
+                self._visited.add(chosen)
+                self._around = self._neighbours(chosen)
+            elif not self._pending:  # no pending neighbour can enter the archive: a Pareto local optimum set
+                self._random_left, self._archive = self._initial, {}
+            else:
+                break
+        self._random_left = max(self._random_left - 1, 0)
+        return self._new(lambda: self._space.sample(self._rng)) or self._space.sample(self._rng)
+
+
+def _is_worse(one: tuple[float, Losses], other: tuple[float, Losses]) -> bool:
+    """Whether an evaluation is dominated by another, or equal to it; each is (violation, losses)."""
+    if one[0] or other[0]:
+        return one[0] >= other[0]
+    return one[1] == other[1] or dominates(other[1], one[1])

@@ -12,6 +12,7 @@ from nasbench.methods.contract import METHODS, Method, Observation, Problem
 class RandomSearch(Method, blockwise=True):
     """Samples the space and learns nothing: the baseline every other method must beat."""
 
+    serves_several = True
     source = "J. Bergstra and Y. Bengio. Random Search for Hyper-Parameter Optimization. JMLR 13, 2012."
 
     def __init__(self, problem: Problem, rng: Generator) -> None:

@@ -8,7 +8,8 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
+from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Rank
+from nasbench.methods.dominance import places
 
 _MOST = 1_000_000
 
@@ -20,7 +21,9 @@ class RegularizedEvolution(Method):
     The first `population` configurations are random. Members are compared by feasibility, then by total normalised
     constraint violation, then by objective; a failed evaluation is worse than any other. With several workers a child
     may be proposed before its predecessors are told: the tournament is among the members told so far (a random
-    configuration if there are none), and members die in the order in which they were told.
+    configuration if there are none), and members die in the order in which they were told. With several objectives,
+    feasible members are compared by their nondominated rank in the population, then by crowding distance (the
+    tournament of NSGA-II).
 
     Options:
         population: number of living members, and of random configurations at first; at least 1.
@@ -32,6 +35,7 @@ class RegularizedEvolution(Method):
         "AAAI 2019."
     )
     initial_option = "population"
+    serves_several = True
 
     def __init__(self, problem: Problem, rng: Generator, *, population: int = 100, tournament: int = 25) -> None:
         for name, value in (("population", population), ("tournament", tournament)):
@@ -40,6 +44,8 @@ class RegularizedEvolution(Method):
         self._space, self._constraints, self._rng = problem.space, problem.constraints, rng
         self._initial, self._tournament = population, tournament
         self._members: deque[tuple[Rank, Configuration]] = deque(maxlen=population)
+        self._problem = problem
+        self._losses: deque[Losses] = deque(maxlen=population)
 
     def ask(self) -> Configuration:
         if self._initial > 0 or not self._members:
@@ -47,11 +53,17 @@ class RegularizedEvolution(Method):
             return self._space.sample(self._rng)
         # Drawn with replacement, as algorithm 1 of the paper does.
         draws = self._rng.integers(len(self._members), size=self._tournament).tolist()
-        parent = min([self._members[i] for i in draws], key=_rank)[1]
+        if self._problem.several:
+            placed = places([rank[0] for rank, _ in self._members], self._losses)
+            parent = self._members[min(draws, key=placed.__getitem__)][1]
+        else:
+            parent = min([self._members[i] for i in draws], key=_rank)[1]
         return self._space.mutate(parent, self._rng)
 
     def tell(self, observation: Observation) -> None:
         self._members.append((observation.rank(self._constraints), observation.configuration))
+        if self._problem.several:
+            self._losses.append(self._problem.losses(observation))
 
 
 def _rank(member: tuple[Rank, Configuration]) -> Rank:

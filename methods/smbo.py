@@ -39,6 +39,7 @@ class Smbo(Method):
     )
     version = 2
     tuned_on = ("nas-bench-101",)
+    learns_from_all = True
     seconds = 1.5e-4
 
     def __init__(

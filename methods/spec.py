@@ -43,8 +43,11 @@ class MethodSpec(Spec):
         """An instance for one run. Raises UsageError if an option is out of range or the problem does not fit."""
         if reason := self.misfit(problem):
             raise UsageError(f"{self.name} cannot search here: it {reason}")
-        return self.method(problem, rng, **dict(self.options))
+        return self.method.form(problem)(problem, rng, **dict(self.options))
 
     def misfit(self, problem: Problem) -> str:
         """The reason why the method cannot solve the problem, as the end of the sentence "it …"; empty if it can."""
+        if problem.several and not self.method.serves_several:
+            those = ", ".join(name for name in METHODS.names() if METHODS.get(name).serves_several)
+            return f"serves one objective, and here are {len(problem.objectives)}; these serve several: {those}"
         return self.method.misfit(problem, dict(self.parameters()))

@@ -108,6 +108,7 @@ def run(
     benchmarks: str | Sequence[str],
     *,
     constraints: str | Sequence[str] = "none",
+    objectives: Sequence[str] = (),
     seeds: int | str = 10,
     evals: int | None = None,
     seconds: float | None = None,
@@ -130,6 +131,7 @@ def run(
         methods: names with options, as `nasbench run --method` takes them: `"evolution:population=20"`.
         benchmarks: names, as `nasbench list benchmarks` prints them.
         constraints: the inequalities that hold together (`"model_size@0.1"`, or several), or `"none"`.
+        objectives: the metrics to optimise, two or three; by default each benchmark's own objective.
         seeds: a number of seeds (5: the seeds 0 to 4), or `"first:end"`.
         evals: the budget of a run in evaluations; 200 if neither budget is given.
         seconds: the budget of a run in seconds on its clock.
@@ -158,6 +160,7 @@ def run(
         methods=_several(methods),
         benchmarks=_several(benchmarks),
         constraints=[_several(constraints)],
+        objectives=objectives,
         seeds=seeds,
         evals=evals,
         budget_seconds=seconds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +18,10 @@ from nasbench.results.curves import Array, Curves
 from nasbench.results.errors import StoreError
 from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.selection import EVERYTHING, Selection, check_versions
+from nasbench.results.statistics.fronts import UnionFront, losses
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, Torn
-from nasbench.results.store.trajectory import Setup
+from nasbench.results.store.trajectory import HYPERVOLUME, Setup
 from nasbench.results.store.under_way import under_way
 
 _COLUMNS = ("incumbent", "feasible", "finished")
@@ -73,6 +75,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
 
     Raises StoreError if none is readable.
     """
+    unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}.values()
     of_scores = dict.fromkeys(column for s in scores for column in s.columns)
     read: list[tuple[Fragment, _Read]] = []
@@ -80,11 +83,14 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
         held_out = f.setup.setting.held_out
         try:
             levels = _OF_LEVELS if f.setup.setting.highest > 1 else ()
-            table = f.table([*_COLUMNS, *of_scores, *levels, *(f"metric.{name}" for name in held_out)])
+            objectives = [f"metric.{name}" for name in f.setup.objectives]
+            table = f.table([*_COLUMNS, *of_scores, *levels, *(f"metric.{name}" for name in held_out), *objectives])
         except Torn as error:
             store.set_aside(f.path, str(error))
             continue
         columns = {name: _plain(table[name]) for name in table.column_names}
+        if union := unions.get((f.setup.bench, f.setup.constraint)):
+            columns |= _by_union(columns, f, union)
         incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
         worth = {s.name: values for s in scores if (values := s.values(incumbents)) is not None}
         read.append((f, _Read(columns, incumbents, worth)))
@@ -133,6 +139,38 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     seconds = setup.seconds if setup.evals is None else None
     table = pd.DataFrame(list(runs.values()))
     return Curves(setup.protocol, score, seconds, frame, methods, table, *_dense(parts), tuned)
+
+
+def union_fronts(fragments: Sequence[tuple[Store, Fragment]]) -> dict[tuple[str, str], UnionFront]:
+    """The fronts of all runs of settings with several objectives where no table knows the exact front.
+
+    By benchmark and constraint; settings without a feasible full evaluation are left out.
+    """
+    points: dict[tuple[str, str], list[Array]] = {}
+    for _, f in fragments:
+        if f.setup.objectives and not f.setup.setting.front:
+            with suppress(Torn):  # `load` sets it aside
+                table = f.table(["feasible", "level", *(f"metric.{name}" for name in f.setup.objectives)])
+                columns = {name: _plain(table[name]) for name in table.column_names}
+                kept = columns["feasible"] & (columns["level"] == f.setup.setting.highest)
+                points.setdefault((f.setup.bench, f.setup.constraint), []).append(_losses(columns, f)[kept])
+    joined = {setting: np.concatenate(parts) for setting, parts in points.items()}
+    return {setting: UnionFront.of(every) for setting, every in joined.items() if len(every)}
+
+
+def _losses(columns: Mapping[str, NDArray[Any]], fragment: Fragment) -> Array:
+    values = np.stack([columns[f"metric.{name}"] for name in fragment.setup.objectives], axis=1)
+    return losses(values, fragment.setup.setting.scales)
+
+
+def _by_union(columns: Mapping[str, NDArray[Any]], fragment: Fragment, union: UnionFront) -> dict[str, NDArray[Any]]:
+    """The columns that runs would have if the front of all runs were the exact one."""
+    level, highest = columns.get("level", np.ones(len(columns["feasible"]))), fragment.setup.setting.highest
+    points, counts = _losses(columns, fragment), columns["feasible"] & (level == highest)
+    ends = np.cumsum([run.rows for run in fragment.runs])[:-1]
+    parts = zip(np.split(points, ends), np.split(counts, ends), strict=True)
+    shares = np.concatenate([union.shares(own, counted) for own, counted in parts])
+    return {"incumbent": 1.0 - shares, f"metric.{HYPERVOLUME}": shares}
 
 
 @dataclass(frozen=True, eq=False)

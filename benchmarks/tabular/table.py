@@ -138,6 +138,9 @@ class TabularBenchmark(Benchmark, Blockwise, blockwise=True):
         """The mean over repetitions of every metric, shape (configurations, metrics)."""
         return np.stack([self.means(column) for column in range(len(self.metrics))], axis=1)
 
+    def all_means(self) -> Array:
+        return self._mean_rows
+
     def mean_metrics(self, configuration: Configuration) -> Values:
         return Values(self.places, tuple(self._mean_rows[self.space.index(configuration)].tolist()))
 

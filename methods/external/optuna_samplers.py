@@ -1,6 +1,7 @@
 """Optuna's samplers (Akiba et al., 2019), through its ask-and-tell interface: `optuna:sampler=nsga3,population=20`.
 
-Three of them have their names and defaults: `optuna-tpe`, `cnsga2` and `optuna-gp`.
+Some have names and defaults of their own: `optuna-tpe`, `cnsga2`, `optuna-gp`, and for several objectives `nsga2` and
+`motpe`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class OptunaMethod(Method):
 
     Ordinal hyper-parameters are integers (the index of the level), and constraints are set for each trial (satisfied if
     <= 0). A failed evaluation is a failed trial; pending evaluations are running trials. A configuration that was
-    refused before training has an infinite objective and its known constraint values.
+    refused before training has an infinite objective and its known constraint values. Several objectives are told as
+    losses (`Problem.losses`).
     """
 
     repeatable = Repeatable.SAME_MACHINE
@@ -91,7 +93,10 @@ class OptunaMethod(Method):
         if evaluation.status == "infeasible":  # unknown constraints of a refused configuration count as satisfied
             told = {bound: bound.limit if math.isnan(value) else value for bound, value in told.items()}
         self.constrain(trial, {str(bound): -bound.slack(bound.counted(value)) for bound, value in told.items()})
-        self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
+        if self._problem.several:
+            self._begun().tell(trial, self._problem.losses(observation))
+        else:
+            self._begun().tell(trial, observation.objective if evaluation.status == "ok" else math.inf)
 
     def _begun(self) -> optuna.Study:
         if self._study is None:
@@ -100,7 +105,9 @@ class OptunaMethod(Method):
             optuna.logging.set_verbosity(optuna.logging.ERROR)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of experimental samplers and deprecated arguments
-                self._study = optuna.create_study(sampler=self.sampler(self._seed))
+                self._study = optuna.create_study(
+                    sampler=self.sampler(self._seed), directions=["minimize"] * len(self._problem.objectives)
+                )
         return self._study
 
 
@@ -153,7 +160,7 @@ class Optuna(_BuiltIn):
     """A sampler of Optuna: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
 
     The other options are passed to the sampler if it has them, else refused. cmaes, qmc and random ignore constraints;
-    cmaes searches spaces of numbers only.
+    cmaes searches spaces of numbers only, and serves one objective.
 
     Options:
         sampler: tpe, gp, cmaes, qmc, nsga2, nsga3 or random.
@@ -163,6 +170,7 @@ class Optuna(_BuiltIn):
     """
 
     seconds = 5e-3
+    serves_several = True
 
     def __init__(
         self,
@@ -183,6 +191,12 @@ class Optuna(_BuiltIn):
         names = [h.name for h in self._flat.hyperparameters if isinstance(h, Categorical)]
         if sampler == "cmaes" and names:
             raise UsageError(f"optuna:sampler=cmaes searches numbers only, and here {names[0]} is categorical")
+
+    @classmethod
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        if problem.several and options["sampler"] == "cmaes":
+            return "serves one objective with sampler=cmaes; sampler=tpe, gp, nsga2 and nsga3 serve several"
+        return super().misfit(problem, options)
 
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
@@ -229,15 +243,46 @@ class CNSGA2(_BuiltIn):
         super().__init__(problem, rng, SAMPLERS["nsga2"], {"population_size": _at_least(2, "population", population)})
 
 
+@METHODS.register("nsga2")
+class NSGA2(CNSGA2):
+    """NSGA-II with constrained domination (Deb et al., 2002), Optuna's, for several objectives.
+
+    Its population is that of `cnsga2`: eight members, as in the c-TPE paper. With one objective it is `cnsga2`.
+    """
+
+    serves_several = True
+
+
+@METHODS.register("motpe")
+class MOTPE(OptunaTPE):
+    """Multi-objective TPE (Ozaki et al., 2020), Optuna's, for several objectives.
+
+    Constraints are handled as in `optuna-tpe`, which it is with one objective.
+
+    Options:
+        initial: random configurations at first, at least 1.
+    """
+
+    source = (
+        "Y. Ozaki, Y. Tanigaki, S. Watanabe and M. Onishi. Multiobjective Tree-Structured Parzen Estimator for "
+        "Computationally Expensive Optimization Problems. GECCO 2020."
+    )
+    seconds = 6e-3
+    serves_several = True
+
+
 @METHODS.register("optuna-gp")
 class OptunaGP(_BuiltIn):
     """Optuna's Gaussian process with constrained expected improvement (log EI).
+
+    With several objectives it maximises the expected hypervolume improvement (log EHVI), with constraints.
 
     Options:
         initial: random configurations at first, at least 1.
     """
 
     seconds = 0.23
+    serves_several = True
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
         require("optuna-gp", "peers,gp", "optuna", "torch")

@@ -38,6 +38,7 @@ class RandomForestCEI(Method):
         "Exploration. MASCOTS 2019."
     )
     needs = (AsFlat,)
+    learns_from_all = True
     seconds = 0.05
 
     def __init__(
@@ -62,7 +63,7 @@ class RandomForestCEI(Method):
 
     def ask(self) -> Configuration:
         self._asked += 1
-        if self._asked <= self._initial or not self._observed:
+        if max(self._asked - 1, len(self._told)) < self._initial or not self._observed:
             return self._problem.space.sample(self._rng)
         candidates = self._proposals()
         known, at = self._features([o.configuration for o in self._observed]), self._features(candidates)

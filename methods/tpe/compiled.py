@@ -24,6 +24,7 @@ _SQRT2PI = math.sqrt(2.0 * math.pi)
 _TINY = 1e-300
 MOST_COMBINATIONS = 64
 """Largest number of combinations of levels in a block of hyper-parameters; absence counts as a level."""
+_UNWEIGHTED = np.zeros(0)
 _CHUNK = 512  # observations per pass of the hot loop: their factors fit into a core's cache
 
 
@@ -171,12 +172,33 @@ def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
 
 
 @njit(cache=True)
+def _member(weights: Array, n: int, rng: Array) -> int:
+    """Draws a member of a group by its weight; n is the prior, whose weight is 1. Without weights all have weight 1."""
+    if len(weights) == 0:
+        return int(rng.random() * (n + 1))
+    left, member = rng.random() * (weights.sum() + 1.0), 0
+    while member < n and left >= weights[member]:
+        left -= weights[member]
+        member += 1
+    return member
+
+
+@njit(cache=True)
 def draw(
-    dims: Array, levels: Array, points: Array, rows: Array, kernels: Array, joint: bool, rng: Array, to: Array
+    dims: Array,
+    levels: Array,
+    points: Array,
+    rows: Array,
+    kernels: Array,
+    joint: bool,
+    rng: Array,
+    to: Array,
+    weights: Array = _UNWEIGHTED,
 ) -> None:
     """Draws candidates from a group's density into to = (levels (D, S), points (D, S)).
 
     Args:
+        weights: weight of each member, shape (n,); the prior weighs 1. Empty if all members weigh as much as the prior.
         joint: whether to draw from the mixture of product kernels (the paper), or each hyper-parameter separately from
             its one-dimensional mixture (the authors' scripts).
     """
@@ -186,10 +208,10 @@ def draw(
     to_levels, to_points = to
     n = len(rows)
     for s in range(to_levels.shape[1]):
-        member = int(rng.random() * (n + 1))
+        member = _member(weights, n, rng)
         for d in range(len(sizes)):
             if not joint:
-                member = int(rng.random() * (n + 1))
+                member = _member(weights, n, rng)
             k, parent = sizes[d], parents[d]
             if parent >= 0 and not allowed[allowed_at[d] + to_levels[parent, s]]:
                 to_levels[d, s], to_points[d, s] = k, np.nan
@@ -224,11 +246,13 @@ def log_density(
 ) -> Array:
     """Log density of candidates (levels (D, S), points (D, S)) under a group's mixture, shape (S,)."""
     codes = block_codes(dims[0], dims[12], levels)
-    return _log_density(dims, codes, points, rows, kernels, describe(dims, at_levels, at_points))
+    return _log_density(dims, codes, points, rows, kernels, describe(dims, at_levels, at_points), _UNWEIGHTED)
 
 
 @njit(cache=True)
-def _log_density(dims: Array, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array) -> Array:
+def _log_density(
+    dims: Array, codes: Array, points: Array, rows: Array, kernels: Array, candidates: Array, weights: Array
+) -> Array:
     """`log_density` of described candidates, given the codes of all observations (see `describe`, `block_codes`).
 
     The hot loop: S · n products of D factors. Discrete hyper-parameters are grouped into blocks with few combinations.
@@ -269,8 +293,11 @@ def _log_density(dims: Array, codes: Array, points: Array, rows: Array, kernels:
                             product[i] *= alone  # an observation without it contributes the prior
                         else:
                             product[i] *= heights[d, start + i] * math.exp(-0.5 * ((x - place) / widths[d]) ** 2)
+            for i in range(len(product) if len(weights) else 0):
+                product[i] *= weights[start + i]
             sums[s] += _sum(product)
-    return np.log((sums + priors) / (len(rows) + 1) + _TINY)
+    total = weights.sum() if len(weights) else float(len(rows))
+    return np.log((sums + priors) / (total + 1.0) + _TINY)
 
 
 @njit(cache=True)
@@ -386,7 +413,14 @@ def _sum(values: Array) -> float:
 
 @njit(cache=True)
 def suggest(
-    dims: Array, levels: Array, points: Array, evaluated: Array, groups: Array, options: Array, rng: Array
+    dims: Array,
+    levels: Array,
+    points: Array,
+    evaluated: Array,
+    groups: Array,
+    options: Array,
+    rng: Array,
+    weights: Array = _UNWEIGHTED,
 ) -> Array:
     """Draws candidates for every metric and returns the best, the first of a tie: (levels (D,), points (D,)).
 
@@ -395,6 +429,7 @@ def suggest(
         groups: groups of each metric (the objective first), shape (M, N): 1 good, 0 bad, -1 not an observation of it.
         options: (candidates per metric, whether to draw jointly, whether to score by relative density ratios instead
             of plain ones, number of evaluations that bar a candidate: see `contenders`).
+        weights: weights of the good observations of the objective, in their order; empty for equal ones.
     """
     candidates, joint, relative, barred_at = options
     at_levels = np.zeros((levels.shape[0], len(groups) * candidates), np.int32)
@@ -403,10 +438,11 @@ def suggest(
     for m in range(len(groups)):
         part = slice(m * candidates, (m + 1) * candidates)
         good = np.flatnonzero(groups[m] == 1)
-        draw(dims, levels, points, good, fitted[m], joint, rng, (at_levels[:, part], at_points[:, part]))
+        to = at_levels[:, part], at_points[:, part]
+        draw(dims, levels, points, good, fitted[m], joint, rng, to, weights if m == 0 else _UNWEIGHTED)
     kept = contenders(levels, points, evaluated, barred_at, at_levels, at_points)
     at_levels, at_points = at_levels[:, kept], at_points[:, kept]
-    scores = _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
+    scores = _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points, weights)
     best = first_of_best(scores)
     return at_levels[:, best].copy(), at_points[:, best].copy()
 
@@ -462,11 +498,18 @@ def fingerprints(levels: Array, points: Array) -> Array:
 
 @njit(cache=True)
 def acquisition(
-    dims: Array, levels: Array, points: Array, groups: Array, relative: bool, at_levels: Array, at_points: Array
+    dims: Array,
+    levels: Array,
+    points: Array,
+    groups: Array,
+    relative: bool,
+    at_levels: Array,
+    at_points: Array,
+    weights: Array = _UNWEIGHTED,
 ) -> Array:
     """Logarithm of the acquisition at candidates (levels (D, S), points (D, S)), shape (S,)."""
     fitted = [fit(dims, levels, points, np.flatnonzero(group == 1)) for group in groups]
-    return _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points)
+    return _scores(dims, levels, points, groups, relative, fitted, at_levels, at_points, weights)
 
 
 @njit(cache=True)
@@ -479,6 +522,7 @@ def _scores(
     fitted: Array,
     at_levels: Array,
     at_points: Array,
+    weights: Array,
 ) -> Array:
     """Sums the log density ratios over metrics, relative ones or plain, shape (S,)."""
     scores = np.zeros(at_levels.shape[1])
@@ -487,8 +531,9 @@ def _scores(
         good, bad = np.flatnonzero(groups[m] == 1), np.flatnonzero(groups[m] == 0)
         if len(good) + len(bad) == 0 or (relative and len(bad) == 0):
             continue  # without observations, or if all satisfy the constraint, the ratio is 1 (corollary 2)
-        log_good = _log_density(dims, codes, points, good, fitted[m], candidates)
-        log_bad = _log_density(dims, codes, points, bad, fit(dims, levels, points, bad), candidates)
+        of_good = weights if m == 0 else _UNWEIGHTED
+        log_good = _log_density(dims, codes, points, good, fitted[m], candidates, of_good)
+        log_bad = _log_density(dims, codes, points, bad, fit(dims, levels, points, bad), candidates, _UNWEIGHTED)
         quantile = len(good) / (len(good) + len(bad))
         for s in range(len(scores)):
             if relative:

@@ -101,6 +101,14 @@ class Sampler:
             rows.append(np.where(known, OUT, np.where(self._ok[:n], GOOD, BAD)).astype(np.int8))
         return np.array(rows)
 
+    def weights(self, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Weights of the good observations of the objective, in their order; empty if all have the weight 1.
+
+        Args:
+            groups: see `groups`.
+        """
+        return np.zeros(0)
+
     def suggest(self, needed: int, barred_at: int, rng: Generator) -> Configuration:
         """Proposes the candidate with the highest score; in a tie, the first drawn.
 
@@ -108,15 +116,17 @@ class Sampler:
             needed: see `split_objective`.
             barred_at: candidates with this number of evaluations are not proposed, unless all have it; 0: no limit.
         """
+        groups = self.groups(needed)
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
         levels, points = compiled.suggest(
             self._dimensions.packed,
             self._levels,
             self._points,
             self._evaluated[: self._n],
-            self.groups(needed),
+            groups,
             options,
             rng,
+            self.weights(groups),
         )
         return self._flat.at(self._dimensions.unpack(levels, points))
 
@@ -124,14 +134,16 @@ class Sampler:
         """Logarithm of the acquisition that `suggest` maximises, one value per configuration."""
         packed = [self._dimensions.pack(self._flat.coordinates(c)) for c in configurations]
         at_levels, at_points = (np.array(part).T.copy() for part in zip(*packed, strict=True))
+        groups = self.groups(needed)
         values: NDArray[np.float64] = compiled.acquisition(
             self._dimensions.packed,
             self._levels,
             self._points,
-            self.groups(needed),
+            groups,
             self._rules.relative,
             at_levels,
             at_points,
+            self.weights(groups),
         )
         return values
 

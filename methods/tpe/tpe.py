@@ -31,7 +31,7 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
-    from nasbench.methods.tpe.sampler import Sampler
+    from nasbench.methods.tpe.sampler import Rules, Sampler
 
 _LOG = logging.getLogger("nasbench")
 _MOST_CANDIDATES = 100_000
@@ -88,6 +88,7 @@ class TPE(Method):
     version = 3
     tuned_on = ("hpobench", "hpolib", "nas-bench-201")
     needs = (AsFlat,)
+    learns_from_all = True
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
     """Whether each constraint has its densities; if not, constraints are ignored."""
@@ -131,7 +132,7 @@ class TPE(Method):
 
     def ask(self) -> Configuration:
         self._asked += 1
-        if self._asked <= self._initial or self._told == 0:
+        if max(self._asked - 1, self._told) < self._initial or self._told == 0:
             return self._problem.space.sample(self._rng)
         return self.suggestion()
 
@@ -154,8 +155,12 @@ class TPE(Method):
         # Lower bounds are negated, so that every constraint reads value <= limit.
         values = [b.sign * metrics[b.metric.name] for b in self._bounds]
         feasible = observation.feasible or not self.heeds_constraints
-        sampler.observe(observation.configuration, observation.objective, values, feasible)
+        self._observe(observation, values, feasible)
         self._observed += 1
+
+    def _observe(self, observation: Observation, values: list[float], feasible: bool) -> None:
+        """Adds a finished evaluation to the sampler."""
+        self._estimators().observe(observation.configuration, observation.objective, values, feasible)
 
     def acquisition(self, configurations: Sequence[Configuration]) -> NDArray[np.float64]:
         """Logarithm of the acquisition that the next `ask` maximises, one value per configuration; for figures."""
@@ -170,7 +175,7 @@ class TPE(Method):
 
     def _estimators(self) -> Sampler:
         if self._sampler is None:
-            from nasbench.methods.tpe.sampler import Rules, Sampler, make_compiled  # numba takes a while
+            from nasbench.methods.tpe.sampler import Rules, make_compiled  # numba takes a while
 
             make_compiled()
             scripts = self._variant == "scripts"
@@ -183,8 +188,13 @@ class TPE(Method):
                 vanishing=self._variant == "amended" and not self._bounds,
             )
             limits = [b.sign * b.limit for b in self._bounds]
-            self._sampler = Sampler(self._problem.flat, limits, rules)
+            self._sampler = self._new_sampler(limits, rules)
         return self._sampler
+
+    def _new_sampler(self, limits: list[float], rules: Rules) -> Sampler:
+        from nasbench.methods.tpe.sampler import Sampler
+
+        return Sampler(self._problem.flat, limits, rules)
 
 
 @METHODS.register("c-tpe-naive")
@@ -242,7 +252,7 @@ class CTPE(TPE):
             names = ", ".join(bound.metric.name for bound in self._bounds) or "none"
             raise UsageError(f"knowledge needs a constraint on a cheap metric (known before training), not on {names}")
         self._cheap = cheap if knowledge else []
-        if not self._bounds:
+        if not self._bounds and not problem.several:
             _LOG.info("c-tpe without a constraint is tpe")
 
     def ask(self) -> Configuration:

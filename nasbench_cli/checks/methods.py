@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tempfile
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from nasbench.benchmarks import WHOLE, Benchmark, Bound, Evaluation, UsageError, abilities, open_benchmark
+from nasbench.benchmarks import WHOLE, Benchmark, Bound, Evaluation, Metric, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration, FiniteSpace, Space
 from nasbench.benchmarks.spaces.base import ForeignConfiguration, Values
@@ -80,9 +81,15 @@ class Trial:
             return _PARTS
         return _LIVE_EVALUATIONS if self.benchmark.live else _EVALUATIONS
 
-    def method(self, bounds: tuple[Bound, ...] = (), state: Path | None = None) -> Method:
-        """A new instance of the method; its generator always starts from the same state."""
-        return self.spec.build(Problem.of(self.benchmark, bounds, state), np.random.default_rng(5))
+    def method(
+        self, bounds: tuple[Bound, ...] = (), state: Path | None = None, objectives: tuple[Metric, ...] = ()
+    ) -> Method:
+        """A new instance of the method; its generator always starts from the same state.
+
+        Args:
+            objectives: see `Problem.of`.
+        """
+        return self.spec.build(Problem.of(self.benchmark, bounds, state, objectives), np.random.default_rng(5))
 
     def evaluated(self, proposal: Proposal, number: int, bounds: tuple[Bound, ...] = ()) -> Observation:
         """The observation that the harness would tell of the training with this number: test metrics are hidden."""
@@ -210,14 +217,19 @@ def _resumes_exactly(trial: Trial) -> None:
 
 
 def _bears(pose: Callable[[Benchmark], list[Posed]]) -> Callable[[Trial], str | None]:
-    """A check that searches the problems of one kind to the end, with two pending evaluations."""
+    """A check that searches the problems of one kind to the end, with two pending evaluations.
+
+    A method that serves several objectives searches each problem with two objectives too.
+    """
 
     def check(trial: Trial) -> str | None:
         posed = pose(trial.benchmark)
         told = None if posed else f"{trial.benchmark.name} has no cheap metric to constrain"
-        for bounds, fails in posed:
+        two = tuple(metric for metric in trial.benchmark.metrics if not metric.held_out)[:2]
+        several = [two] if trial.spec.method.serves_several and len(two) == 2 else []
+        for (bounds, fails), objectives in itertools.product(posed, [(), *several]):
             try:
-                method = trial.method(bounds)
+                method = trial.method(bounds, objectives=objectives)
             except UsageError as refusal:  # a command says the same before it runs anything
                 told = str(refusal)
                 continue

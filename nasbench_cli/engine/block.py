@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Bound
+from nasbench.benchmarks import Bound, abilities
 from nasbench.benchmarks.spaces.foreign import is_users
 from nasbench.benchmarks.tabular import TabularBenchmark
+from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.unseen import unseen_block
 from nasbench.cli.engine.workers import EvaluationSeeds
 from nasbench.methods import MethodSpec, Problem
@@ -39,9 +40,10 @@ def run_block(
         return None
     if not (spec.method.blockwise and benchmark.blockwise and benchmark.space.blockwise):
         return None
+    objectives = abilities.objectives(benchmark, setup.objectives)
     begin = perf_counter()
     try:
-        block = spec.build(Problem.of(benchmark, bounds), rng).ask_block(n)
+        block = spec.build(Problem.of(benchmark, bounds, objectives=objectives), rng).ask_block(n)
     except BaseException as error:
         if is_users(error):
             raise
@@ -54,7 +56,8 @@ def run_block(
     if metrics is None:
         return None
     costs = benchmark.costs(metrics)
-    if not (np.isfinite(metrics[:, 0]).all() and (costs >= 0).all() and (costs < np.inf).all()):
+    needed = [0, *(benchmark.places[objective.name] for objective in objectives)]
+    if not (np.isfinite(metrics[:, needed]).all() and (costs >= 0).all() and (costs < np.inf).all()):
         return None
     asks, workers, started, finished = schedule(costs, setup.workers)
     metrics, repetitions, block = metrics[asks], benchmark.repetitions_drawn(block, drawn)[asks], block[asks]
@@ -69,8 +72,10 @@ def run_block(
     objective = np.where(feasible, metrics[:, 0], np.inf)
     best = np.minimum.accumulate(objective)
     is_new = objective < np.append(np.inf, best[:-1])
-    unseen, unseen_feasible = unseen_block(benchmark, bounds, block, repetitions, is_new)
-    return {
+    several = len(objectives) > 1
+    nothing = np.full(n, np.nan), np.empty(n, object)
+    worth = nothing if several else unseen_block(benchmark, bounds, block, repetitions, is_new)
+    columns = {
         "evaluation": np.arange(1, n + 1),
         "worker": workers,
         "configuration": benchmark.space.block_to_json(block),
@@ -83,15 +88,16 @@ def run_block(
         "status": np.full(n, "ok", object),
         "reason": np.full(n, "", object),
         "metrics": metrics,
-        "score": means[:, 0],
+        "score": nothing[0] if several else means[:, 0],
         "score_feasible": score_feasible.astype(object),
         "trial": asks,
         "level": np.full(n, benchmark.highest.work),
         "cost": costs[asks],
         "spent": np.arange(1.0, n + 1),
-        "unseen": unseen,
-        "unseen_feasible": unseen_feasible,
+        "unseen": worth[0],
+        "unseen_feasible": worth[1],
     }
+    return with_shares(columns, means, benchmark, objectives, bounds) if several else columns
 
 
 def schedule(costs: NDArray[np.float64], workers: int) -> tuple[NDArray[Any], ...]:

@@ -86,6 +86,16 @@ KEYS = (
         default=("none",),
         several=True,
     ),
+    Key(
+        "objectives",
+        "--objective",
+        (str,),
+        str,
+        "A metric to optimise, instead of the benchmark's own objective; two or three, by repeating the option.",
+        "METRIC",
+        default=(),
+        several=True,
+    ),
     Key("seeds", "--seeds", (int, str), parse_seeds, "Seeds 0 … N-1, or A … B-1.", "N|A:B", default=10),
     Key(
         "evals",
@@ -161,5 +171,11 @@ def grid_of(values: Mapping[str, Any], places: Mapping[str, str] | None = None) 
         values["train_infeasible"],
     )
     return Grid(
-        values["methods"], values["benchmarks"], values["constraints"], values["seeds"], protocol, dict(places or {})
+        values["methods"],
+        values["benchmarks"],
+        values["constraints"],
+        values["seeds"],
+        protocol,
+        values["objectives"],
+        dict(places or {}),
     )

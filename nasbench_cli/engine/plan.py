@@ -6,15 +6,27 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nasbench.benchmarks import BENCHMARKS, Benchmark, Bound, Constraint, UsageError, abilities, label, open_benchmark
+from nasbench.benchmarks import (
+    BENCHMARKS,
+    Benchmark,
+    Bound,
+    Constraint,
+    Metric,
+    UsageError,
+    abilities,
+    fronts,
+    label,
+    open_benchmark,
+)
 from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
+from nasbench.cli.engine.shares import added
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
 from nasbench.results.store.trajectory import SCHEMA_VERSION
@@ -72,8 +84,11 @@ class Grid:
     """The seeds of every setup, one run each."""
     protocol: Protocol
     """Budget, workers and clock of every run."""
+    objectives: tuple[str, ...] = ()
+    """Names of the metrics to optimise; empty for each benchmark's own objective."""
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """File and line of `methods` and `constraints` in a suite, for errors; empty for a grid that comes from options."""
+    """File and line of `methods`, `constraints` and `objectives` in a suite, for errors; empty for a grid that comes
+    from options."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +121,16 @@ def expand(grids: Sequence[Grid]) -> list[PlannedSetup]:
     for grid in grids:
         for name in grid.benchmarks:
             benchmark = open_benchmark(name)
+            with _placed(grid, "objectives"):
+                objectives = abilities.objectives(benchmark, grid.objectives)
             for constraints in grid.constraints:
                 with _placed(grid, "constraints"):
                     bounds = abilities.bounds(benchmark, constraints)
-                    setting = _setting(benchmark, bounds)
+                    setting = _setting(benchmark, bounds, objectives)
                 for spec in grid.methods:
                     with _placed(grid, "methods", f"; --without {spec.name} leaves it out"):
-                        beginning = _check_fit(spec, benchmark, bounds, grid.protocol)
-                    setup = _setup(spec, benchmark, label(constraints), bounds, setting, grid.protocol)
+                        beginning = _check_fit(spec, benchmark, bounds, objectives, grid.protocol)
+                    setup = _setup(spec, benchmark, label(constraints), bounds, objectives, setting, grid.protocol)
                     known = planned[setup.id].seeds if setup.id in planned else ()
                     seeds = tuple(sorted({*known, *grid.seeds}))
                     planned[setup.id] = PlannedSetup(setup, spec, bounds, seeds, beginning)
@@ -149,14 +166,22 @@ def is_current(setup: Setup) -> bool | None:
     return (setup.schema, setup.data, setup.method_version, setup.parameters) == today
 
 
-def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...], protocol: Protocol) -> float:
+def _check_fit(
+    spec: MethodSpec,
+    benchmark: Benchmark,
+    bounds: tuple[Bound, ...],
+    objectives: tuple[Metric, ...],
+    protocol: Protocol,
+) -> float:
     """Checks that a method can run on a benchmark, and returns the expected seconds of its first ask.
 
     Raises UsageError, with the reason, if it cannot.
     """
-    why = spec.misfit(Problem.of(benchmark, bounds))
+    problem = Problem.of(benchmark, bounds, objectives=objectives)
+    why = spec.misfit(problem)
     if why:
-        elsewhere = _with_fidelity(spec) if spec.method.needs_fidelity and benchmark.fidelity is None else ""
+        lacks_fidelity = spec.method.needs_fidelity and benchmark.fidelity is None and not problem.several
+        elsewhere = _with_fidelity(spec) if lacks_fidelity else ""
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: it {why}{elsewhere}")
     if benchmark.live and protocol.charge_thinking:
         raise UsageError(f"--charge-thinking is for simulated clocks; on {benchmark.name} the clock is real anyway")
@@ -164,7 +189,7 @@ def _check_fit(spec: MethodSpec, benchmark: Benchmark, bounds: tuple[Bound, ...]
     # The user can correct an option out of range now; any other error is the method's, and its run will record it.
     try:
         with foreign():
-            return spec.build(Problem.of(benchmark, bounds), np.random.default_rng(0)).beginning
+            return spec.build(problem, np.random.default_rng(0)).beginning
     except Broken:
         return 0.0
 
@@ -199,9 +224,9 @@ def _check_views(spec: MethodSpec, benchmark: Benchmark) -> None:
         raise UsageError(f"{spec.name} cannot run on {benchmark.name}: {error}") from None
 
 
-def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
+def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[Metric, ...]) -> Setting:
     oracle, objective = abilities.oracle(benchmark, bounds), benchmark.objective
-    return Setting(
+    setting = Setting(
         space=benchmark.search_space or benchmark.family,
         sealed=is_sealed(benchmark),
         family=benchmark.family,
@@ -221,6 +246,29 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...]) -> Setting:
         reference=benchmark.reference,
         highest=benchmark.highest.work,
     )
+    return setting if len(objectives) == 1 else _of_several(setting, benchmark, bounds, objectives)
+
+
+def _of_several(
+    setting: Setting, benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[Metric, ...]
+) -> Setting:
+    """The facts of a setting with several objectives: 1 - the share of the hypervolume takes the objective's place."""
+    reference = fronts.reference(benchmark, objectives, bounds)
+    return replace(
+        setting,
+        objective=" and ".join(metric.name for metric in objectives),
+        unit="",
+        split=next((metric.split for metric in objectives if metric.split), ""),
+        oracle=0.0 if reference else None,
+        worst=1.0,
+        score_oracle=0.0 if reference else None,
+        score_worst=1.0,
+        median=1.0 - reference.median if reference else None,
+        noise=None,
+        held_out=(),  # there is no single incumbent whose test metrics could be reported
+        scales=tuple((metric.name, metric.unit, not metric.minimize, metric.log) for metric in objectives),
+        front=tuple(map(tuple, reference.front.tolist())) if reference else (),
+    )
 
 
 def _setup(
@@ -228,9 +276,11 @@ def _setup(
     benchmark: Benchmark,
     constraint: str,
     bounds: tuple[Bound, ...],
+    objectives: tuple[Metric, ...],
     setting: Setting,
     protocol: Protocol,
 ) -> Setup:
+    several = len(objectives) > 1
     return Setup(
         method=spec.label,
         parameters=spec.parameters(),
@@ -243,8 +293,9 @@ def _setup(
         workers=protocol.workers,
         charge_thinking=protocol.charge_thinking,
         train_infeasible=protocol.train_infeasible and benchmark.live and any(b.metric.cheap for b in bounds),
-        metrics=tuple(metric.name for metric in benchmark.metrics),
+        metrics=(*(metric.name for metric in benchmark.metrics), *(added(objectives) if several else ())),
         setting=setting,
         initial=spec.initial,
         tuned_on=spec.method.tuned_on,
+        objectives=tuple(metric.name for metric in objectives) if several else (),
     )

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level
+from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abilities
 from nasbench.benchmarks.abilities import KnowsMeans, KnowsRepetitions
 from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.foreign import cleaned
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
+from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.unseen import UNKNOWN, unseen
 from nasbench.cli.engine.watch import asking
 from nasbench.cli.engine.workers import (
@@ -93,11 +94,13 @@ def _closing(rows: Sequence[Row], clock: float, failure: str, metrics: int) -> R
 def _streams(setup: Setup, seed: int) -> tuple[np.random.Generator, EvaluationSeeds]:
     """New random streams of a run, one for the method and one for the benchmark.
 
-    They derive from the seed, the benchmark and the constraint: methods are paired inside a setting, and settings are
-    independent of each other. (From the seed alone, settings would repeat each other's proposals, and tests over
-    settings would find differences between identical methods in a third of all reports.)
+    They derive from the seed, the benchmark, the constraint and the objectives, if there are several: methods are
+    paired inside a setting, and settings are independent of each other. (From the seed alone, settings would repeat
+    each other's proposals, and tests over settings would find differences between identical methods in a third of all
+    reports.)
     """
-    setting = hashlib.sha256(json.dumps([setup.bench, setup.constraint]).encode()).digest()
+    facts = [setup.bench, setup.constraint, *setup.objectives]
+    setting = hashlib.sha256(json.dumps(facts).encode()).digest()
     method, benchmark = np.random.SeedSequence((seed, int.from_bytes(setting[:16], "little"))).spawn(2)
     return np.random.default_rng(method), EvaluationSeeds(benchmark)
 
@@ -118,12 +121,13 @@ def _run_loop(
     else:
         known = tuple(bound for bound in bounds if bound.metric.cheap and not setup.train_infeasible)
         workers = LiveWorkers(benchmark, seeds, journal, bounds, known)
-    search = _Search(setup, benchmark, bounds, workers, seeds)
+    objectives = abilities.objectives(benchmark, setup.objectives)
+    search = _Search(setup, benchmark, bounds, objectives, workers, seeds)
     failure = ""
     log: tuple[Logged, ...] = ()
     try:
         state = None if journal is None else journal.state("method")
-        method = _built(spec, search.posed(Problem.of(benchmark, bounds, state)), rng)
+        method = _built(spec, search.posed(Problem.of(benchmark, bounds, state, objectives)), rng)
         try:
             search.loop(method)
         except (_MethodFailed, _BudgetTooLarge) as error:
@@ -134,7 +138,12 @@ def _run_loop(
     if failure:
         search.close(failure)
     workers.close()
-    return to_columns(search.rows, len(benchmark.metrics)), failure, log
+    columns = to_columns(search.rows, len(benchmark.metrics))
+    if len(objectives) > 1:
+        columns = with_shares(
+            columns, np.array(search.means).reshape(len(search.means), -1), benchmark, objectives, bounds
+        )
+    return columns, failure, log
 
 
 def _built(spec: MethodSpec, problem: Problem, rng: np.random.Generator) -> Method:
@@ -174,9 +183,19 @@ class _Search:
     """The state of a run's event loop."""
 
     def __init__(
-        self, setup: Setup, benchmark: Benchmark, bounds: tuple[Bound, ...], workers: Workers, seeds: EvaluationSeeds
+        self,
+        setup: Setup,
+        benchmark: Benchmark,
+        bounds: tuple[Bound, ...],
+        objectives: tuple[Metric, ...],
+        workers: Workers,
+        seeds: EvaluationSeeds,
     ) -> None:
         self.rows: list[Row] = []
+        self.means: list[tuple[float, ...]] = []
+        """The means of every metric of each row's configuration, with several objectives; NaN if unknown."""
+        self._objectives = [benchmark.places[metric.name] for metric in objectives]
+        self._several = len(objectives) > 1
         self._benchmark, self._space, self._bounds, self._workers = benchmark, benchmark.space, bounds, workers
         self._seeds, self._best, self._worth = seeds, "", UNKNOWN  # of the incumbent: its configuration as text
         self._observed: list[int] = []  # seeds of all evaluations of the incumbent
@@ -191,7 +210,7 @@ class _Search:
         self._trials: dict[int, _Trial] = {}
         self._metrics = len(benchmark.metrics)
         self._limits = [(bound, benchmark.places[bound.metric.name]) for bound in bounds]
-        self._repeated = benchmark if isinstance(benchmark, KnowsRepetitions) else None
+        self._repeated = benchmark if isinstance(benchmark, KnowsRepetitions) and not self._several else None
         self._means = benchmark.mean_metrics if isinstance(benchmark, KnowsMeans) else None
         self._told: dict[str, int] = {}
         self._seen: Callable[[tuple[float, ...]], tuple[float, ...]] = tuple
@@ -230,6 +249,7 @@ class _Search:
     def close(self, failure: str) -> None:
         """Ends the run before its budget is used up, with a failed row that gives the reason."""
         self.rows.append(_closing(self.rows, self._clock(), failure, self._metrics))
+        self.means.append((math.nan,) * self._metrics)
 
     def _ask(self, method: Method) -> None:
         begin = perf_counter()
@@ -287,6 +307,11 @@ class _Search:
     def _tell(self, method: Method, finished: Finished) -> None:
         pending, evaluation, started, ended = finished
         metrics, status, reason = row_of(evaluation), evaluation.status, evaluation.reason
+        if self._several and status == "ok" and pending.level == self._highest:
+            unknown = [place for place in self._objectives if not math.isfinite(metrics[place])]
+            if unknown:
+                name = self._benchmark.metrics[unknown[0]].name
+                status, reason = "failed", f"{name} is {metrics[unknown[0]]}, and it is an objective"
         feasible = status == "ok" and self._satisfies(metrics)
         level, is_lower = pending.level.work, not metrics[0] >= self._incumbent  # the first incumbent is NaN
         is_incumbent = feasible and (level > self._top or (level == self._top and is_lower))
@@ -346,10 +371,16 @@ class _Search:
     def _score(self, configuration: Configuration) -> tuple[float, bool | None]:
         """The score of a configuration: its mean objective, and whether it is feasible by its means."""
         if self._means is None:
+            if self._several:
+                self.means.append((math.nan,) * self._metrics)
             return math.nan, None
         means = self._means(configuration)
         row = means.row if type(means) is Values else tuple(means[name] for name in self._benchmark.places)
-        return row[0], math.isfinite(row[0]) and self._satisfies(row)
+        is_feasible = math.isfinite(row[0]) and self._satisfies(row)
+        if self._several:
+            self.means.append(row)
+            return math.nan, is_feasible
+        return row[0], is_feasible
 
     def _satisfies(self, row: tuple[float, ...]) -> bool:
         """Whether values, in the order of the benchmark's metrics, satisfy the constraints."""

@@ -220,10 +220,12 @@ class _Reader:
                 self._fail(key, unknown("key of a grid", key, self._GRID))
         values = with_defaults({"seeds": 1} | shared | grid)
         read = {key.name: self._parse(key.name, key.read, self._value(key, values[key.name])) for key in KEYS}
-        return grid_of(read, {key: self._place(key) for key in ("methods", "constraints")})
+        return grid_of(read, {key: self._place(key) for key in ("methods", "constraints", "objectives")})
 
     def _value(self, key: Key, value: Any) -> Any:
         """The value of a key, whose type is checked."""
+        if key.several and value == key.default == ():
+            return value
         if key.several:
             return self._list(key.name, value, *key.types)
         return value if value is None else self._typed(key.name, value, *key.types)

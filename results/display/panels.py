@@ -40,6 +40,8 @@ class Panel:
     best_on_top: bool = False
     reference: float | None = None
     """Value of a horizontal line: the oracle."""
+    bound: Array | None = None
+    """A dotted line along x that no series passes: the exact front; NaN where there is none."""
     place: tuple[str, str, str] | None = None
     """Family, benchmark and constraint, if the panel is about one setting."""
 

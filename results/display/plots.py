@@ -147,6 +147,8 @@ def _draw(axes: Axes, panel: Panel, looks: Sequence[Look]) -> None:
         axes.plot(panel.x, series.y, **_line(look), markevery=marked, markersize=4, linewidth=1.4)
     if panel.reference is not None:
         axes.axhline(panel.reference, color="0.4", linestyle=":", linewidth=1)
+    if panel.bound is not None:
+        axes.plot(panel.x, panel.bound, color="0.2", linestyle=":", linewidth=1.2)
     if panel.log:
         axes.set_yscale("log")
     if panel.xlog:

@@ -25,6 +25,7 @@ STYLE = """\
 .chart .title { font-size: 12px; font-weight: 600; fill: #1a1a1a; }
 .chart .axis { stroke: #d9dce0; fill: none; }
 .chart .reference { stroke: #5a5f66; stroke-dasharray: 2 3; fill: none; }
+.chart .fine { stroke-width: 14; stroke-dasharray: 20 30; }
 .chart .line { fill: none; stroke-width: 18; stroke-linejoin: round; }
 .chart .band { stroke: none; opacity: .15; }
 .many .band { opacity: 0; }
@@ -206,6 +207,8 @@ def _lines(panel: Panel, looks: tuple[Look, ...], leaders: frozenset[int]) -> st
         line = f'<path class="line"{dash} d="{paths[number]}"/>'
         dots = _dots(panel, series, number)
         lines.append(f'<g class="m{series.method}">{line}{dots}</g>')
+    if panel.bound is not None:
+        lines.append(f'<path class="reference fine" d="{_path(panel, panel.bound)}"/>')
     return "".join(bands + lines)
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +43,7 @@ class Fronts:
 def part(subject: Subject, metrics: Sequence[str]) -> Part:
     """Two metrics at once, and the front of each method: pareto:METRIC,METRIC.
 
-    Raises StoreError unless there are two metrics that some benchmark has, or without moocore.
+    Raises StoreError unless there are two metrics that some benchmark has.
     """
     evaluated = fronts(subject, metrics)
     first, second = evaluated.metrics
@@ -64,7 +62,8 @@ def fronts(subject: Subject, metrics: Sequence[str]) -> Fronts:
     A name stands for the metric of that name in each benchmark, with or without epochs. Raises StoreError for a metric
     that is maximised.
     """
-    moocore = _moocore()
+    import moocore
+
     if len(metrics) != 2:
         raise StoreError("the part pareto needs two metrics, for example --part pareto:x-valid-error,latency")
     known = sorted({name for _, f in subject.fragments for name in f.setup.metrics})
@@ -151,7 +150,8 @@ def _mean(weights: Array, values: Array) -> float:
 
 def _hypervolumes(evaluated: Fronts, comparison: Comparison) -> Array:
     """The hypervolume of every run, shape (settings, methods, seeds); NaN where there is no run."""
-    moocore = _moocore()
+    import moocore
+
     seeds = {seed: i for i, seed in enumerate(sorted({seed for *_, seed in evaluated.points}))}
     values = np.full((len(comparison.curves.settings), len(comparison.methods), len(seeds)), np.nan)
     for (setting, method, seed), front in evaluated.points.items():
@@ -183,7 +183,7 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
     series = []
     for method in range(len(curves.methods)):
         runs = [front for (s, m, _), front in evaluated.points.items() if (s, m) == (setting, method)]
-        surface = _median_surface(runs)
+        surface = median_surface(runs)
         if len(surface):
             reached = np.where(surface[:, 0] <= x[:, None], surface[:, 1], np.inf).min(axis=1)
             series.append(Series(method, np.where(np.isfinite(reached), reached, np.nan)))
@@ -195,23 +195,18 @@ def _panel(evaluated: Fronts, curves: Curves, setting: int, points: int) -> Pane
     return Panel(title, evaluated.metrics[0], evaluated.metrics[1], x, tuple(series), limits, place=place)
 
 
-def _median_surface(runs: Sequence[Array]) -> Array:
+def median_surface(runs: Sequence[Array]) -> Array:
     """Points of the surface that half of the runs attain, shape (points, 2); empty if fewer runs have a point."""
     sets = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
     if len(set(sets.tolist())) * 2 < len(runs) or not len(sets):
         return np.zeros((0, 2))
+    import moocore
+
     # A run without a point attains nothing, so half of all runs is a larger share of the runs with points.
     share = min(100.0, 50.0 * len(runs) / len(set(sets.tolist())))
-    surface: Array = np.asarray(_moocore().eaf(np.concatenate(runs), sets, percentiles=[share]))
+    surface: Array = np.asarray(moocore.eaf(np.concatenate(runs), sets, percentiles=[share]))
     return surface[:, :2]
 
 
 def _is_called(metric: str, name: str) -> bool:
     return name in (metric, metric.partition("@")[0])
-
-
-def _moocore() -> Any:
-    try:
-        return importlib.import_module("moocore")
-    except ImportError:
-        raise StoreError("the part pareto needs moocore: pip install moocore") from None

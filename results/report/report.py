@@ -27,7 +27,7 @@ from nasbench.results.report.files import refuse_other, refuse_strange, slug, wr
 from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
-from nasbench.results.scores import DEFAULT, MEAN, UNSEEN, score_of
+from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, SHARE, UNSEEN, score_of
 from nasbench.results.selection import EVERYTHING, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
@@ -159,7 +159,10 @@ def _scored(
     chosen: Sequence[tuple[Store, Fragment]], asked: str | None, wishes: dict[str, Any]
 ) -> tuple[Curves, list[str]]:
     """The runs by the requested score, or else the suite's, or the default; with a warning if they lack it."""
-    score = score_of(asked or wishes.get("score") or DEFAULT.name)
+    several = all(f.setup.objectives for _, f in chosen)
+    score = score_of(asked or wishes.get("score") or (SHARE if several else DEFAULT).name)
+    if several and score in {UNSEEN, MEAN, AVERAGE}:
+        raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
     curves = load(chosen, score)
     if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
         return curves, []

@@ -15,9 +15,10 @@ import pyarrow as pa
 from nasbench.results.display.numbers import count
 from nasbench.results.errors import StoreError, nearest
 from nasbench.results.parts import networks
+from nasbench.results.statistics.fronts import losses
 from nasbench.results.store import Store
 from nasbench.results.store.fragment import Fragment, RunRecord, Torn
-from nasbench.results.store.trajectory import Setting
+from nasbench.results.store.trajectory import HYPERVOLUME, Setting
 from nasbench.results.store.under_way import MemoryFragment, under_way
 
 if TYPE_CHECKING:
@@ -92,10 +93,10 @@ def _page(fragment: Fragment, record: RunRecord, log: pa.Table | None) -> str:
         else f"Computed {record.began} to {record.ended} with {versions}; "
         f"commit {fragment.provenance['commit'] or 'unknown'}.",
     ]
-    parts = ["\n".join(head), *_outcome(fragment, rows)]
+    parts = ["\n".join(head), *(_front if setup.objectives else _outcome)(fragment, rows)]
     top = rows["level"].where(rows["feasible"], 0).cummax()
     steps = rows[rows["feasible"] & ((rows["incumbent"] != rows["incumbent"].shift()) | (top != top.shift()))]
-    if len(steps):
+    if len(steps) and not setup.objectives:
         parts.append("Incumbent steps\n" + _steps(steps, setting))
         last = json.loads(steps["configuration"].iloc[-1])
         if networks.is_network(last):
@@ -156,6 +157,31 @@ def _outcome(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
     lines += [f"There: {', '.join(known)}"] if known else []
     lines += [f"{name} there (test split, reported only): {best[f'metric.{name}']:.7g}" for name in setting.held_out]
     yield "\n".join(lines)
+
+
+def _front(fragment: Fragment, rows: pd.DataFrame) -> Iterable[str]:
+    """The outcome with several objectives: shares of the hypervolume, and the front of what was observed."""
+    from moocore import is_nondominated
+
+    setup, setting = fragment.setup, fragment.setup.setting
+    if setting.bounds:
+        yield "Constraints: " + ", ".join(setting.bounds)
+    feasible = rows[rows["feasible"] & (rows["level"] == setting.highest)]
+    if not len(feasible):
+        yield f"No feasible full evaluation among {len(rows)}."
+        return
+    share, observed = rows[f"metric.{HYPERVOLUME}"].iloc[-1], 1 - rows["incumbent"].iloc[-1]
+    if setting.front:
+        yield f"Share of the attainable hypervolume: {share:.4f} by the table's means, {observed:.4f} as observed"
+    values = feasible[[f"metric.{name}" for name in setup.objectives]]
+    front = feasible[is_nondominated(losses(values.to_numpy(), setting.scales))].sort_values(values.columns[0])
+    columns = [front["evaluation"].astype(str), *(front[name].map("{:.6g}".format) for name in values.columns)]
+    names = ["evaluation", *(f"{name} [{unit}]" if unit else name for name, unit, _, _ in setting.scales)]
+    lines = [[*names, "configuration"], *map(list, zip(*columns, front["configuration"], strict=True))]
+    widths = [max(map(len, column)) for column in zip(*(line[:-1] for line in lines), strict=True)]
+    shown = ["  ".join([*map(str.rjust, line, widths), line[-1]]) for line in lines]
+    total = count(len(feasible), "feasible evaluation")
+    yield "\n".join([f"The front of {total}, as observed: {count(len(front), 'evaluation')}", *shown])
 
 
 def _steps(steps: pd.DataFrame, setting: Setting) -> str:

@@ -35,6 +35,7 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
         from optuna import create_study, logging
         from optuna.storages import JournalStorage
         from optuna.storages.journal import BaseJournalBackend
+        from optuna.study import StudyDirection
     except ImportError:
         raise StoreError("--optuna needs Optuna: pip install 'nasbench[peers]'") from None
 
@@ -70,15 +71,24 @@ def studies(curves: Curves, fragments: Sequence[tuple[Store, Fragment]]) -> byte
                 continue  # the run is in two stores
             known.add(setup.run_id(run.seed))
             name = f"{names[setup.method]} on {setup.bench}, {setup.constraint}, seed {run.seed}"
-            study = create_study(storage=storage, study_name=name, direction="minimize")
+            maximised = [scale[2] for scale in setup.setting.scales] or [False]
+            directions = [StudyDirection.MAXIMIZE if up else StudyDirection.MINIMIZE for up in maximised]
+            study = create_study(storage=storage, study_name=name, directions=directions)
             study.set_user_attr("objective", f"{setup.setting.objective} {setup.setting.unit}".rstrip())
             study.set_user_attr("protocol", setup.protocol)
-            study.add_trials(_trials(run, [row for row in rows if row.get("level", 1) >= setup.setting.highest]))
+            columns = [f"metric.{objective}" for objective in setup.objectives] or ["objective"]
+            whole = [row for row in rows if row.get("level", 1) >= setup.setting.highest]
+            study.add_trials(_trials(run, whole, columns))
     named = (line | {"worker_id": _WORKER} for line in lines.logs)  # Optuna's is drawn at random
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in named).encode()
 
 
-def _trials(run: RunRecord, rows: Sequence[dict[str, Any]]) -> list[FrozenTrial]:
+def _trials(run: RunRecord, rows: Sequence[dict[str, Any]], objectives: Sequence[str]) -> list[FrozenTrial]:
+    """The evaluations of a run as trials.
+
+    Args:
+        objectives: the columns of the objectives.
+    """
     from optuna.trial import TrialState, create_trial
 
     configurations = [json.loads(row["configuration"] or "{}") for row in rows]
@@ -93,7 +103,7 @@ def _trials(run: RunRecord, rows: Sequence[dict[str, Any]]) -> list[FrozenTrial]
         distributions = {name: distribution for name, distribution in spaces.items() if name in configuration}
         trial = create_trial(
             state=TrialState.COMPLETE if done else TrialState.FAIL,
-            value=row["objective"] if done else None,
+            values=[row[name] for name in objectives] if done else None,
             params={name: configuration[name] for name in distributions},
             distributions=distributions,
             user_attrs=attributes | words | {"worker": row["worker"]},

@@ -34,6 +34,7 @@ def warnings_of(
         *_of_stores(stores, protocol, is_current),
         *_of_spaces(comparison, fragments),
         *_of_splits(comparison),
+        *_of_fronts(comparison),
         *_of_seeds(comparison),
         *_of_methods(comparison),
         *_of_identical_methods(comparison, phases),
@@ -71,6 +72,19 @@ def _of_splits(comparison: Comparison) -> Iterator[str]:
         yield (
             f"{listed(benches)}: selected and reported on the same split, the only one of the table; how good a choice "
             "is on data that did not choose it, no number here says"
+        )
+
+
+def _of_fronts(comparison: Comparison) -> Iterator[str]:
+    """Warns of settings with several objectives whose exact front no table knows."""
+    settings = comparison.curves.settings
+    unknown = [
+        len(scales) > 0 and not front for scales, front in zip(settings["scales"], settings["front"], strict=True)
+    ]
+    if benches := sorted(set(settings["bench"][unknown])):
+        yield (
+            f"{listed(benches)}: no table knows the exact front, so shares of the hypervolume are of the front that "
+            "all runs here have observed together, and change when runs are added"
         )
 
 

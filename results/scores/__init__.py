@@ -9,11 +9,13 @@ from nasbench.results.scores.average import Average
 from nasbench.results.scores.mean import Mean
 from nasbench.results.scores.observed import Observed
 from nasbench.results.scores.score import Incumbents, Score
+from nasbench.results.scores.share import Share
 from nasbench.results.scores.unseen import Unseen
 
-UNSEEN, MEAN, OBSERVED = Unseen(), Mean(), Observed()
-SCORES: tuple[Score, ...] = (UNSEEN, MEAN, OBSERVED)
-"""The scores of an incumbent; every report computes them all."""
+UNSEEN, MEAN, SHARE, OBSERVED = Unseen(), Mean(), Share(), Observed()
+SCORES: tuple[Score, ...] = (UNSEEN, MEAN, SHARE, OBSERVED)
+"""The scores of an incumbent; every report computes those that its runs have. `SHARE` is for several objectives,
+`UNSEEN` and `MEAN` are for one."""
 
 AVERAGE = Average()
 _BUILT_IN = (*SCORES, AVERAGE)
@@ -22,7 +24,19 @@ DEFAULT: Score = UNSEEN
 
 _GROUP = "nasbench.scores"
 
-__all__ = ["AVERAGE", "DEFAULT", "MEAN", "OBSERVED", "SCORES", "UNSEEN", "Incumbents", "Score", "names", "score_of"]
+__all__ = [
+    "AVERAGE",
+    "DEFAULT",
+    "MEAN",
+    "OBSERVED",
+    "SCORES",
+    "SHARE",
+    "UNSEEN",
+    "Incumbents",
+    "Score",
+    "names",
+    "score_of",
+]
 
 
 def names() -> tuple[str, ...]:

@@ -22,6 +22,16 @@ SCHEMA_VERSION = 4
 4: each row has the incumbent's mean over the repetitions that the run has not observed."""
 
 
+HYPERVOLUME = "hypervolume"
+"""The metric that the harness adds to runs with several objectives: the share of the attainable hypervolume that the
+run's evaluations dominate, this row included, by the table's means. NaN before the first evaluation that is feasible by
+its means, and where no table knows the exact front."""
+
+MEAN_OF = "mean."
+"""The beginning of the names of further metrics that the harness adds to such runs, one per objective: its mean over
+the table's repetitions of this row's configuration."""
+
+
 class Row(NamedTuple):
     """One evaluation of a run. Times are seconds on the run's clock, except `thinking`."""
 
@@ -32,10 +42,12 @@ class Row(NamedTuple):
     configuration: str | None
     """JSON of names and values; None in the closing row of a run whose method failed to propose one."""
     objective: float
+    """The observed objective, the first of several."""
     feasible: bool
     incumbent: float
     """Best feasible objective so far, this row included, among rows at the highest level that a feasible one has
-    reached; NaN before the first feasible row."""
+    reached; NaN before the first feasible row. With several objectives: 1 - the share of the attainable hypervolume
+    that the observed values of all feasible full evaluations so far dominate (see `HYPERVOLUME`)."""
     started: float
     finished: float
     thinking: float
@@ -48,7 +60,7 @@ class Row(NamedTuple):
     training are NaN."""
     score: float = math.nan
     """Objective of this row's configuration as the mean over the table's repetitions; never told to a method. NaN on
-    live benchmarks, and for configurations that the table lacks."""
+    live benchmarks, for configurations that the table lacks, and with several objectives."""
     score_feasible: bool | None = None
     """Whether this row's configuration satisfies the constraints by the means over the table's repetitions; None if the
     benchmark has no means."""
@@ -154,6 +166,12 @@ class Setting:
     as the space."""
     sealed: bool = False
     """Whether the space is sealed: no default of a method may be chosen on it."""
+    scales: tuple[tuple[str, str, bool, bool], ...] = ()
+    """Name, unit, whether it is maximised and whether it is on a log scale, for each of several objectives; empty for
+    one."""
+    front: tuple[tuple[float, ...], ...] = ()
+    """The exact feasible front of several objectives: the mean of each objective at each of its points, in the metrics'
+    units. Empty if it is unknown, and for one objective."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +193,8 @@ class Setup:
     workers: int
     charge_thinking: bool
     metrics: tuple[str, ...]
-    """Names of the benchmark's metrics, in the order of `Row.metrics`."""
+    """Names of the benchmark's metrics, in the order of `Row.metrics`; with several objectives also those that
+    the harness adds (`HYPERVOLUME`, `MEAN_OF`)."""
     setting: Setting
     initial: int = 0
     """Number of random configurations before the method uses its observations."""
@@ -183,6 +202,8 @@ class Setup:
     """Search spaces on which a default of the method was chosen."""
     train_infeasible: bool = False
     """Whether live configurations are trained that violate a constraint known before training."""
+    objectives: tuple[str, ...] = ()
+    """Names of the metrics to optimise, if there are several; empty for the benchmark's own objective."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -197,6 +218,7 @@ class Setup:
             self.workers,
             self.charge_thinking,
             self.train_infeasible,
+            self.objectives,
         )
 
     @cached_property
@@ -206,6 +228,8 @@ class Setup:
         facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in consequences}
         if not self.train_infeasible:
             del facts["train_infeasible"]  # stores of schema 2 lack it, and their ids must not change
+        if not self.objectives:
+            del facts["objectives"]  # so do stores of version 0.2
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run_id(self, seed: int) -> str:
@@ -219,6 +243,7 @@ class Setup:
         budget += [f"{self.seconds:g} seconds"] if self.seconds is not None else []
         workers = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
         options = ", thinking charged" * self.charge_thinking + ", infeasible ones trained" * self.train_infeasible
+        options += f", {len(self.objectives)} objectives" if self.objectives else ""
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
@@ -231,9 +256,11 @@ class Setup:
         known = facts["setting"]
         lists = {name: tuple(known.get(name, ())) for name in ("held_out", "maximised")}
         lists["bounds"] = tuple(known["bounds"])
+        lists["front"] = tuple(map(tuple, known.get("front", ())))
+        lists["scales"] = tuple(map(tuple, known.get("scales", ())))
         setting = Setting(**known | lists)
         parameters = tuple((name, value) for name, value in facts["parameters"])
-        lists = {name: tuple(facts.get(name, ())) for name in ("metrics", "tuned_on")}
+        lists = {name: tuple(facts.get(name, ())) for name in ("metrics", "tuned_on", "objectives")}
         return cls(**facts | lists | {"setting": setting, "parameters": parameters})
 
 

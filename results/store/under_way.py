@@ -54,7 +54,7 @@ class Begun:
                     thinking=math.nan,
                     status=record.status,
                     reason=record.reason,
-                    metrics=record.metrics,
+                    metrics=(*record.metrics, *[math.nan] * (len(self.setup.metrics) - len(record.metrics))),
                     trial=record.trial,
                     level=level,
                     cost=record.cost,
@@ -102,7 +102,9 @@ class MemoryFragment(Fragment):
     rows: pa.Table
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
-        return self.rows if columns is None else self.rows.select(columns)
+        if columns is None:
+            return self.rows
+        return self.rows.select([name for name in columns if name in self.rows.column_names])
 
     def first(self, column: str) -> Any:
         return self.rows[column][0].as_py() if len(self.rows) else None

@@ -29,6 +29,8 @@ SOON = {
     "local": ["local:initial=3"],
     "popnas": ["popnas:first=10,children=6,exploration=2", "popnas:first=8,children=4,pareto=time+size"],
     "cnsga2": ["cnsga2:population=4"],
+    "nsga2": ["nsga2:population=4"],
+    "parego": ["parego", "parego:by=smbo"],
     "optuna": ["optuna", *(f"optuna:sampler={name}" for name in ("nsga3,population=4", "cmaes", "qmc"))],
     "c-tpe": ["c-tpe", "c-tpe:knowledge=20", "c-tpe:variant=paper", "c-tpe:variant=scripts"],
     "nasbot": ["nasbot:draws=20,initial=4"],
@@ -52,7 +54,7 @@ DEAR = (
     "rf-cei",
     "optuna-gp",
 )
-LESS_DEAR = ("optuna", "optuna-tpe", "cnsga2", "popnas")
+LESS_DEAR = ("optuna", "optuna-tpe", "cnsga2", "nsga2", "motpe", "parego", "popnas")
 TABLES = ("nb201-cifar10", "hpolib-naval", "hpobench-segment", "nbgraph-cora")
 LEVELS = (1, 3, 9, 27)
 

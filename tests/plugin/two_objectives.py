@@ -17,6 +17,7 @@ class WeightedSteps(Method):
         initial: number of random configurations before the first step.
     """
 
+    serves_several = True
     source = "weights of Knowles, ParEGO, IEEE Transactions on Evolutionary Computation, 2006; steps by mutation"
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from nasbench.results import Store, StoreError, Trajectory
 from nasbench.results.parts.importance import _evaluations, importances, part
-from nasbench.results.parts.pareto import _hypervolumes, _median_surface, fronts
+from nasbench.results.parts.pareto import _hypervolumes, fronts, median_surface
 from nasbench.results.parts.part import Subject
 from nasbench.results.reading import load, select
 from nasbench.results.report import report
@@ -51,7 +51,6 @@ def subject_of(store: Store) -> Subject:
 
 
 def test_hypervolumes_are_those_of_a_fine_grid(two_metrics: Store) -> None:
-    pytest.importorskip("moocore")
     subject = subject_of(two_metrics)
     found = fronts(subject, ["valid-error", "time"])
     values = _hypervolumes(found, subject.comparison)
@@ -65,7 +64,6 @@ def test_hypervolumes_are_those_of_a_fine_grid(two_metrics: Store) -> None:
 
 
 def test_infeasible_evaluations_are_on_no_front(two_metrics: Store) -> None:
-    pytest.importorskip("moocore")
     subject = subject_of(two_metrics)
     found = fronts(subject, ["valid-error@1", "time"])
     (_, f) = subject.fragments[0]
@@ -78,20 +76,18 @@ def test_infeasible_evaluations_are_on_no_front(two_metrics: Store) -> None:
     assert not infeasible & on_fronts
 
 
-def test_the_median_surface_is_what_half_of_the_runs_attain() -> None:
-    pytest.importorskip("moocore")
+def test_themedian_surface_is_what_half_of_the_runs_attain() -> None:
     rng = np.random.default_rng(1)
     runs = [rng.uniform(size=(4, 2)) for _ in range(6)] + [np.zeros((0, 2))] * 2
-    surface = _median_surface(runs)
+    surface = median_surface(runs)
     grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 40)] * 2), axis=-1).reshape(-1, 1, 2)
     attained = np.array([(run[None] <= grid).all(axis=2).any(axis=1) for run in runs]).sum(axis=0)
     above = (surface[None] <= grid).all(axis=2).any(axis=1)
     assert np.array_equal(above, attained >= 4)  # four of eight
-    assert not len(_median_surface([np.ones((1, 2)), np.zeros((0, 2)), np.zeros((0, 2))]))
+    assert not len(median_surface([np.ones((1, 2)), np.zeros((0, 2)), np.zeros((0, 2))]))
 
 
 def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
-    pytest.importorskip("moocore")
     run = run_of(0, np.ones((2, 2)), np.array([True, True]))
     store = filled({make_setup("a", setting=replace(SETTING, maximised=("time",))): [run]})
     with pytest.raises(StoreError, match="of time more is better"):
@@ -99,7 +95,6 @@ def test_a_metric_of_which_more_is_better_is_on_no_front(filled: Fill) -> None:
 
 
 def test_a_name_that_may_be_two_metrics_is_no_axis(filled: Fill) -> None:
-    pytest.importorskip("moocore")
     setup = make_setup("a", metrics=("error@1", "error@2", "time"))
     store = filled({setup: [run_of(0, np.ones((2, 3)), np.array([True, True]))]})
     assert len(fronts(subject_of(store), ["error@2", "time"]).points) == 1
@@ -108,7 +103,6 @@ def test_a_name_that_may_be_two_metrics_is_no_axis(filled: Fill) -> None:
 
 
 def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: Store, tmp_path: Path) -> None:
-    pytest.importorskip("moocore")
     out = tmp_path / "out"
     report.write([two_metrics], Request(out, formats=("html", "csv"), optional=["pareto:valid-error,time"]))
     with (out / "pareto.csv").open() as file:
@@ -207,7 +201,6 @@ def test_the_mean_importance_counts_constraints_under_which_a_parameter_did_not_
 
 def test_a_part_of_a_training_is_on_no_front(filled: Fill) -> None:
     """It takes a tenth of the seconds; and a run that trained nothing to the end has an empty front."""
-    pytest.importorskip("moocore")
     points = np.array([[3.0, 1.0], [2.0, 9.0]])
     runs = [run_of(seed, points, np.array([True, True])) for seed in (0, 1)]
     levels = [np.array([1, 9]), np.array([1, 3])]

@@ -1,0 +1,120 @@
+"""ParEGO (Knowles, 2006): several objectives through any method that serves one and learns from all evaluations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.random import Generator
+
+from nasbench.benchmarks import WHOLE, Evaluation, Metric
+from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
+from nasbench.methods.tpe import CTPE
+
+_RHO = 0.05  # weight of the sum in the augmented Tchebycheff function (the paper, equation 2)
+_STEPS = {1: 1, 2: 10, 3: 4}
+"""Number of objectives → steps of the lattice of weights: 11 weight vectors for two, 15 for three (the paper, s)."""
+_SCALAR = Metric("scalarised", "", description="augmented Tchebycheff function of the objectives")
+
+
+@METHODS.register("parego")
+class ParEGO(Method):
+    """Scalarises several objectives by a new random weight vector before each proposal of a method for one objective.
+
+    The scalar is max(λ_i y_i) + 0.05 Σ λ_i y_i of the losses y_i, scaled to [0, 1] by what has been observed; λ is
+    drawn from a lattice on the simplex. A new instance of the method `by` is told all evaluations so far with their
+    scalars, then asked; constraints are left to it. The paper's own method is a Gaussian process; the default here is
+    c-TPE.
+
+    Options:
+        by: a method for one objective that learns from evaluations it did not ask for, with its defaults.
+        initial: random configurations at first, at least 1.
+    """
+
+    source = (
+        "J. Knowles. ParEGO: A Hybrid Algorithm with On-Line Landscape Approximation for Expensive Multiobjective "
+        "Optimization Problems. IEEE Transactions on Evolutionary Computation 10(1), 2006."
+    )
+    tuned_on = CTPE.tuned_on
+    seconds = 3e-3
+    serves_several = True
+
+    def __init__(self, problem: Problem, rng: Generator, *, by: str = "c-tpe", initial: int = 10) -> None:
+        if initial < 1:
+            raise UsageError(f"initial must be at least 1, not {initial}")
+        self._problem, self._rng, self._initial = problem, rng, initial
+        self._by, self._inner = _inner(by), _scalarised(problem)
+        self._told: list[Observation] = []
+        self._asked = 0
+        self._by(self._inner, np.random.default_rng(0))  # checks that it fits
+
+    @classmethod
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        by = str(options["by"])
+        reason = _inner(by).misfit(_scalarised(problem), {})
+        return f"searches by {by}, which {reason}" if reason else super().misfit(problem, options)
+
+    @classmethod
+    def make_ready(cls) -> None:
+        for name in METHODS.names():
+            if METHODS.get(name).learns_from_all:
+                METHODS.get(name).make_ready()
+
+    def ask(self) -> Configuration:
+        self._asked += 1
+        if self._asked <= self._initial or not self._told:
+            return self._problem.space.sample(self._rng)
+        steps = _STEPS[len(self._problem.objectives)]
+        weights = drawn_weights(len(self._problem.objectives), steps, self._rng)
+        method = self._by(self._inner, self._rng)
+        values = scalars([self._problem.losses(observation) for observation in self._told], weights)
+        for observation, value in zip(self._told, values, strict=True):
+            metrics = {**observation.evaluation.metrics, _SCALAR.name: value}
+            metrics = {name: metrics[name] for name in self._inner.told}
+            evaluation = Evaluation(metrics, *observation.evaluation[1:4])
+            method.tell(observation._replace(evaluation=evaluation))
+        return Proposal.of(method.ask(), WHOLE).configuration
+
+    def tell(self, observation: Observation) -> None:
+        self._told.append(observation)
+
+
+def _inner(by: str) -> type[Method]:
+    """The method for one objective. Raises UsageError, with those that can be, for any other."""
+    method = METHODS.get(by)
+    if not method.learns_from_all:
+        able = ", ".join(name for name in METHODS.names() if METHODS.get(name).learns_from_all)
+        raise UsageError(f"parego cannot search by {by}, which learns from its own proposals only; allowed: {able}")
+    return method
+
+
+def _scalarised(problem: Problem) -> Problem:
+    """The problem with one objective, the scalar."""
+    constrained = {bound.metric.name: bound.metric for bound in problem.constraints}
+    return replace(problem, objectives=(_SCALAR,), state=None, told={_SCALAR.name: _SCALAR, **constrained})
+
+
+def drawn_weights(objectives: int, steps: int, rng: Generator) -> Losses:
+    """A vector of weights, drawn uniformly from those that are multiples of 1/steps and sum to 1."""
+    bars = np.sort(rng.choice(steps + objectives - 1, objectives - 1, replace=False))
+    counts = np.diff(np.concatenate([[-1], bars, [steps + objectives - 1]])) - 1
+    return tuple((counts / steps).tolist())
+
+
+def scalars(losses: Sequence[Losses], weights: Losses) -> list[float]:
+    """The augmented Tchebycheff function of losses that are scaled to [0, 1]; NaN for infinite ones.
+
+    max_i λ_i y_i + ρ Σ_i λ_i y_i with ρ = 0.05 (the paper, equation 2).
+    """
+    points = np.array(losses)
+    finite = np.all(np.isfinite(points), axis=1)
+    if not finite.any():
+        return [math.nan] * len(points)
+    low, high = points[finite].min(axis=0), points[finite].max(axis=0)
+    weighted = np.where(finite[:, None], points - low, np.nan) / np.where(high > low, high - low, 1.0) * weights
+    values: list[float] = (weighted.max(axis=1) + _RHO * weighted.sum(axis=1)).tolist()
+    return values

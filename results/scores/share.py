@@ -1,0 +1,30 @@
+"""The score `share`: how much of the attainable hypervolume a run has missed, for several objectives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nasbench.results.scores.score import Array, Incumbents, Score
+
+_COLUMN = "metric.hypervolume"
+
+
+class Share(Score):
+    """1 - the share of the attainable hypervolume that the evaluations dominate, by the table's means."""
+
+    name = "share"
+    phrase = "1 - share of the attainable hypervolume"
+    note = (
+        "What is compared is 1 - the share of the attainable hypervolume: the hypervolume that a run's evaluations "
+        "dominate, by the means of their configurations over the table's repetitions, divided by that of the exact "
+        "feasible front; configurations that violate a constraint by these means do not count. The reference point "
+        "lies a tenth of the front's extent beyond its worst point; costs and properties of the network (seconds, "
+        "parameters) are taken by their logarithm"
+    )
+    columns = (_COLUMN,)
+
+    def values(self, incumbents: Incumbents) -> Array | None:
+        share = incumbents.columns.get(_COLUMN)
+        if share is None or not np.isfinite(share).any():
+            return None
+        return np.maximum(1.0 - share, 0.0)

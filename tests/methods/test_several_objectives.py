@@ -1,0 +1,316 @@
+"""Methods for several objectives, held against other implementations, enumeration and their papers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nasbench.benchmarks import Bound, Evaluation, Fidelity, Metric, UsageError
+from nasbench.benchmarks.spaces import Categorical, Configuration, Float, GridSpace, Ordinal, ParameterSpace
+from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.dominance import chosen_for_volume, contributions, crowding, places, ranks
+from nasbench.methods.fidelity.mo_asha import epsilon_net, order
+from nasbench.methods.local_search import ParetoLocalSearch
+from nasbench.methods.parego import drawn_weights, scalars
+from nasbench.methods.tpe import compiled
+from nasbench.methods.tpe.dimensions import Dimensions
+from nasbench.methods.tpe.pareto import ParetoSampler
+from nasbench.methods.tpe.sampler import Rules, Sampler
+
+F, G, SIZE = Metric("f", ""), Metric("g", ""), Metric("size", "")
+GRID = GridSpace([Ordinal("a", tuple(range(12))), Ordinal("b", tuple(range(12))), Categorical("c", ("x", "y"))])
+
+
+def told(configuration: Configuration, values: dict[str, float], bounds: Sequence[Bound] = ()) -> Observation:
+    feasible = all(bound.holds(values[bound.metric.name]) for bound in bounds)
+    return Observation(configuration, Evaluation(values, 1.0), feasible)
+
+
+def searched(method: Method, count: int, bounds: Sequence[Bound] = ()) -> list[Observation]:
+    """A search on two conflicting distances in the grid, of which the first also is a size."""
+    made = []
+    for _ in range(count):
+        a, b, c = configuration = method.ask()
+        f, g = (a - 2) ** 2 + b + c, (a - 9) ** 2 + b
+        made.append(told(configuration, {"f": float(f), "g": float(g), "size": float(a)}, bounds))
+        method.tell(made[-1])
+    return made
+
+
+def points(n: int, m: int, seed: int, levels: int = 6) -> NDArray[np.float64]:
+    """Points with many ties and duplicates."""
+    return np.random.default_rng(seed).integers(0, levels, (n, m)).astype(float)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_ranks_are_optunas(m: int) -> None:
+    multi = pytest.importorskip("optuna.study._multi_objective")
+    for seed in range(20):
+        losses = points(30, m, seed)
+        assert np.array_equal(ranks(losses), multi._fast_non_domination_rank(losses))
+
+
+def test_crowding_distances_are_optunas() -> None:
+    nsga2 = pytest.importorskip("optuna.samplers.nsgaii._elite_population_selection_strategy")
+    optuna = pytest.importorskip("optuna")
+    for seed in range(10):
+        losses = np.unique(np.random.default_rng(seed).random((9, 2)), axis=0)
+        trials = [optuna.trial.create_trial(values=list(row), state=optuna.trial.TrialState.COMPLETE) for row in losses]
+        for number, trial in enumerate(trials):
+            trial.number = number
+        theirs = nsga2._calc_crowding_distance(trials)
+        assert np.allclose(crowding(losses), [theirs[n] for n in range(len(losses))])
+
+
+def volume(losses: NDArray[np.float64], reference: float) -> float:
+    """Hypervolume by inclusion and exclusion."""
+    subsets = itertools.chain.from_iterable(itertools.combinations(losses, k + 1) for k in range(len(losses)))
+    return math.fsum((-1) ** (len(s) + 1) * float(np.prod(reference - np.max(s, axis=0))) for s in subsets)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_contributions_and_greedy_choice_equal_enumeration(m: int) -> None:
+    for seed in range(5):
+        losses = np.unique(np.random.default_rng(seed).random((7, m)), axis=0)
+        scaled = (losses - losses.min(axis=0)) / np.ptp(losses, axis=0)
+        best = np.flatnonzero(ranks(losses) == 0)
+        alone = np.zeros(len(losses))
+        for i in best:
+            alone[i] = volume(scaled[best], 1.1) - volume(scaled[best[best != i]], 1.1)
+        assert np.allclose(contributions(losses), alone / alone.max(), atol=1e-9)
+        chosen: list[int] = []
+        while len(chosen) < 4:
+            left = [i for i in range(len(scaled)) if i not in chosen]
+            chosen.append(max(left, key=lambda i: volume(scaled[[*chosen, i]], 1.1)))
+        assert chosen_for_volume(losses, 4) == chosen
+
+
+def test_first_of_equal_points_contributes_what_both_do() -> None:
+    assert contributions(np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])).tolist() == [1.0, 0.0, 1.0]
+
+
+def test_places_are_those_of_constrained_dominance() -> None:
+    violations = [0, 0, 0.5, 0, 0.2, math.inf]
+    losses = [(1.0, 2.0), (2.0, 1.0), (0.0, 0.0), (3.0, 3.0), (9.0, 9.0), (math.inf, math.inf)]
+    order = sorted(range(6), key=places(violations, losses).__getitem__)
+    assert set(order[:2]) == {0, 1}
+    assert order[2:] == [3, 4, 2, 5]
+
+
+def test_evolution_takes_its_parent_from_the_first_rank_and_the_least_crowded() -> None:
+    method = MethodSpec.parse("evolution:population=6,tournament=100").build(
+        Problem(GRID, (F, G)), np.random.default_rng(0)
+    )
+    for _ in range(6):
+        method.ask()
+    for a, (f, g) in enumerate([(0.0, 9.0), (1.0, 8.0), (1.2, 7.9), (9.0, 0.0), (9.0, 9.0), (1.1, 7.95)]):
+        method.tell(told((a, 0, 0), {"f": f, "g": g}))
+    children = [method.ask() for _ in range(60)]
+    assert {c[0] for c in children if c[1] or c[2]} <= {0, 3}  # the ends of the first rank; only b or c is mutated
+    assert any(c[1] or c[2] for c in children)
+
+
+def test_pareto_local_search_explores_every_member_and_ends_at_a_local_optimum_set() -> None:
+    method = MethodSpec.parse("local:initial=1").build(Problem(GRID, (F, G)), np.random.default_rng(3))
+    assert isinstance(method, ParetoLocalSearch)
+    seen = searched(method, 80)
+    everything = {(o.evaluation.metrics["f"], o.evaluation.metrics["g"]) for o in seen}
+    exact = {((a - 2) ** 2, (a - 9) ** 2) for a in range(2, 10)}  # b = c = 0 is best for both
+    assert exact <= everything
+    assert len({o.configuration for o in seen}) == 80
+
+
+def test_pareto_local_search_descends_the_violation_before_anything_is_feasible() -> None:
+    bound = Bound(SIZE, 0.5, upper=True)
+    method = MethodSpec.parse("local:initial=1").build(Problem(GRID, (F, G), (bound,)), np.random.default_rng(1))
+    seen = searched(method, 60, [bound])
+    assert seen[0].evaluation.metrics["size"] > 3
+    assert any(o.feasible for o in seen)
+
+
+@pytest.mark.parametrize("needed", [1, 3, 6])
+def test_c_motpe_splits_by_rank_and_cuts_the_last_by_hypervolume(needed: int) -> None:
+    rng = np.random.default_rng(needed)
+    losses, feasible = rng.random((24, 2)), rng.random(24) < 0.6
+    sampler = ParetoSampler(GRID.as_flat(), [0.5], Rules())
+    for i, (f, g) in enumerate(losses.tolist()):
+        sampler.observe_losses((i % 12, i // 12, 0), (f, g), [0.0 if feasible[i] else 1.0], bool(feasible[i]))
+    good = np.flatnonzero(sampler.groups(needed)[0] == 1)
+    assert feasible[good].sum() == needed
+    rank = ranks(losses)
+    last = rank[good].max()
+    assert set(np.flatnonzero(rank < last)) <= set(good)
+    cut = np.flatnonzero(rank == last)
+    taken = [cut[i] for i in chosen_for_volume(losses[cut], len(cut))]
+    assert set(good[rank[good] == last]) == set(taken[: int((rank[good] == last).sum())])
+    weights = sampler.weights(sampler.groups(needed))
+    assert np.allclose(weights, np.maximum(contributions(losses[good]), 1e-12))
+    assert weights.max() == 1
+
+
+def test_c_motpe_without_enough_feasible_observations_uses_the_constraints_alone() -> None:
+    sampler = ParetoSampler(GRID.as_flat(), [0.5], Rules())
+    for i in range(6):
+        sampler.observe_losses((i, 0, 0), (float(i), -float(i)), [1.0], False)
+    assert set(sampler.groups(1)[0].tolist()) == {1}
+
+
+def test_weighted_densities_are_mixtures_with_these_weights() -> None:
+    dims = Dimensions(GRID.as_flat().hyperparameters, GRID.as_flat().conditions)
+    sampler = Sampler(GRID.as_flat(), [], Rules())
+    for configuration in ((1, 2, 0), (7, 3, 1), (4, 9, 0)):
+        sampler.observe(configuration, 0.0, [], True)
+    levels, places_, rows = sampler._levels[:, :3], sampler._points[:, :3], np.arange(3)
+    kernels = compiled.fit(dims.packed, levels, places_, rows)
+    everything = np.array(list(itertools.product(range(12), range(12), range(2))), np.int32).T.copy()
+    nowhere = np.full(everything.shape, np.nan)
+
+    def density(members: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        codes = compiled.block_codes(dims.packed[0], dims.packed[12], levels)
+        described = compiled.describe(dims.packed, everything, nowhere)
+        log = compiled._log_density(dims.packed, codes, places_, members, kernels, described, weights)
+        return np.asarray(np.exp(log))
+
+    prior = density(rows[[0]], np.zeros(1))
+    single = [2 * density(rows[[i]], np.zeros(0)) - prior for i in range(3)]
+    weights = np.array([1.0, 0.25, 0.5])
+    expected = (np.tensordot(weights, single, 1) + prior) / (weights.sum() + 1)
+    assert np.allclose(density(rows, weights), expected, rtol=1e-9)
+    assert density(rows, weights).sum() == pytest.approx(1)
+    assert np.array_equal(density(rows, np.ones(3)), density(rows, np.zeros(0)))
+    drawn = np.zeros((3, 40_000), np.int32), np.full((3, 40_000), np.nan)
+    compiled.draw(dims.packed, levels, places_, rows, kernels, True, np.random.default_rng(0), drawn, weights)
+    shares = np.bincount(drawn[0][0] * 24 + drawn[0][1] * 2 + drawn[0][2], minlength=288) / 40_000
+    assert np.abs(shares - expected).sum() < 0.1
+    assert np.abs(shares - density(rows, np.zeros(0))).sum() > 0.2
+
+
+def test_c_motpe_finds_more_of_a_constrained_front_than_random_search() -> None:
+    bound = Bound(SIZE, 5.0, upper=True)
+    front = {((a - 2) ** 2, (a - 9) ** 2) for a in range(2, 6)}
+
+    def found(name: str, seed: int) -> int:
+        problem = Problem(GRID, (F, G), (bound,))
+        seen = searched(MethodSpec.parse(name).build(problem, np.random.default_rng(seed)), 80, [bound])
+        return len(front & {(o.evaluation.metrics["f"], o.evaluation.metrics["g"]) for o in seen if o.feasible})
+
+    assert sum(found("c-motpe", s) for s in range(5)) > sum(found("random", s) for s in range(5)) + 5
+
+
+def test_scalars_are_the_augmented_tchebycheff_function() -> None:
+    losses = [(0.0, 10.0), (4.0, 0.0), (2.0, 5.0), (math.inf, math.inf)]
+    values = scalars(losses, (0.3, 0.7))
+    assert values[:3] == pytest.approx([0.7 + 0.05 * 0.7, 0.3 + 0.05 * 0.3, 0.35 + 0.05 * 0.5])
+    assert math.isnan(values[3])
+
+
+@pytest.mark.parametrize(("objectives", "steps", "count"), [(2, 10, 11), (3, 4, 15)])
+def test_weights_are_drawn_uniformly_from_the_lattice(objectives: int, steps: int, count: int) -> None:
+    rng = np.random.default_rng(0)
+    drawn = [drawn_weights(objectives, steps, rng) for _ in range(3000)]
+    assert all(sum(weights) == pytest.approx(1) for weights in drawn)
+    counts = np.unique(np.round(drawn, 9), axis=0, return_counts=True)[1]
+    assert len(counts) == count
+    assert counts.min() > 3000 / count / 2
+
+
+def test_parego_tells_its_method_scalars_and_constraints_and_never_the_objectives() -> None:
+    seen: list[dict[str, float]] = []
+
+    class Spy(Method):
+        learns_from_all = True
+
+        def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+            assert [metric.name for metric in problem.objectives] == ["scalarised"]
+            self._space, self._rng = problem.space, rng
+
+        def ask(self) -> Configuration:
+            return self._space.sample(self._rng)
+
+        def tell(self, observation: Observation) -> None:
+            seen.append(dict(observation.evaluation.metrics))
+
+    bound = Bound(SIZE, 5.0, upper=True)
+    with METHODS.lent("spy", Spy):
+        method = MethodSpec.parse("parego:by=spy,initial=2").build(
+            Problem(GRID, (F, G), (bound,)), np.random.default_rng(0)
+        )
+        searched(method, 4, [bound])
+    assert len(seen) == 2 + 3
+    assert all(list(metrics) == ["scalarised", "size"] for metrics in seen)
+
+
+def test_parego_refuses_methods_that_learn_from_their_own_proposals_only() -> None:
+    with pytest.raises(UsageError, match=r"parego cannot search by local, .* allowed: .*c-tpe"):
+        MethodSpec.parse("parego:by=local").build(Problem(GRID, (F, G)), np.random.default_rng(0))
+
+
+def test_parego_by_tpe_equals_tpe_where_all_is_told_to_it_and_one_objective() -> None:
+    """A method that learns from all evaluations proposes by its model at once when it is told enough of them."""
+    problem = Problem(GRID, (F,))
+    observations = [told((a, a, 0), {"f": float((a - 3) ** 2)}) for a in range(12)]
+    for name in ("tpe", "c-tpe", "smbo"):
+        assert METHODS.get(name).learns_from_all
+        method = MethodSpec.parse(name).build(problem, np.random.default_rng(1))
+        other = MethodSpec.parse(name).build(problem, np.random.default_rng(1))
+        for observation in observations:
+            method.tell(observation)
+        assert method.ask() != other.ask()
+
+
+def zdt1(x: Sequence[float]) -> tuple[float, float]:
+    """ZDT1 (Zitzler, Deb and Thiele, 2000)."""
+    g = 1 + 9 * sum(x[1:]) / (len(x) - 1)
+    return x[0], g * (1 - math.sqrt(x[0] / g))
+
+
+def test_nsga2_approaches_the_front_of_zdt1() -> None:
+    pytest.importorskip("optuna")
+    import moocore
+
+    space = ParameterSpace([Float(f"x{i}", 0.0, 1.0) for i in range(5)])
+
+    def share(name: str) -> float:
+        method = MethodSpec.parse(name).build(Problem(space, (F, G)), np.random.default_rng(0))
+        values = []
+        for _ in range(400):
+            configuration = method.ask()
+            f, g = zdt1(list(space.values(configuration).values()))  # type: ignore[arg-type]
+            values.append((f, g))
+            method.tell(told(configuration, {"f": f, "g": g}))
+        return float(moocore.hypervolume(values, ref=[1.1, 1.1]) / 0.8704)  # of the front (Zitzler et al., 2000)
+
+    assert share("nsga2:population=20") > share("random") + 0.2
+
+
+def test_epsilon_net_goes_on_with_the_farthest_point() -> None:
+    losses = [(0.0, 10.0), (1.0, 9.0), (5.0, 4.0), (10.0, 0.0), (11.0, 11.0), (2.0, 2.0), (2.0, 2.0)]
+    violations = [0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 1.0]
+    assert order(violations, losses) == [0, 3, 2, 1, 4, 6, 5]
+    points = np.random.default_rng(0).random((12, 2))
+    chosen = epsilon_net(points)
+    places = (points - points.min(axis=0)) / np.ptp(points, axis=0)
+    assert chosen[0] == points[:, 0].argmin()
+    for k in range(1, 12):
+        distances = [min(np.linalg.norm(places[i] - places[j]) for j in chosen[:k]) for i in range(12)]
+        assert distances[chosen[k]] == pytest.approx(max(distances[i] for i in chosen[k:]))
+
+
+def test_mo_asha_promotes_the_best_of_a_rung_and_each_once() -> None:
+    fidelity = Fidelity("epochs", "1 epoch", (1, 3, 9))
+    problem = Problem(GRID, (F, G), fidelity=fidelity)
+    method = MethodSpec("mo-asha").build(problem, np.random.default_rng(0))
+    asked = [Proposal.of(method.ask(), fidelity.highest) for _ in range(6)]
+    assert [(p.level["epochs"], p.continues) for p in asked] == [(1, None)] * 6
+    for trial, losses in enumerate([(8.0, 8.0), (0.0, 4.0), (5.0, 5.0), (4.0, 0.0), (6.0, 6.0), (7.0, 7.0)]):
+        values = dict(zip(("f", "g"), losses, strict=True))
+        evaluation = Evaluation(values, 1.0)
+        method.tell(Observation(asked[trial].configuration, evaluation, True, asked[trial].level, trial))
+    further = [Proposal.of(method.ask(), fidelity.highest) for _ in range(3)]
+    assert [(p.level["epochs"], p.continues) for p in further] == [(3, 1), (3, 3), (1, None)]
+    assert further[0].configuration == asked[1].configuration

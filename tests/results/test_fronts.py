@@ -1,0 +1,73 @@
+"""The part `fronts`, and the indicators of fronts, held against enumeration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nasbench
+from nasbench.benchmarks import abilities, fronts, open_benchmark
+from nasbench.results.statistics.fronts import Scale, losses, quality
+
+SCALES: tuple[Scale, ...] = (("error", "%", False, False), ("speed", "1/s", True, True))
+FRONT = np.array([[1.0, 10.0], [2.0, 100.0], [4.0, 1000.0]])
+
+
+def test_losses_are_those_that_runs_are_scored_by() -> None:
+    table = open_benchmark("nb201-cifar10")
+    objectives = abilities.objectives(table, ("x-valid-error", "latency"))
+    scales = [(m.name, m.unit, not m.minimize, m.log) for m in objectives]
+    values = np.random.default_rng(0).uniform(0.1, 9, (20, 2))
+    assert np.array_equal(losses(values, scales), fronts.losses(objectives, values))
+    assert losses(FRONT, SCALES).tolist() == [[1, -1], [2, -2], [4, -3]]
+
+
+def test_indicators_equal_their_definitions() -> None:
+    values = np.array([[2.0, 100.0], [3.0, 500.0], [6.0, 20.0]])
+    points, exact = (losses(v, SCALES) for v in (values, FRONT))
+    low, extent = exact.min(axis=0), 1.1 * np.ptp(exact, axis=0)
+    points, exact = (points - low) / extent, (exact - low) / extent
+    beyond = [np.maximum(points - z, 0) for z in exact]
+    found = quality(values, FRONT, SCALES)
+    assert found.igd_plus == pytest.approx(np.mean([np.sqrt((b**2).sum(axis=1)).min() for b in beyond]))
+    assert found.epsilon == pytest.approx(max((points - z).max(axis=1).min() for z in exact))
+    assert found.found == pytest.approx(1 / 3)
+    perfect, nothing = quality(FRONT, FRONT, SCALES), quality(FRONT[:0], FRONT, SCALES)
+    assert (perfect.igd_plus, perfect.epsilon, perfect.found) == (0, 0, 1)
+    assert nothing.epsilon == pytest.approx(1)
+    assert nothing.found == 0
+
+
+def test_part_shows_what_the_stored_means_say_and_draws_the_exact_front(tmp_path: Path) -> None:
+    names = ["val-error", "model_size"]
+    bench = "sk-svm-digits"
+    frame = nasbench.run(
+        ["random", "local"],
+        bench,
+        objectives=names,
+        constraints="train_time@0.5",
+        seeds=5,
+        evals=40,
+        store=tmp_path / "s",
+    )
+    report = nasbench.report(tmp_path / "s", out=tmp_path / "r", format="svg,html,png")
+    table = open_benchmark(bench)
+    bounds = abilities.bounds(table, nasbench.parse_constraints(["train_time@0.5"]))
+    reference = fronts.reference(table, abilities.objectives(table, tuple(names)), bounds)
+    assert reference is not None
+    exact = set(map(tuple, reference.front.tolist()))
+    shown = report.tables["fronts"].set_index("method")
+    for method, rows in frame[frame["score_feasible"].astype(bool)].groupby("method"):
+        runs = rows.groupby("seed")[["metric.mean.val-error", "metric.mean.model_size"]]
+        shares = [len(exact & set(map(tuple, run.to_numpy().tolist()))) / len(exact) for _, run in runs]
+        assert shown.loc[method, "found"] == pytest.approx(np.mean(shares))
+    drawn = (tmp_path / "r" / f"fronts-{bench}.svg").read_text()
+    assert 'class="reference fine"' in drawn
+    assert (tmp_path / "r" / f"fronts-{bench}.png").exists()
+
+
+def test_one_objective_has_no_such_part(tmp_path: Path) -> None:
+    nasbench.run("random", "nb201-cifar10", seeds=2, evals=10, store=tmp_path / "s")
+    assert "fronts" not in nasbench.report(tmp_path / "s", out=tmp_path / "r").tables
