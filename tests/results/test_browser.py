@@ -232,10 +232,13 @@ def test_wide_tables_say_so_and_keep_their_first_column(browse: Browse, page: Pa
     assert result(console) == "0 true true true"
 
 
-def test_a_filter_holds_for_charts_and_rows_of_the_whole_page(browse: Browse, tables: Path) -> None:
+@pytest.mark.parametrize(("key", "value"), [("bench", "b2"), ("family", "fb2")])
+def test_a_filter_holds_for_charts_and_rows_of_the_whole_page(
+    browse: Browse, tables: Path, key: str, value: str
+) -> None:
     code = """
       const [form] = document.querySelectorAll(".filters");
-      form.querySelector("[data-key=bench]").value = "b2";
+      form.querySelector("[data-key=KEY]").value = "VALUE";
       form.dispatchEvent(new Event("change"));
       const shown = [...document.querySelectorAll("figure[data-bench]:not([hidden])")].map((f) => f.dataset.bench);
       const left = [...document.querySelectorAll("#settings table tbody tr:not([hidden])")];
@@ -243,7 +246,7 @@ def test_a_filter_holds_for_charts_and_rows_of_the_whole_page(browse: Browse, ta
       const open = [...document.querySelectorAll("details.family")].map((fold) => !fold.hidden && fold.open);
       console.log(`RESULT ${[...new Set(shown)]} ${[...new Set(benches)]} ${open}`);
     """
-    run(tables, code)
+    run(tables, code.replace("KEY", key).replace("VALUE", value))
     assert result(browse(tables, "--dump-dom")[1]) == "b2 b2 false,true,false"
 
 

@@ -22,7 +22,10 @@ Fill = Callable[..., Store]
 def stored(filled: Fill) -> Store:
     return filled(
         {
-            make_setup("a"): [make_run(0, [3.0, math.nan, 2.0]), make_run(4, [5.0, 4.0, 1 / 3], [False, True, True])],
+            make_setup("a"): [
+                make_run(0, [3.0, math.nan, 1 / 3]),
+                make_run(4, [1 / 3, 4.0, 0.25], [True, False, True]),
+            ],
             make_setup("b<"): [make_run(0, [3.0, 2.5, 2.0])],
         }
     )
@@ -36,9 +39,9 @@ def test_every_evaluation_of_every_run_is_there_with_its_configuration(filled: F
     assert (data["methods"], first["method"], second["spec"]) == (["A", "b<"], 0, "b<")
     assert first["seeds"] == [0, 4]
     assert first["rows"] == [3, 3]
-    assert first["y"] == [3.0, None, 2.0, 5.0, 4.0, 0.333333]
-    assert first["ok"] == "101011"
-    assert first["steps"] == [0, 2, 4, 5]
+    assert first["y"] == [3.0, None, 0.333333, 0.333333, 4.0, 0.25]
+    assert first["ok"] == "101101"
+    assert first["steps"] == [0, 2, 3, 5]
     space = data["spaces"]["toy"]
     read = [[json.loads(space["items"][item]) for item in space["configurations"][c]] for c in first["c"]]
     assert read == [[["x", i % 3]] for i in range(6)]
@@ -61,6 +64,6 @@ def test_a_single_run_is_written_as_a_page_whatever_its_size(filled: Fill, tmp_p
     text = page.read_text()
     assert 'data-seed="4"' in text
     (embedded,) = re.findall(r'<script type="application/json" id="runs-data">(.*?)</script>', text)
-    assert json.loads(embedded)["setups"][0]["y"][-1] == 0.333333
+    assert json.loads(embedded)["setups"][0]["y"][-1] == 0.25
     table = text[text.index("<noscript>") : text.index("</noscript>")]
     assert table.count("<tr>") == 1 + 3

@@ -118,7 +118,7 @@ function filter(form) {
     for (const [key, value] of wanted) { const own = other.querySelector(`[data-key=${key}]`); if (own) own.value = value; }
   }
   const fits = (facts) => wanted.every(([key, value]) => !value || facts[key] === undefined || facts[key] === value);
-  for (const { element, facts } of rows) element.hidden = !fits({ family: familyOf[facts.bench], ...facts });
+  for (const { element, facts } of rows) element.hidden = !fits({ ...facts, family: facts.family ?? familyOf[facts.bench] });
   for (const chart of charts) chart.hidden = !fits(chart.dataset);
   for (const group of document.querySelectorAll("details.family")) {
     const shown = group.querySelectorAll("figure:not([hidden])").length;
