@@ -247,8 +247,11 @@ class Setup:
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, as in a fragment's metadata."""
-        return asdict(self)
+        """All fields, as in a fragment's metadata; those of several objectives where there are several."""
+        facts = asdict(self)
+        if not self.objectives:  # stores of version 0.2 lack them, and their contents' hashes must not change
+            del facts["objectives"], facts["setting"]["scales"], facts["setting"]["front"]
+        return facts
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Setup:

@@ -377,7 +377,7 @@ class TestMethods:
             assert parameters_paper(drawn, 4, 10) <= 15_000
 
     def test_in_vain_is_said_and_nothing_is_relaxed(self, space: Searchable, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(one_shot, "_MOST_DRAWS", 30)
+        monkeypatch.setattr(one_shot, "MOST_DRAWS", 30)
         smallest = size([*stages_of(SMALLEST)], 4, space.shape, space.classes).parameters
         method = METHODS.get("zo-darts++")(
             problem(space), np.random.default_rng(0), epochs=2, stop=2, theta=1, T=2, size=f"{smallest}-{smallest}"
