@@ -1,4 +1,4 @@
-"""Ax (Bakshy et al., 2018): a Gaussian process with noisy expected improvement (Letham et al., 2019)."""
+"""Ax (Bakshy et al., 2018): Gaussian processes with noisy expected improvement, for one objective or several."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ class AxNEI(Method):
     )
     needs = (AsFlat,)
     seconds = 12.0
+    label = "ax-nei"
+    """The name in messages."""
 
     def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10) -> None:
-        require("ax-nei", "gp", "ax")
+        require(self.label, "gp", "ax")
         if initial < 1:
             raise UsageError(f"initial must be at least 1, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
@@ -81,7 +83,16 @@ class AxNEI(Method):
             return
         metrics = observation.evaluation.metrics
         data = {f"c{i}": b.counted(metrics[b.metric.name]) for i, b in enumerate(self._problem.constraints)}
-        self._begun().complete_trial(trial, raw_data={"objective": observation.objective, **data})
+        self._begun().complete_trial(trial, raw_data=self._goals(observation) | data)
+
+    @property
+    def _names(self) -> list[str]:
+        """The names in Ax of what is minimised."""
+        return ["objective"]
+
+    def _goals(self, observation: Observation) -> dict[str, float]:
+        """The values of what is minimised, by their names in Ax."""
+        return {"objective": observation.objective}
 
     def _present(self, proposed: list[float | int]) -> list[Coordinate]:
         """Ax's proposal with None for absent hyper-parameters."""
@@ -111,7 +122,8 @@ class AxNEI(Method):
             client.configure_experiment(parameters=[_parameter(h) for h in self._flat.hyperparameters])
             relations = enumerate(self._problem.constraints)
             constraints = [f"c{i} {b.relation} {b.limit!r}" for i, b in relations]
-            client.configure_optimization("-objective", outcome_constraints=constraints or None)
+            goals = ", ".join(f"-{goal}" for goal in self._names)
+            client.configure_optimization(goals, outcome_constraints=constraints or None)
             client.configure_generation_strategy(
                 "fast",
                 initialization_budget=self._initial,
@@ -120,6 +132,28 @@ class AxNEI(Method):
             )
             self._client = client
         return self._client
+
+
+@METHODS.register("ax-nehvi")
+class AxNEHVI(AxNEI):
+    """Ax for several objectives: noisy expected hypervolume improvement (Daulton et al., 2021), with constraints.
+
+    Costs and properties of the network are minimised by their logarithm. Ax infers the reference point.
+    """
+
+    source = (
+        "S. Daulton, M. Balandat and E. Bakshy. Parallel Bayesian Optimization of Multiple Noisy Objectives with "
+        "Expected Hypervolume Improvement. NeurIPS 2021."
+    )
+    serves_several = True
+    label = "ax-nehvi"
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"objective{k}" for k in range(len(self._problem.objectives))]
+
+    def _goals(self, observation: Observation) -> dict[str, float]:
+        return dict(zip(self._names, self._problem.losses(observation), strict=True))
 
 
 def _number(value: object) -> float | int:

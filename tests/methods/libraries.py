@@ -7,6 +7,7 @@ LIBRARIES = {
     "rf-cei": "sklearn",
     "optuna-gp": "torch",
     "ax-nei": "ax",
+    "ax-nehvi": "ax",
     "smac": "smac",
 }
 """Method → the module that it needs."""

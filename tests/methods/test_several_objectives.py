@@ -314,3 +314,26 @@ def test_mo_asha_promotes_the_best_of_a_rung_and_each_once() -> None:
     further = [Proposal.of(method.ask(), fidelity.highest) for _ in range(3)]
     assert [(p.level["epochs"], p.continues) for p in further] == [(3, 1), (3, 3), (1, None)]
     assert further[0].configuration == asked[1].configuration
+
+
+def test_ax_is_told_all_objectives_and_constraints_and_finds_better_fronts_than_its_sobol_points() -> None:
+    pytest.importorskip("ax")
+    bounds = (Bound(SIZE, 8.0, upper=True),)
+    problem = Problem(GRID, (F, Metric("g", "s")), bounds)
+    method = METHODS.get("ax-nehvi")(problem, np.random.default_rng(0), initial=6)
+    made = searched(method, 14, bounds)
+
+    def volume(observations: list[Observation]) -> float:
+        values = [o.evaluation.metrics for o in observations if o.feasible]
+        covered = [(f, g) for f in range(120) for g in range(120) if any(v["f"] <= f and v["g"] <= g for v in values)]
+        return len(covered)
+
+    assert volume(made) > volume(made[:6])
+    config = method._begun()._experiment.optimization_config  # type: ignore[attr-defined]
+    assert sorted(config.objective.metric_names) == ["objective0", "objective1"]
+    assert [str(constraint.metric_names[0]) for constraint in config.outcome_constraints] == ["c0"]
+    losses = problem.losses(made[0])
+    assert losses[1] == math.log10(made[0].evaluation.metrics["g"])  # seconds are minimised by their logarithm
+    seen = method._begun()._experiment.lookup_data().df  # type: ignore[attr-defined]
+    first = seen[seen["trial_index"] == 0].set_index("metric_name")["mean"]
+    assert (first["objective0"], first["objective1"]) == pytest.approx(losses)

@@ -6,7 +6,7 @@ from nasbench.cli.checks import Check
 
 ONE_SHOT = ("darts", "milenas", "zo-darts", "zo-darts+", "zo-darts++", "spos")
 EXTRAS = {
-    **dict.fromkeys(("ax-nei",), "ax"),
+    **dict.fromkeys(("ax-nei", "ax-nehvi"), "ax"),
     **dict.fromkeys(("cnsga2", "nsga2", "motpe", "optuna-tpe", "optuna-gp", "optuna"), "optuna"),
     "smac": "smac",
     "rf-cei": "sklearn",

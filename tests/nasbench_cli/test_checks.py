@@ -33,6 +33,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 TRIED = {
     "nasbot": ("nasbot:draws=20,initial=4", "hpolib-slice"),
     "ax-nei": ("ax-nei:initial=30",),
+    "ax-nehvi": ("ax-nehvi:initial=30",),
     "scbo": ("scbo:power=6,initial=24",),
     "treebo": ("treebo:initial=24",),
     "rf-cei": ("rf-cei:initial=24",),

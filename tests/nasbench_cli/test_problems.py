@@ -38,6 +38,7 @@ SOON = {
     "treebo": ["treebo:initial=20"],
     "smac": ["smac:initial=20"],
     "ax-nei": ["ax-nei:initial=24"],
+    "ax-nehvi": ["ax-nehvi:initial=24"],
     "optuna-gp": ["optuna-gp:initial=26"],
 }
 """Options with which a model is used within 30 evaluations, at little cost; other methods as they are."""
@@ -50,6 +51,7 @@ DEAR = (
     "nasbot-rand",
     "nasbot-ea",
     "ax-nei",
+    "ax-nehvi",
     "smac",
     "rf-cei",
     "optuna-gp",
