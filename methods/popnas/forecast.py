@@ -48,8 +48,8 @@ class Forecast:
     """Predictions for candidates, all to be minimised, each of shape (candidates,)."""
 
     members: Sequence[Member]
-    score: Array
-    """Predicted rank among the observations, as a share: by violation, then by objective."""
+    scores: tuple[Array, ...]
+    """For each objective the predicted rank among the observations, as a share: by violation, then by objective."""
     seconds: Array
     """Predicted training time."""
     size: Array | None
@@ -60,8 +60,8 @@ class Forecast:
     """Observed objectives, to translate a score into an objective."""
 
     def predicted(self, place: int) -> tuple[float, float]:
-        """The predicted objective and training time of a candidate."""
-        share = min(max(float(self.score[place]), 0.0), 1.0)
+        """The predicted first objective and training time of a candidate."""
+        share = min(max(float(self.scores[0][place]), 0.0), 1.0)
         objective = float(np.quantile(self.objectives, share)) if len(self.objectives) else math.nan
         return objective, float(self.seconds[place])
 
@@ -99,12 +99,21 @@ def forecast(
         violation += [bound.violation(value) for value in cheap(bound.metric.name).tolist()]
     return Forecast(
         members,
-        predicted(ranks([observation.rank(problem.constraints) for observation in observed])),
+        tuple(predicted(ranks(keys)) for keys in _keys(problem, observed)),
         predicted(seconds),
         None if columns.size is None or not with_size else cheap(columns.size),
         violation,
         np.array([o.objective for o in observed if o.evaluation.status == "ok"]),
     )
+
+
+def _keys(problem: Problem, observed: Sequence[Observation]) -> list[list[Rank]]:
+    """For each objective, what the observations are ranked by: the violation of constraints, then the objective."""
+    keys = [observation.rank(problem.constraints) for observation in observed]
+    if not problem.several:
+        return [keys]
+    losses = [problem.losses(observation) for observation in observed]
+    return [[(key[0], loss[k]) for key, loss in zip(keys, losses, strict=True)] for k in range(len(problem.objectives))]
 
 
 def ranks(keys: Sequence[Rank]) -> list[float]:

@@ -44,7 +44,8 @@ class Popnas(Method):
         first: random networks evaluated before the first prediction, of the first level and, if it has fewer, of the
             next ones; 0 for the whole first level and at least 30.
         pareto: objectives of the front in addition to the score: time+size, time, or none, which is PNAS (Liu et al.,
-            2018): the networks with the best predicted scores, and no exploration.
+            2018): the networks with the best predicted scores, and no exploration. With several objectives the front is
+            theirs.
         candidates: largest number of networks predicted per level; a larger level is sampled.
     """
 
@@ -56,6 +57,7 @@ class Popnas(Method):
     version = 4
     tuned_on = ("nas-bench-201",)
     needs = (AsSequence,)
+    serves_several = True
     seconds = 0.01
 
     def __init__(
@@ -76,7 +78,8 @@ class Popnas(Method):
         if pareto not in _PARETO:
             raise unknown("objectives of a front", pareto, _PARETO)
         self._problem, self._space, self._rng = problem, problem.space, rng
-        self._children, self._first, self._most, self._objectives = children, first, candidates, _PARETO[pareto]
+        self._children, self._first, self._most = children, first, candidates
+        self._objectives = len(problem.objectives) if problem.several else _PARETO[pareto]
         self._exploration = exploration if self._objectives > 1 else 0
         self._growth, self._columns = growth_of(problem.space), Columns.of(problem)
         self._rounds: list[Round] = []
@@ -151,7 +154,7 @@ class Popnas(Method):
     def _following(self) -> Round:
         """The fronts of the next level with new networks; after the last level, of all levels."""
         level, told = self._rounds[-1].level, {m: o for round_ in self._rounds for m, o in round_.told.items()}
-        with_size = self._objectives == _PARETO["time+size"]
+        with_size = not self._problem.several and self._objectives == _PARETO["time+size"]
         while True:
             was_last = level >= self._growth.levels
             level = min(level + 1, self._growth.levels)
@@ -167,7 +170,7 @@ class Popnas(Method):
         is_strict = len(allowed) > 0
         if not is_strict:
             allowed = np.argsort(prediction.violation, kind="stable")[: self._children]
-        objectives = [prediction.score, prediction.seconds, *([] if prediction.size is None else [prediction.size])]
+        objectives = [*prediction.scores, prediction.seconds, *([] if prediction.size is None else [prediction.size])]
         values = np.stack(objectives[: self._objectives], axis=1)[allowed]
         members = [prediction.members[place] for place in allowed.tolist()]
 

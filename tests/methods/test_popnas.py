@@ -249,11 +249,18 @@ class TestForecast:
 
 
 def searched(
-    spec: str, space: Space, score: Score, evals: int, workers: int = 1, seed: int = 0, bounds: tuple[Any, ...] = ()
+    spec: str,
+    space: Space,
+    score: Score,
+    evals: int,
+    workers: int = 1,
+    seed: int = 0,
+    bounds: tuple[Any, ...] = (),
+    objectives: tuple[Metric, ...] = METRICS[:1],
 ) -> tuple[Popnas, list[Configuration]]:
     """What is asked for, told in the order of asking."""
     known = lambda metric, configuration: named(score(configuration))[metric]  # noqa: E731
-    problem = Problem(space, (METRICS[0],), bounds, known, told=TOLD)
+    problem = Problem(space, objectives, bounds, known, told=TOLD)
     method = MethodSpec.parse(spec).build(problem, np.random.default_rng(seed))
     assert isinstance(method, Popnas)
     asked: list[Configuration] = []
@@ -356,6 +363,23 @@ class TestSearch:
             method, _ = searched(f"popnas:pareto={pareto},children=3,exploration=5", NB201, wide, 90)
             explored[pareto] = sum(entry.value for entry in method.log if entry.quantity == "exploration")
         assert explored["time"] > explored["none"] == 0
+
+    def test_with_several_objectives_its_front_is_theirs(self) -> None:
+        # All networks train equally long here: a front of the loss and the time is a single network.
+        def opposed(c: Configuration) -> tuple[float, float, float]:
+            loss, _, size = wide(c)
+            return loss, 20.0, size
+
+        def attained(asked: list[Configuration]) -> int:
+            found = {(loss, size) for loss, _, size in map(opposed, asked)}
+            corners = [(x / 2, y) for x in range(21) for y in range(14)]
+            return sum(any(loss <= x and size <= y for loss, size in found) for x, y in corners)
+
+        both = METRICS[0], METRICS[2]
+        method, asked = searched("popnas:children=8", NB201, opposed, 70, objectives=both)
+        _, one = searched("popnas:children=8,pareto=none", NB201, opposed, 70)
+        assert attained(asked) > attained(one)
+        assert max(entry.value for entry in method.log if entry.quantity == "front" and entry.epoch > 1) > 2
 
     def test_bounds_that_are_known_before_training_hold_from_the_second_round(self) -> None:
         (bound,) = abilities.bounds(open_benchmark("nb201-cifar10"), parse_constraints(["model_size<=5"]))
