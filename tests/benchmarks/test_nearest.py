@@ -46,7 +46,8 @@ NAMES = {
     "zodarts++": "zo-darts++",
     "bananna": "bananas",
     "smac3": "smac",
-    "nsga2": "cnsga2",
+    "cnsgaII": "cnsga2",
+    "nsga-2": "nsga2",
 }
 
 
