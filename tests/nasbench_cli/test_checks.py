@@ -38,6 +38,7 @@ TRIED = {
     "treebo": ("treebo:initial=24",),
     "rf-cei": ("rf-cei:initial=24",),
     "darts": ("darts:epochs=1",),
+    "proxy": ("proxy:networks=6",),
     "milenas": ("milenas:epochs=1",),
     "zo-darts": ("zo-darts:epochs=1,T=2",),
     "zo-darts+": ("zo-darts+:epochs=1,T=2,stop=1,every=1",),

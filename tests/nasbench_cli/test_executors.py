@@ -54,6 +54,7 @@ def test_our_executors_keep_their_promises(nasbench: Callable[..., Printed], exe
     assert f"{executor}: 5 of 5 promises kept" in checked.out
 
 
+@pytest.mark.slow
 def test_the_executor_of_a_plugin_is_listed_checked_and_used(command: Command, tmp_path: Path) -> None:
     listed = {row["name"]: row for row in json.loads(command("list", "executors", "--json").stdout)}
     assert listed["pool"]["options"] == "nice=10"

@@ -25,6 +25,7 @@ def rows(store: Path) -> pd.DataFrame:
     return pd.read_parquet(store).sort_values(["run", "evaluation"])
 
 
+@pytest.mark.slow
 def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     store, out = tmp_path / "store", tmp_path / "report"
     asked = ["run", "--bench", "digits@1", "--method", FLEXIBLE, "--method", "milenas:epochs=1", "--store", store]

@@ -62,6 +62,7 @@ def assert_the_same_elsewhere(tried: list[tuple[str, str]]) -> None:
     assert [n for n in differ if MethodSpec.parse(n).method.repeatable is Repeatable.ANY_PROCESSOR] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not X86, reason="only x86-64 processors have other kernels to try")
 def test_light_methods_propose_the_same_with_other_hashes_kernels_and_loops() -> None:
     assert_the_same_elsewhere(pairs(dear=False))

@@ -257,6 +257,7 @@ def test_a_graph_needs_a_device() -> None:
             rows.ROWS[name](rows.CPU, 60.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_a_whole_search_is_estimated_where_the_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     made = scripted_epochs(monkeypatch, [9.0, 3.0, 9.0, 5.0])
