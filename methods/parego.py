@@ -60,9 +60,7 @@ class ParEGO(Method):
 
     @classmethod
     def make_ready(cls) -> None:
-        for name in METHODS.names():
-            if METHODS.get(name).learns_from_all:
-                METHODS.get(name).make_ready()
+        CTPE.make_ready()  # the default; another `by` starts up within the first suggestion that needs it
 
     def ask(self) -> Configuration:
         self._asked += 1

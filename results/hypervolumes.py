@@ -1,4 +1,4 @@
-"""Hypervolumes of runs with several objectives, and the front of all runs where no table knows the exact one."""
+"""Fronts of several objectives, and the hypervolumes of runs on the scale of a front."""
 
 from __future__ import annotations
 
@@ -43,28 +43,39 @@ def hypervolumes(points: Array, counts: NDArray[np.bool_]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class UnionFront:
-    """The front of all runs of a setting, where no table knows the exact one, and the scale on which it is measured."""
+class Front:
+    """The scale that a front gives to hypervolumes.
+
+    An objective's ideal is 0 and the reference point is 1: it lies a tenth of the front's extent beyond the front's
+    worst value.
+    """
 
     ideal: Array
+    """The smallest loss of each objective on the front, shape (objectives,)."""
     extent: Array
     """Distance of the reference point from the ideal, shape (objectives,)."""
     volume: float
+    """Hypervolume of the front on this scale."""
 
     @classmethod
-    def of(cls, points: Array) -> UnionFront:
+    def of(cls, points: Array) -> Front:
         """The front of losses of feasible evaluations, shape (evaluations, objectives), at least one."""
         from moocore import filter_dominated, hypervolume
 
-        front = np.asarray(filter_dominated(points))
+        front = np.unique(filter_dominated(points), axis=0)
         ideal, nadir, worst = front.min(axis=0), front.max(axis=0), points.max(axis=0)
         extent = np.where(nadir > ideal, (1 + MARGIN) * (nadir - ideal), MARGIN * (worst - ideal))
         extent = np.where(extent > 0, extent, 1.0)
         return cls(ideal, extent, float(hypervolume((front - ideal) / extent, ref=np.ones(points.shape[1]))))
 
+    def scaled(self, points: Array) -> Array:
+        """Losses with the ideal at 0 and the reference point at 1, shape (…, objectives)."""
+        result: Array = (points - self.ideal) / self.extent
+        return result
+
     def shares(self, points: Array, counts: NDArray[np.bool_]) -> Array:
-        """Share of the hypervolume of this front that a run has after each evaluation; see `hypervolumes`."""
-        return hypervolumes((points - self.ideal) / self.extent, counts) / self.volume
+        """Share of this front's hypervolume that a run has after each evaluation; see `hypervolumes`."""
+        return hypervolumes(self.scaled(points), counts) / self.volume
 
 
 def losses(values: Array, scales: Sequence[Scale]) -> Array:

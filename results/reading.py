@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nasbench.results.curves import Array, Curves
 from nasbench.results.errors import StoreError
-from nasbench.results.hypervolumes import UnionFront, losses
+from nasbench.results.hypervolumes import Front, losses
 from nasbench.results.scores import DEFAULT, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.selection import EVERYTHING, Selection, check_versions
 from nasbench.results.store import Store
@@ -141,7 +141,7 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     return Curves(setup.protocol, score, seconds, frame, methods, table, *_dense(parts), tuned)
 
 
-def union_fronts(fragments: Sequence[tuple[Store, Fragment]]) -> dict[tuple[str, str], UnionFront]:
+def union_fronts(fragments: Sequence[tuple[Store, Fragment]]) -> dict[tuple[str, str], Front]:
     """The fronts of all runs of settings with several objectives where no table knows the exact front.
 
     By benchmark and constraint; settings without a feasible full evaluation are left out.
@@ -155,7 +155,7 @@ def union_fronts(fragments: Sequence[tuple[Store, Fragment]]) -> dict[tuple[str,
                 kept = columns["feasible"] & (columns["level"] == f.setup.setting.highest)
                 points.setdefault((f.setup.bench, f.setup.constraint), []).append(_losses(columns, f)[kept])
     joined = {setting: np.concatenate(parts) for setting, parts in points.items()}
-    return {setting: UnionFront.of(every) for setting, every in joined.items() if len(every)}
+    return {setting: Front.of(every) for setting, every in joined.items() if len(every)}
 
 
 def _losses(columns: Mapping[str, NDArray[Any]], fragment: Fragment) -> Array:
@@ -163,7 +163,7 @@ def _losses(columns: Mapping[str, NDArray[Any]], fragment: Fragment) -> Array:
     return losses(values, fragment.setup.setting.scales)
 
 
-def _by_union(columns: Mapping[str, NDArray[Any]], fragment: Fragment, union: UnionFront) -> dict[str, NDArray[Any]]:
+def _by_union(columns: Mapping[str, NDArray[Any]], fragment: Fragment, union: Front) -> dict[str, NDArray[Any]]:
     """The columns that runs would have if the front of all runs were the exact one."""
     level, highest = columns.get("level", np.ones(len(columns["feasible"]))), fragment.setup.setting.highest
     points, counts = _losses(columns, fragment), columns["feasible"] & (level == highest)

@@ -14,9 +14,8 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.contract import BENCHMARKS
 from nasbench.benchmarks.images.benchmark import FLOPS_A_SECOND, on_device
-from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split
+from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, reduced
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage
@@ -25,6 +24,7 @@ from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
+from nasbench.benchmarks.spec import open_benchmark
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.recipes import Recipe
 
@@ -46,7 +46,7 @@ class LookUp(TabularBenchmark, blockwise=True):
     """
 
     def __init__(self, images: str, table: str) -> None:
-        data, trained = DATASETS.get(images), BENCHMARKS.get(table)()
+        data, trained = DATASETS.get(images), open_benchmark(table)
         if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid):
             raise UsageError(f"{table} is no table of NAS-Bench-201's cells, such as nb201-cifar10")
         facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_BATCH}"
@@ -114,7 +114,10 @@ def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:
 
 @cache  # the images of a data set are loaded once per process
 def _small(data: Dataset) -> Dataset:
-    return replace(data, side=_SIDE, load=lambda: {name: shrunk(split) for name, split in data.load().items()})
+    def load() -> dict[str, Split]:
+        return {name: shrunk(split) for name, split in reduced(data.load(), _IMAGES).items()}
+
+    return replace(data, side=_SIDE, load=load)
 
 
 def shrunk(split: Split) -> Split:

@@ -69,6 +69,7 @@ class Bracketed(Method):
         assert problem.fidelity is not None  # `MethodSpec.build` has checked it
         self._problem, self._rng, self._eta = problem, rng, eta
         self._levels = rungs(problem.fidelity, eta, lowest)
+        self._sizes = sizes
         self._continuable = problem.fidelity.continuable
         self._brackets: list[Bracket] = []
         self._owners: dict[int, Bracket] = {}
@@ -98,7 +99,7 @@ class Bracketed(Method):
 
     def bracket(self, s: int) -> Bracket:
         """A new bracket with s rungs above its first."""
-        return Bracket(self._levels[-s - 1 :], sizes(len(self._levels), s, self._eta))
+        return Bracket(self._levels[-s - 1 :], self._sizes(len(self._levels), s, self._eta))
 
     def _next(self) -> tuple[Proposal, Bracket]:
         for bracket in self._brackets:
@@ -154,9 +155,6 @@ class Hyperband(Bracketed):
             raise unknown("brackets", brackets, SIZES)
         super().__init__(problem, rng, eta=eta, lowest=lowest)
         self._sizes = SIZES[brackets]
-
-    def bracket(self, s: int) -> Bracket:
-        return Bracket(self._levels[-s - 1 :], self._sizes(len(self._levels), s, self._eta))
 
     def bracket_after(self, opened: int) -> int:
         return len(self._levels) - 1 - opened % len(self._levels)

@@ -120,7 +120,7 @@ def data_verify(names: tuple[str, ...]) -> int:
 
 
 def _made(source: Source, here: Sequence[str]) -> str:
-    """What has been made of a source: so many benchmarks or metrics; empty if nothing has."""
+    """The number of benchmarks or metrics that a source has become here, in words; empty if there are none."""
     if isinstance(source, Addition):
         metrics = {name for table in source.tables for name in added.names(table) if name.startswith(source.prefix)}
         return count(len(metrics), "metric") if metrics else ""

@@ -18,7 +18,6 @@ from nasbench.benchmarks import (
     Metric,
     UsageError,
     abilities,
-    fronts,
     label,
     open_benchmark,
 )
@@ -26,7 +25,7 @@ from nasbench.benchmarks.spaces import AsFlat, AsSequence
 from nasbench.benchmarks.spaces.foreign import Broken, foreign
 from nasbench.cli.engine.runner import MAX_EVALUATIONS
 from nasbench.cli.engine.sealed import is_sealed
-from nasbench.cli.engine.shares import added
+from nasbench.cli.engine.shares import added, reference
 from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
 from nasbench.results.store.trajectory import SCHEMA_VERSION
@@ -253,21 +252,21 @@ def _of_several(
     setting: Setting, benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[Metric, ...]
 ) -> Setting:
     """The facts of a setting with several objectives: 1 - the share of the hypervolume takes the objective's place."""
-    reference = fronts.reference(benchmark, objectives, bounds)
+    known = reference(benchmark, objectives, bounds)
     return replace(
         setting,
         objective=" and ".join(metric.name for metric in objectives),
         unit="",
         split=next((metric.split for metric in objectives if metric.split), ""),
-        oracle=0.0 if reference else None,
+        oracle=0.0 if known else None,
         worst=1.0,
-        score_oracle=0.0 if reference else None,
+        score_oracle=0.0 if known else None,
         score_worst=1.0,
-        median=1.0 - reference.median if reference else None,
+        median=1.0 - known.median if known else None,
         noise=None,
         held_out=(),  # there is no single incumbent whose test metrics could be reported
         scales=tuple((metric.name, metric.unit, not metric.minimize, metric.log) for metric in objectives),
-        front=tuple(map(tuple, reference.front.tolist())) if reference else (),
+        front=tuple(map(tuple, known.values.tolist())) if known else (),
     )
 
 

@@ -2,19 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Bound, Metric, fronts
-from nasbench.results.hypervolumes import hypervolumes
+from nasbench.benchmarks import Benchmark, Bound, Metric, UsageError
+from nasbench.benchmarks.abilities import KnowsAllMeans
+from nasbench.benchmarks.fronts import Array, losses
+from nasbench.results.hypervolumes import Front
 from nasbench.results.store.trajectory import HYPERVOLUME, MEAN_OF
 
 
 def added(objectives: tuple[Metric, ...]) -> tuple[str, ...]:
     """Names of the metrics that the harness adds to runs with these objectives, in the order of their columns."""
     return (HYPERVOLUME, *(MEAN_OF + metric.name for metric in objectives))
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The exact feasible front of a table, and the scale on which hypervolumes are measured; it depends on no run."""
+
+    objectives: tuple[Metric, ...]
+    values: Array
+    """The mean of each objective at each point of the front, in the metrics' units, shape (points, objectives)."""
+    front: Front
+    median: float
+    """Share of the hypervolume that one evaluation of a random feasible configuration attains, the median."""
+
+    def shares(self, values: Array, counts: NDArray[np.bool_]) -> Array:
+        """Share of the hypervolume after each evaluation, shape (evaluations,).
+
+        Args:
+            values: of the objectives, in the metrics' units, shape (evaluations, objectives).
+            counts: whether each evaluation counts, shape (evaluations,).
+        """
+        return self.front.shares(losses(self.objectives, values), counts)
+
+
+@lru_cache(maxsize=64)
+def reference(benchmark: Benchmark, objectives: tuple[Metric, ...], bounds: tuple[Bound, ...]) -> Reference | None:
+    """The exact front of a table under constraints, by the means over repetitions; None where no table knows it.
+
+    Raises UsageError if no configuration is feasible by its means.
+    """
+    if not isinstance(benchmark, KnowsAllMeans):
+        return None
+    from moocore import is_nondominated
+
+    means, places = benchmark.all_means(), benchmark.places
+    values = means[:, [places[metric.name] for metric in objectives]]
+    feasible = np.all(np.isfinite(values), axis=1)
+    for bound in bounds:
+        feasible &= bound.holds(means[:, places[bound.metric.name]])
+    values = values[feasible]
+    if not len(values):
+        limits = " and ".join(map(str, bounds)) or "every objective has a value"
+        raise UsageError(f"no configuration of {benchmark.name} has means by which {limits}: there is no front")
+    points = losses(objectives, values)
+    front = Front.of(points)
+    alone = np.prod(np.maximum(1.0 - front.scaled(points), 0.0), axis=1)
+    best = np.flatnonzero(is_nondominated(points))  # the first of equal ones
+    best = best[np.lexsort(points[best].T[::-1])]
+    return Reference(objectives, values[best], front, float(np.median(alone)) / front.volume)
 
 
 def with_shares(
@@ -26,7 +78,7 @@ def with_shares(
 ) -> dict[str, NDArray[Any]]:
     """The columns of a run with several objectives: the metrics `added`, and the first objective as `objective`.
 
-    Only evaluations at the highest level of the fidelity count. Without an exact front (`fronts.reference`) all shares
+    Only evaluations at the highest level of the fidelity count. Without an exact front (`reference`) all shares
     are NaN; a report then measures them by the front of all runs.
 
     Args:
@@ -35,14 +87,13 @@ def with_shares(
     """
     places = [benchmark.places[metric.name] for metric in objectives]
     metrics = columns["metrics"]
-    reference = fronts.reference(benchmark, objectives, bounds)
+    known = reference(benchmark, objectives, bounds)
     observed = attained = np.full(len(metrics), np.nan)
-    if reference is not None and len(metrics):
+    if known is not None and len(metrics):
         whole = columns["level"] == benchmark.highest.work
-        points = reference.normalised(metrics[:, places])
-        observed = hypervolumes(points, whole & columns["feasible"]) / reference.volume
+        observed = known.shares(metrics[:, places], whole & columns["feasible"])
         by_means = whole & (columns["status"] == "ok") & (columns["score_feasible"] == True)  # noqa: E712 (None too)
-        attained = hypervolumes(reference.normalised(means[:, places]), by_means) / reference.volume
+        attained = known.shares(means[:, places], by_means)
     return columns | {
         "objective": metrics[:, places[0]],
         "incumbent": 1.0 - observed,

@@ -20,7 +20,7 @@ def protocol(subject: Subject) -> str:
         f"{count(len(curves.settings), 'setting')} = "
         f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
         f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
-        f"incumbent's {curves.compared.phrase}, by the probability that a run of one method is better than one of the "
+        f"{curves.compared.phrase}, by the probability that a run of one method is better than one of the "
         "other. Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
         f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
         f"methods a difference is significant. {version(subject)}."

@@ -65,7 +65,7 @@ def medians(comparison: Comparison) -> Table:
     for name in ("constraint", "objective", "bench"):
         data.insert(0, name, settings[name])
     note = (
-        f"Median over seeds of what the incumbent is worth ({curves.compared.phrase}) at the end of the budget; a run "
+        f"Median over seeds of the {curves.compared.phrase} at the end of the budget; a run "
         "without a feasible incumbent counts with the worst feasible value of the setting. The objective's name says "
         "on which split and at which epoch it was measured. oracle: the best that an incumbent can be worth. Whether "
         "a difference is more than chance stands in within.csv."
@@ -102,7 +102,7 @@ def performance(comparison: Comparison) -> Table:
         }
     )
     note = (
-        f"What the incumbent is worth ({curves.compared.phrase}), over seeds: median with its 95 % interval between "
+        f"The {curves.compared.phrase}, over seeds: median with its 95 % interval between "
         "order statistics (of five runs: lowest to highest, 94 %; of fewer: the values themselves, and no interval). "
         "A run without a feasible incumbent counts with the worst feasible value of the setting (of the table, or "
         "where there is none, of all runs; a method that found nothing there has no median); found says how many runs "
@@ -140,7 +140,7 @@ def means(comparison: Comparison) -> Table:
     rows = [(s, m, middle[s, m], spread[s, m]) for s, m in sorted(curves.groups)]
     data = named(curves, pd.DataFrame(rows, columns=["setting", "method", "mean", "sd"]))
     note = (
-        f"What the incumbent is worth ({curves.compared.phrase}) at the end of the budget: mean and standard deviation "
+        f"The {curves.compared.phrase} at the end of the budget: mean and standard deviation "
         "over seeds. A run without a feasible incumbent counts with the worst feasible value of the setting."
     )
     marks = (
@@ -309,7 +309,7 @@ def _explained(curves: Curves) -> Table:
         }
     )
     note = (
-        f"oracle: the best that an incumbent can be worth ({curves.compared.phrase}) among all that is feasible; "
+        f"oracle: the best possible {curves.compared.phrase} among all that is feasible; "
         "median, worst: of the objective over every feasible (configuration, repetition) of the table; noise: standard "
         "deviation between the repetitions of one good configuration; feasible: share of the table's rows; - where "
         "there is no table."

@@ -145,7 +145,7 @@ def _subject(
     if request.selection != EVERYTHING:
         selected = request.selection.told(select(stores, asked_for, partial=request.partial))
     if selected:
-        told.append(f"a selection by hand: {selected}; whoever chooses after the runs can choose the verdict")
+        told.append(f"a selection by hand: {selected}; a selection made after the runs can decide the verdict")
     told += warnings_of(stores, asked_for, comparison, [f for _, f in chosen], is_current)
     return Subject(comparison, chosen, references(stores, curves.score), request.literature, selected), told
 

@@ -16,7 +16,7 @@ class Mean(Score):
     """The mean over all repetitions of the incumbent, including the one by which it was chosen."""
 
     name = "mean"
-    phrase = "mean over the table's repetitions"
+    phrase = "incumbent's mean over the table's repetitions"
     note = (
         "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
         "configuration over the table's repetitions; one that violates a constraint in the mean counts as nothing found"

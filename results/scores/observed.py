@@ -9,7 +9,7 @@ class Observed(Score):
     """The observed value by which the method chose its incumbent: its luckiest repetition."""
 
     name = "observed"
-    phrase = "observed objective"
+    phrase = "incumbent's observed objective"
     note = "What is compared is what the method observed of its incumbent, its luckiest repetition"
 
     def values(self, incumbents: Incumbents) -> Array:

@@ -37,7 +37,7 @@ class Score(ABC):
     name: str
     """The value of the option `--score`."""
     phrase: str
-    """The compared quantity as a noun phrase: `mean over …`."""
+    """The compared quantity as a noun phrase without an article: `incumbent's mean over …`."""
     note: str
     """The computation of the score, as a sentence without its full stop."""
     columns: tuple[str, ...] = ()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nasbench.results.scores.score import Array, Incumbents, Score
+from nasbench.results.store.trajectory import HYPERVOLUME
 
-_COLUMN = "metric.hypervolume"
+_COLUMN = f"metric.{HYPERVOLUME}"
 
 
 class Share(Score):

@@ -12,7 +12,7 @@ class Unseen(Mean):
     """The mean over the repetitions of the incumbent that its run has not observed; over all if none is left."""
 
     name = "unseen"
-    phrase = "mean over the repetitions that its run has not observed"
+    phrase = "incumbent's mean over the repetitions that its run has not observed"
     note = (
         "What is compared is the incumbent's score: it is chosen by what was observed, and counts with the mean of its "
         "configuration over the table's repetitions that its run has not observed (over all where none is left); one "

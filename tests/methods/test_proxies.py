@@ -74,6 +74,13 @@ def test_the_number_of_parameters_is_that_of_the_network() -> None:
     )
 
 
+def test_option_names_every_score() -> None:
+    with pytest.raises(UsageError) as refused:
+        MethodSpec.parse("proxy:score=none").build(PROBLEM, np.random.default_rng(0))
+    allowed = str(refused.value).split("allowed: ")[1]
+    assert sorted(allowed.split(", ")) == sorted(SCORES)  # the method names them without importing PyTorch
+
+
 @pytest.mark.parametrize("score", SCORES)
 def test_networks_are_proposed_best_first_and_then_again(score: str) -> None:
     method = MethodSpec.parse(f"proxy:score={score},networks=6").build(PROBLEM, np.random.default_rng(0))

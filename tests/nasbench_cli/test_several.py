@@ -11,14 +11,14 @@ import pytest
 from numpy.random import Generator
 
 import nasbench
-from nasbench.benchmarks import Evaluation, Level, UsageError, abilities, fronts, open_benchmark, parse_constraints
+from nasbench.benchmarks import Evaluation, Level, UsageError, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.cli.engine import plan, runner
+from nasbench.cli.engine import plan, runner, shares
 from nasbench.cli.engine.keys import asked_grid
 from nasbench.cli.engine.plan import expand
 from nasbench.methods import Method, Observation, Problem
 from nasbench.results import Setup, Store, StoreError, Trajectory
-from nasbench.results.hypervolumes import UnionFront, hypervolumes
+from nasbench.results.hypervolumes import Front
 from nasbench.results.report.single_run import describe
 from tests.nasbench_cli.toys import Spec, Toy
 
@@ -52,17 +52,15 @@ def test_stored_shares_are_those_of_the_means_and_of_the_observed_values(
     columns = ran("random", constraint).columns
     table = open_benchmark("nb201-cifar10")
     bounds = abilities.bounds(table, parse_constraints([constraint]))
-    reference = fronts.reference(table, abilities.objectives(table, OBJECTIVES), bounds)
+    reference = shares.reference(table, abilities.objectives(table, OBJECTIVES), bounds)
     assert reference is not None
     assert isinstance(table, abilities.KnowsMeans)
     means = [table.mean_metrics(table.space.from_values(json.loads(text))) for text in columns["configuration"]]
     feasible = np.array([all(bound.holds(m[bound.metric.name]) for bound in bounds) for m in means])
-    points = reference.normalised(np.array([[m["x-valid-error@200"], m["latency"]] for m in means]))
-    worth = hypervolumes(points, feasible) / reference.volume
+    worth = reference.shares(np.array([[m["x-valid-error@200"], m["latency"]] for m in means]), feasible)
     assert np.array_equal(columns["metrics"][:, 4], worth, equal_nan=True)
     assert np.array_equal(columns["metrics"][:, 5:], [[m["x-valid-error@200"], m["latency"]] for m in means])
-    points = reference.normalised(columns["metrics"][:, [0, 3]])
-    observed = hypervolumes(points, columns["feasible"]) / reference.volume
+    observed = reference.shares(columns["metrics"][:, [0, 3]], columns["feasible"])
     assert np.array_equal(columns["incumbent"], 1 - observed, equal_nan=True)
     assert np.isnan(columns["score"]).all()
 
@@ -177,7 +175,7 @@ def test_without_a_table_the_front_of_all_runs_counts_and_the_report_says_so(tmp
     report = nasbench.report(store, out=tmp_path / "report", format="tidy,csv")
     assert "synthetic-cnn: no table knows the exact front" in report.text.replace("\n", " ")
     ends = frame[["metric.error", "metric.weights"]].to_numpy()
-    front = UnionFront.of(ends)
+    front = Front.of(ends)
     tidy = pd.read_csv(tmp_path / "report" / "tidy.csv")
     for (method, seed), rows in frame.groupby(["method", "seed"]):
         points = rows.sort_values("evaluation")[["metric.error", "metric.weights"]].to_numpy()

@@ -9,6 +9,7 @@ import pytest
 
 import nasbench
 from nasbench.benchmarks import abilities, fronts, open_benchmark
+from nasbench.cli.engine import shares
 from nasbench.results.hypervolumes import Scale, losses
 from nasbench.results.statistics.fronts import quality
 
@@ -56,14 +57,14 @@ def test_part_shows_what_the_stored_means_say_and_draws_the_exact_front(tmp_path
     report = nasbench.report(tmp_path / "s", out=tmp_path / "r", format="svg,html,png")
     table = open_benchmark(bench)
     bounds = abilities.bounds(table, nasbench.parse_constraints(["train_time@0.5"]))
-    reference = fronts.reference(table, abilities.objectives(table, tuple(names)), bounds)
+    reference = shares.reference(table, abilities.objectives(table, tuple(names)), bounds)
     assert reference is not None
-    exact = set(map(tuple, reference.front.tolist()))
+    exact = set(map(tuple, reference.values.tolist()))
     shown = report.tables["fronts"].set_index("method")
     for method, rows in frame[frame["score_feasible"].astype(bool)].groupby("method"):
         runs = rows.groupby("seed")[["metric.mean.val-error", "metric.mean.model_size"]]
-        shares = [len(exact & set(map(tuple, run.to_numpy().tolist()))) / len(exact) for _, run in runs]
-        assert shown.loc[method, "found"] == pytest.approx(np.mean(shares))
+        found = [len(exact & set(map(tuple, run.to_numpy().tolist()))) / len(exact) for _, run in runs]
+        assert shown.loc[method, "found"] == pytest.approx(np.mean(found))
     drawn = (tmp_path / "r" / f"fronts-{bench}.svg").read_text()
     assert 'class="reference fine"' in drawn
     assert (tmp_path / "r" / f"fronts-{bench}.png").exists()

@@ -317,7 +317,7 @@ def _digits(text: str) -> str:
 def test_a_selection_is_compared_alone_and_said_to_be_one(compared: Store, tmp_path: Path) -> None:
     text = written(compared, tmp_path, selection=Selection(methods=("c-tpe", "evolution"), families=("f",)))
     assert "2 of 3 methods, 1 of 2 benchmarks, 1 of 2 families" in text
-    assert "whoever chooses after the runs can choose the verdict" in text
+    assert "a selection made after the runs can decide the verdict" in text
     assert "Holm over 1 pair" in text
     assert 'data-bench="b2"' not in text
     without = written(compared, tmp_path, selection=Selection(without=("random",)))

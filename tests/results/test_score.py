@@ -242,7 +242,7 @@ def test_a_third_partys_score_is_found_by_its_entry_point(
     assert first_of(lucky, tmp_path / "out", score="latest") == "lucky"
     text = (tmp_path / "out" / "report.md").read_text()
     assert "What is compared is the last objective" in text
-    assert "(last objective)" in text
+    assert "The last objective, over seeds" in text
     with pytest.raises(StoreError, match="score 'none' is 'int', which is no"):
         scores.score_of("none")
     with pytest.raises(StoreError, match="score 'gone' cannot be loaded: AttributeError"):

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from nasbench.benchmarks import Benchmark, Metric, UsageError, abilities, fronts, open_benchmark, parse_constraints
-from nasbench.benchmarks.fronts import Array, Reference
+from nasbench.benchmarks import Benchmark, Metric, UsageError, abilities, open_benchmark, parse_constraints
+from nasbench.benchmarks.fronts import Array, losses
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.tabular import TabularBenchmark
-from nasbench.results.hypervolumes import hypervolumes
+from nasbench.cli.engine import shares
+from nasbench.cli.engine.shares import Reference
 
 METRICS = (
     Metric("valid-error@1", "%", split="valid", epoch=1),
@@ -41,14 +41,14 @@ def volume(points: Array) -> float:
     return math.fsum((-1) ** (len(s) + 1) * float(np.prod(1 - np.max(s, axis=0))) for s in subsets)
 
 
-def shares_of(found: Reference, values: Array, counts: NDArray[np.bool_]) -> Array:
-    """The share of the hypervolume after each evaluation, as the runner computes it."""
-    return hypervolumes(found.normalised(values), counts) / found.volume
+def scaled(found: Reference, values: Array) -> Array:
+    """Losses on the scale of the front, shape (…, objectives)."""
+    return found.front.scaled(losses(found.objectives, values))
 
 
 def reference(bench: Benchmark, names: tuple[str, ...], *constraints: str) -> Reference:
     bounds = abilities.bounds(bench, parse_constraints(list(constraints)))
-    found = fronts.reference(bench, abilities.objectives(bench, names), bounds)
+    found = shares.reference(bench, abilities.objectives(bench, names), bounds)
     assert found is not None
     return found
 
@@ -60,11 +60,11 @@ def test_front_is_what_no_feasible_mean_dominates() -> None:
     good = [m for m in means if m[2] <= 50]
     best = [m for m in good if not any((o[0] <= m[0] and o[1] >= m[1] and tuple(o[:2]) != tuple(m[:2])) for o in good)]
     expected = sorted({(m[0], m[1]) for m in best})
-    assert np.allclose(sorted(map(tuple, found.front)), expected, rtol=1e-12, atol=0)
+    assert np.allclose(sorted(map(tuple, found.values)), expected, rtol=1e-12, atol=0)
     errors, speeds = np.array(expected).T
-    assert np.allclose(found.ideal, [errors.min(), -np.log10(speeds.max())])
+    assert np.allclose(found.front.ideal, [errors.min(), -np.log10(speeds.max())])
     extent = [np.ptp(errors), np.ptp(np.log10(speeds))]
-    assert np.allclose(found.extent, np.multiply(1.1, extent))
+    assert np.allclose(found.front.extent, np.multiply(1.1, extent))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -74,11 +74,11 @@ def test_shares_equal_inclusion_and_exclusion(names: tuple[str, ...], seed: int)
     values, counts = rng.uniform(1, 40, (9, len(names))), rng.random(9) < 0.8
     values[:, -1] = rng.uniform(20, 100, 9)  # speeds; of a point that another dominates, both are seen
     values[5], counts[3:6] = values[3] * np.array([0.9] * (len(names) - 1) + [1.1]), True
-    shares = shares_of(found, values, counts)
+    after = found.shares(values, counts)
     for n in range(9):
-        points = found.normalised(values[: n + 1][counts[: n + 1]])
-        expected = volume(points) / volume(found.normalised(found.front)) if counts[: n + 1].any() else math.nan
-        assert shares[n] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        points = scaled(found, values[: n + 1][counts[: n + 1]])
+        expected = volume(points) / volume(scaled(found, found.values)) if counts[: n + 1].any() else math.nan
+        assert after[n] == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("constraint", ["none", "model_size@0.1"])
@@ -90,9 +90,9 @@ def test_exhaustive_search_has_share_one_and_shares_never_fall(names: tuple[str,
     bounds = abilities.bounds(table, parse_constraints([constraint]))
     means = table.all_means()[np.random.default_rng(0).permutation(table.space.size)]
     feasible = np.all([b.holds(means[:, table.column(b.metric.name)]) for b in bounds] or [np.ones(len(means))], axis=0)
-    shares = shares_of(found, means[:, [table.places[m.name] for m in found.objectives]], feasible.astype(bool))
-    known = shares[~np.isnan(shares)]
-    assert abs(shares[-1] - 1) <= 1e-12
+    after = found.shares(means[:, [table.places[m.name] for m in found.objectives]], feasible.astype(bool))
+    known = after[~np.isnan(after)]
+    assert abs(after[-1] - 1) <= 1e-12
     assert np.all(np.diff(known) >= 0)
     assert known[0] < 0.9
 
@@ -101,7 +101,7 @@ def test_share_of_a_median_feasible_evaluation() -> None:
     table = small()
     found = reference(table, ("valid-error", "speed"))
     means = table.all_means()[:, :2]
-    alone = [shares_of(found, m[None], np.ones(1, bool))[0] for m in means if np.isfinite(m).all()]
+    alone = [found.shares(m[None], np.ones(1, bool))[0] for m in means if np.isfinite(m).all()]
     assert found.median == pytest.approx(np.median(alone), abs=1e-12)
 
 
@@ -122,4 +122,4 @@ def test_objectives_that_cannot_be_are_refused() -> None:
 
 def test_no_table_has_no_front() -> None:
     bench = open_benchmark("synthetic-cnn")
-    assert fronts.reference(bench, bench.metrics[:2], ()) is None
+    assert shares.reference(bench, bench.metrics[:2], ()) is None
