@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
 from nasbench.benchmarks.spaces.published.vit import vit
-from tests.benchmarks.test_language_choices import beside
+from tests.benchmarks.written import beside
 
 # The package compares both sides of a relation on their own scales: so b and c have the same one.
 SPACE = """{"name": "x", "hyperparameters": [

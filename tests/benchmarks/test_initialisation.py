@@ -21,7 +21,7 @@ from nasbench.benchmarks.spaces.language.program import Program  # noqa: E402
 from nasbench.benchmarks.spaces.trainable import Frame, WrittenSpace  # noqa: E402
 from nasbench.benchmarks.training import training  # noqa: E402
 from nasbench.benchmarks.training.initialisation import initialised  # noqa: E402
-from tests.benchmarks.test_training import QUICK, bits, resident  # noqa: E402
+from tests.benchmarks.quick_training import QUICK, bits, resident  # noqa: E402
 
 CPU = torch.device("cpu")
 

@@ -26,30 +26,7 @@ from nasbench.benchmarks.spaces.language.combinators import (
 from nasbench.benchmarks.spaces.language.counting import count
 from nasbench.benchmarks.spaces.language.graph import D, Dependent, Part, ProgramError, ordinal, real
 from nasbench.benchmarks.spaces.language.program import Program
-from tests.benchmarks.written import named, op
-
-
-def beside() -> Part:
-    """Two choices of one module: (3, 32) and (5, 32) are forbidden."""
-    kernel, filters = ordinal([1, 3, 5], name="kernel"), ordinal([8, 16, 32], name="filters")
-    forbid(lambda k, f: k > 1 and f == 32, k=kernel, f=filters)
-    return layers.conv2d(filters, kernel)
-
-
-def across() -> Part:
-    """A choice that decides the graph, with one inside each part that it brings about, and one that comes late."""
-    depth, width = ordinal([1, 2, 3], name="depth"), D([1, 2, 3], name="width")
-
-    def parts(values: dict[str, int]) -> Part:
-        found = []
-        for number in range(values["depth"]):
-            x = D([1, 2, 3], name=f"x{number}")
-            forbid(lambda w, x: w == x, w=width, x=x)
-            found.append(op("a", x=x))
-        return siso_sequential(found)
-
-    forbid(lambda d, w: d == 3 and w == 3, d=depth, w=width)
-    return siso_sequential([op("w", x=width), substitution("parts", parts, {"depth": depth}), op("b", x=D([1, 2]))])
+from tests.benchmarks.written import across, beside, named, op
 
 
 def through_a_dependent() -> Part:

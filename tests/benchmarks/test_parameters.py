@@ -9,19 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nasbench.benchmarks import UsageError
-from nasbench.benchmarks.spaces import Categorical, Float, ForeignConfiguration, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, ForeignConfiguration, Integer, ParameterSpace
+from tests.benchmarks.mixed_space import SPACE
 
-SPACE = ParameterSpace(
-    [
-        Categorical("optimizer", ("sgd", "adam")),
-        Float("lr", 1e-4, 1.0, log=True),
-        Float("momentum", 0.0, 0.9),
-        Ordinal("batch", (16, 32, 64), log=True),
-        Integer("layers", 1, 4),
-        Integer("warmup", 1, 100, log=True),
-    ],
-    conditions={"momentum": ("optimizer", ["sgd"]), "warmup": ("batch", [32, 64])},
-)
 seeds = st.integers(0, 2**32)
 
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from nasbench.benchmarks.training import training  # noqa: E402
 from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402
-from tests.benchmarks.test_training import bits, resident, trained  # noqa: E402
+from tests.benchmarks.quick_training import bits, resident, trained  # noqa: E402
 
 
 @pytest.fixture

@@ -20,29 +20,13 @@ pytest.importorskip("sklearn")
 
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
-from nasbench.benchmarks.spaces.cells import Stage  # noqa: E402
 from nasbench.benchmarks.spaces.cells.network import CellNetwork  # noqa: E402
 from nasbench.benchmarks.training import initialisation, training  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
 from nasbench.benchmarks.training.state import keep, kept_in  # noqa: E402
 from nasbench.benchmarks.training.steps import loss_of  # noqa: E402
 from tests.benchmarks.made_up import made_up  # noqa: E402
-
-STAGES = (Stage(("nor_conv_3x3", "skip_connect", "none", "nor_conv_5x5", "avg_pool_3x3", "none"), 1),) * 3
-QUICK = replace(RECIPES["smoke"], filters=4)
-
-
-def resident(flip: bool = True, **changes: Split) -> Resident:
-    splits = {"train": made_up(60), "val": made_up(30, seed=1), "test": made_up(30, seed=2)} | changes
-    return Resident(splits, flip, torch.device("cpu"))
-
-
-def trained(data: Resident, seed: int = 3, epochs: int = 3, recipe: Recipe = QUICK, **options: Any) -> training.Trained:
-    return training.train(lambda: CellNetwork(STAGES, 4, 1, 3), data, recipe, epochs, 16, seed, **options)
-
-
-def bits(found: training.Trained) -> list[bytes]:
-    return [value.numpy().tobytes() for value in found.network.state_dict().values()]
+from tests.benchmarks.quick_training import QUICK, STAGES, bits, resident, trained  # noqa: E402
 
 
 def test_the_rate_warms_up_and_then_follows_pytorchs_cosine() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from examples import language_figures as figures
+from nasbench.benchmarks.spaces.language import layers
+from nasbench.benchmarks.spaces.language.choices import forbid
 from nasbench.benchmarks.spaces.language.combinators import (
     identity,
     siso_optional,
@@ -13,7 +15,7 @@ from nasbench.benchmarks.spaces.language.combinators import (
     siso_sequential,
     substitution,
 )
-from nasbench.benchmarks.spaces.language.graph import Basic, D, Part
+from nasbench.benchmarks.spaces.language.graph import Basic, D, Part, ordinal
 from nasbench.benchmarks.spaces.published.flat import flat
 from nasbench.benchmarks.spaces.published.genetic import genetic
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2, once_for_all
@@ -99,3 +101,26 @@ def unread() -> Part:
 def alike() -> Part:
     """Branches whose parts have the same names inside, with other values."""
     return siso_or([lambda: op("a", x=D([1, 2])), lambda: op("a", x=D([3, 4]))], D([0, 1]))
+
+
+def beside() -> Part:
+    """Two choices of one module: (3, 32) and (5, 32) are forbidden."""
+    kernel, filters = ordinal([1, 3, 5], name="kernel"), ordinal([8, 16, 32], name="filters")
+    forbid(lambda k, f: k > 1 and f == 32, k=kernel, f=filters)
+    return layers.conv2d(filters, kernel)
+
+
+def across() -> Part:
+    """A choice that decides the graph, with one inside each part that it brings about, and one that comes late."""
+    depth, width = ordinal([1, 2, 3], name="depth"), D([1, 2, 3], name="width")
+
+    def parts(values: dict[str, int]) -> Part:
+        found = []
+        for number in range(values["depth"]):
+            x = D([1, 2, 3], name=f"x{number}")
+            forbid(lambda w, x: w == x, w=width, x=x)
+            found.append(op("a", x=x))
+        return siso_sequential(found)
+
+    forbid(lambda d, w: d == 3 and w == 3, d=depth, w=width)
+    return siso_sequential([op("w", x=width), substitution("parts", parts, {"depth": depth}), op("b", x=D([1, 2]))])

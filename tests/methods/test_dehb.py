@@ -16,7 +16,7 @@ from nasbench.benchmarks.spaces.hyperparameters import Hyperparameter, at_share,
 from nasbench.methods import Observation, Problem
 from nasbench.methods.fidelity import dehb
 from nasbench.methods.fidelity.dehb import DEHB, crossed, decoded, mutant
-from tests.methods.test_fidelity import trajectory
+from tests.methods.levels import trajectory
 from tests.nasbench_cli import toys
 
 EPOCHS = Fidelity("epochs", "1 epoch", tuple(range(1, 28)))

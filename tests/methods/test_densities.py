@@ -15,7 +15,7 @@ from nasbench.benchmarks.spaces.listed import listed
 from nasbench.methods import Observation, Problem
 from nasbench.methods.fidelity.bohb import BOHB, CBOHB
 from nasbench.methods.fidelity.densities import Densities, Density
-from tests.benchmarks.test_parameters import SPACE
+from tests.benchmarks.mixed_space import SPACE
 
 NONE = np.zeros(3, np.int64)
 

@@ -17,7 +17,7 @@ from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.external import optuna_samplers, requirements
 from nasbench.methods.external.optuna_hub import package_digest
 from nasbench.methods.external.smac_forest import penalised
-from tests.benchmarks.test_parameters import SPACE
+from tests.benchmarks.mixed_space import SPACE
 from tests.methods.libraries import LIBRARIES
 
 NUMBERS = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8)))])

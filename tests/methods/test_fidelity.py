@@ -11,38 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, Metric
+from nasbench.benchmarks import Evaluation, Fidelity, Level, Metric
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.cli.engine.runner import run
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
-from nasbench.results import Setting, Setup, Trajectory
+from nasbench.results import Trajectory
+from tests.methods.levels import named, trajectory
 from tests.nasbench_cli import toys
-
-
-def trajectory(
-    spec: str | type[Method],
-    benchmark: Benchmark | None = None,
-    seed: int = 0,
-    bounds: tuple[Bound, ...] = (),
-    **protocol: object,
-) -> Trajectory:
-    benchmark = benchmark or toys.Watched()
-    found = MethodSpec.parse(spec) if isinstance(spec, str) else toys.Spec(spec)
-    facts = {"evals": 20, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
-    setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest.work)
-    cell = Setup(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
-    return run(cell, seed, found, benchmark, bounds)
 
 
 def epochs(n: int, first: int = 1) -> Fidelity:
     return Fidelity("epochs", "1 epoch", tuple(range(first, n + 1)))
-
-
-def named(values: list[int]) -> list[Level]:
-    return [Level(epochs=value) for value in values]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from nasbench.methods.fidelity.freeze_thaw import (
     power_law,
     worth_of_new,
 )
-from tests.methods.test_fidelity import named, trajectory
+from tests.methods.levels import named, trajectory
 from tests.nasbench_cli import toys
 
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]

@@ -15,8 +15,7 @@ from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.published.mobilenetv2 import mobilenetv2
 from nasbench.benchmarks.spaces.published.vit import vit
 from nasbench.methods import MethodSpec, Observation, Problem
-from tests.benchmarks.test_language_choices import across
-from tests.benchmarks.written import named, op
+from tests.benchmarks.written import across, named, op
 
 METHODS = [
     *("random", "evolution:population=5,tournament=2", "local:initial=5", "bananas:initial=5", "smbo", "mcts"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -18,7 +17,6 @@ from nasbench.benchmarks.spaces.cells import Stage, dead_stages, parameters_pape
 from nasbench.benchmarks.spaces.cells.network import Cell, CellNetwork  # noqa: E402
 from nasbench.benchmarks.spaces.cells.operations import EDGES, named  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
-from nasbench.benchmarks.spaces.published.cells import OPERATIONS  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Batch  # noqa: E402
 from nasbench.benchmarks.training.recipes import RECIPES  # noqa: E402
 from nasbench.methods.oneshot.bilevel import Darts, Milenas  # noqa: E402
@@ -29,6 +27,7 @@ from nasbench.methods.oneshot.settings import Estimate  # noqa: E402
 from nasbench.methods.oneshot.supernet import MixedCell, Supernet  # noqa: E402
 from nasbench.methods.oneshot.weights import Weights, gradients, norm  # noqa: E402
 from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder  # noqa: E402
+from tests.methods.small_searches import one_hot  # noqa: E402
 
 RECIPE = RECIPES["search"]
 
@@ -73,20 +72,6 @@ def alive_stages(rng: np.random.Generator) -> tuple[Stage, ...]:
         found = stages([rows.tolist() for rows in uniform], (7, 5, 3), 3, rng)
         if not dead_stages(found):
             return found
-
-
-def one_hot(chosen: Sequence[Stage]) -> Probabilities:
-    """The distributions on one architecture."""
-    operations, kernels, depths = torch.zeros(18, 5), torch.zeros(18, 3), torch.zeros(3, 3)
-    kernels[:, 0] = 1
-    for number, stage in enumerate(chosen):
-        depths[number, stage.depth - 1] = 1
-        for edge, operation in enumerate(stage.operations):
-            row, kernel = 6 * number + edge, named(operation).kernel
-            operations[row, OPERATIONS.index("nor_conv" if kernel > 1 else operation)] = 1
-            if kernel > 1:
-                kernels[row] = torch.tensor([float(kernel == k) for k in (7, 5, 3)])
-    return Probabilities(operations.double(), kernels.double(), depths.double())
 
 
 def copied_into(cell: Cell, mixed: MixedCell) -> None:

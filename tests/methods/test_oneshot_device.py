@@ -123,7 +123,7 @@ def test_a_pass_is_one_graph_without_breaks() -> None:
 @pytest.mark.parametrize("name", ["zo-darts", "zo-darts++"])
 def test_a_window_of_a_search_reads_at_most_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which probabilities are zero, of all copies together; softmax has none."""
-    from tests.methods.test_oneshot_search import SHORT, digits
+    from tests.methods.small_searches import SHORT, digits
 
     calls = []
 

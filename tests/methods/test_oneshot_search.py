@@ -13,54 +13,25 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from nasbench.benchmarks import Bound  # noqa: E402
-from nasbench.benchmarks.images import DATASETS, ImageBenchmark  # noqa: E402
 from nasbench.benchmarks.images.digits import read  # noqa: E402
 from nasbench.benchmarks.spaces.cells import Stage, choices_of, dead_stages, parameters_paper, size, stages_of  # noqa: E402
 from nasbench.benchmarks.spaces.cells.searchable import Searchable  # noqa: E402
 from nasbench.benchmarks.spaces.errors import UsageError  # noqa: E402
 from nasbench.benchmarks.training.augmentation import Resident  # noqa: E402
-from nasbench.methods import METHODS, MethodSpec, Problem  # noqa: E402
+from nasbench.methods import METHODS, MethodSpec  # noqa: E402
 from nasbench.methods.oneshot import one_shot, search  # noqa: E402
 from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
 from nasbench.methods.oneshot.search import Epoch, Search  # noqa: E402
-from nasbench.methods.oneshot.settings import Estimate, Settings  # noqa: E402
+from nasbench.methods.oneshot.settings import Estimate  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
 from nasbench.methods.oneshot.weights import Weights  # noqa: E402
 from nasbench.methods.oneshot.zeroth_order import Scripted, ZerothOrder  # noqa: E402
-
-DIGITS = ImageBenchmark(DATASETS.get("digits"))
-SHORT = {
-    "darts": Settings("darts", epochs=4, stop=4),
-    "milenas": Settings("milenas", epochs=4, stop=4),
-    "zo-darts": Settings("zeroth-order", epochs=4, stop=4, window=2, alpha_rate=0.05),
-    "zo-darts+": Settings("zeroth-order", True, epochs=4, stop=4, window=2, every=1, alpha_rate=0.05),
-    "zo-darts++": Settings("zeroth-order", True, True, epochs=4, stop=4, window=2, every=1, alpha_rate=0.05, theta=2),
-}
-
-
-def digits() -> Searchable:
-    """64 digits and four channels: a step takes a few milliseconds."""
-    splits = {
-        name: split._replace(images=split.images[:64], labels=split.labels[:64]) for name, split in read().items()
-    }
-    resident = Resident(splits, False, torch.device("cpu"))
-    searchable: Searchable = DIGITS.space.as_supernet()
-    return replace(searchable, filters=4, training_images=64, batch=8, images=lambda: resident)
+from tests.methods.small_searches import DIGITS, SHORT, digits, problem  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def space() -> Searchable:
     return digits()
-
-
-def problem(space: Searchable, **facts: Any) -> Problem:
-    """What a method sees of a benchmark whose supernet is `space`."""
-
-    class Space:
-        def as_supernet(self) -> Searchable:
-            return space
-
-    return Problem(Space(), (DIGITS.objective,), **facts)  # type: ignore[arg-type]
 
 
 def entropy(epoch: Epoch) -> float:

@@ -17,7 +17,7 @@ from nasbench.methods.mixed import Mixed
 from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, excesses, thompson
 from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
 from nasbench.methods.surrogates.rows import RowProcess, _differences, _negative_likelihood
-from tests.benchmarks.test_parameters import SPACE
+from tests.benchmarks.mixed_space import SPACE
 
 KINDS = np.array([False, True, False, True])
 GRID = GridSpace([Ordinal("a", tuple(range(8))), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))])

@@ -24,8 +24,12 @@ from nasbench.methods.oneshot.distributions import Probabilities  # noqa: E402
 from nasbench.methods.oneshot.settings import Settings  # noqa: E402
 from nasbench.methods.oneshot.single_path import Genes, Paths, Scored, SinglePath  # noqa: E402
 from nasbench.methods.oneshot.supernet import Supernet  # noqa: E402
-from tests.methods.test_oneshot import one_hot  # noqa: E402
-from tests.methods.test_oneshot_search import DIGITS, digits, problem  # noqa: E402
+from tests.methods.small_searches import (  # noqa: E402
+    DIGITS,
+    digits,
+    one_hot,
+    problem,
+)
 
 ONE = Settings("single-path", epochs=2, stop=2, theta=0)
 EACH = Settings("single-path", flexible=True, epochs=2, stop=2, theta=0)

@@ -14,7 +14,7 @@ from nasbench.benchmarks.tabular.embedded import open_embedded
 from nasbench.methods import METHODS, Method, MethodSpec, Observation, Problem
 from nasbench.methods.tpe import CTPE, TPE, NaiveCTPE
 from nasbench.methods.tpe.tpe import evaluations_that_bar
-from tests.benchmarks.test_parameters import SPACE
+from tests.benchmarks.mixed_space import SPACE
 
 GRID = GridSpace(
     [Ordinal("a", tuple(range(1, 9)), log=True), Ordinal("b", tuple(range(8))), Categorical("c", (0, 1, 2))]

@@ -8,7 +8,7 @@ import pytest
 from nasbench.methods.nasbot.families import FAMILIES
 from nasbench.methods.nasbot.otmann import NUS, Encoded, packed, to_all
 from nasbench.methods.nasbot.transport import basis_of, begin, improve, matched, reprice
-from tests.methods.test_otmann import random_network
+from tests.methods.random_networks import random_network
 
 emd_wrap = pytest.importorskip("ot.lp.emd_wrap")
 

@@ -15,6 +15,9 @@ from nasbench.results.reading import load, select
 from nasbench.results.store.journal import Journal, Record
 from nasbench.results.store.trajectory import to_columns
 
+Fill = Callable[..., Store]
+"""The fixture `filled`: a store with the given setups and their runs."""
+
 SETTING = Setting(
     family="toy",
     objective="valid-error@1",
@@ -84,7 +87,7 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def filled(store: Store) -> Callable[..., Store]:
+def filled(store: Store) -> Fill:
     """Commits runs: `filled({setup: [objectives of seed 0, objectives of seed 1, …]})`."""
 
     def fill(contents: dict[Setup, list[Trajectory]]) -> Store:
@@ -100,7 +103,7 @@ def load_all(*stores: Store) -> Curves:
 
 
 @pytest.fixture
-def curves(filled: Callable[..., Store]) -> Curves:
+def curves(filled: Fill) -> Curves:
     """Two methods, two settings; oracle 1, worst 100."""
     return load_all(
         filled(

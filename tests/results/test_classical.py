@@ -1,17 +1,12 @@
 """The baseline over the budget as papers compare it: wins, signed ranks, practical equivalence."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.results import Store
 from nasbench.results.curves import Curves
 from nasbench.results.statistics import classical
-from tests.results.conftest import load_all, make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import Fill, load_all, make_run, make_setup
 
 
 def test_wins_losses_and_ties_are_the_baselines(curves: Curves) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +17,8 @@ from nasbench.results.parts.standing import leaders
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import load_all, make_run, make_setup
+from tests.results.conftest import Fill, load_all, make_run, make_setup
 
-Fill = Callable[..., Store]
 METHODS = {"random": 4.0, "evolution": 0.0, "c-tpe": 0.5, "local": 2.0, "tpe": 3.0}
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from nasbench.results import Row, Setup, Store, Trajectory
+from nasbench.results import Row, Trajectory
 from nasbench.results.curves import Curves
 from nasbench.results.parts import graphs
 from nasbench.results.reading import load, select
@@ -17,9 +16,8 @@ from nasbench.results.report.single_run import describe
 from nasbench.results.statistics import summaries
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store.trajectory import to_columns
-from tests.results.conftest import SETTING, make_run, make_setup
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
-Fill = Callable[[dict[Setup, list[Trajectory]]], Store]
 HIGHEST = 9
 
 

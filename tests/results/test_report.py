@@ -4,7 +4,6 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from nasbench.results.display.table import shortened
 from nasbench.results.report import report
 from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.report.single_run import describe
-from tests.results.conftest import FACTS, LITERATURE, make_run, make_setup
+from tests.results.conftest import FACTS, LITERATURE, Fill, make_run, make_setup
 
-Fill = Callable[..., Store]
 QUICK = ("html", "csv", "latex")
 """Without figures in files."""
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from nasbench.results import Store
 from nasbench.results.parts import sentences
 from nasbench.results.parts.answer import over_budget
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.questions import answers
 from nasbench.results.parts.standing import table
-from tests.results.test_verdicts import Values, compared
-
-Fill = Callable[..., Store]
+from tests.results.conftest import Fill
+from tests.results.drawn_runs import Values, compared
 
 
 def rows(filled: Fill, values: Values) -> list[dict[str, str]]:

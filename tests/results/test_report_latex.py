@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from nasbench.results import Store
 from nasbench.results.display.latex import breaking, floats
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
-from tests.results.conftest import make_run, make_setup
+from tests.results.conftest import Fill, make_run, make_setup
 
-Fill = Callable[..., Store]
 WORDS = frozenset({"method", "benchmark"})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +18,7 @@ from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import SETTING, make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 
 def run_of(seed: int, points: np.ndarray, feasible: np.ndarray) -> Trajectory:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,9 +25,8 @@ from nasbench.results.report import report
 from nasbench.results.report.page.diagram import inline
 from nasbench.results.report.request import Request
 from nasbench.results.selection import Selection
-from tests.results.conftest import make_run, make_setup
+from tests.results.conftest import Fill, make_run, make_setup
 
-Fill = Callable[..., Store]
 METHODS = ("random", "evolution:population=10", "c-tpe")
 
 

@@ -23,9 +23,7 @@ from nasbench.results.report import export, report, studies
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
 from tests.conftest import Printed
-from tests.results.conftest import SETTING, make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nasbench.results import Store, Trajectory
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.store.trajectory import Setup
-from tests.results.conftest import SETTING, make_run, make_setup
-
-Fill = Callable[[dict[Setup, list[Trajectory]]], Store]
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -14,9 +13,7 @@ from nasbench.cli.commands.show_run import show_run
 from nasbench.results import Store
 from nasbench.results.reading import select
 from nasbench.results.report.page import runs
-from tests.results.conftest import make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import Fill, make_run, make_setup
 
 
 def stored(filled: Fill) -> Store:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -19,9 +18,8 @@ from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.scores import AVERAGE, MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
 from nasbench.results.store.fragment import Fragment
-from tests.results.conftest import SETTING, make_run, make_setup
+from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
-Fill = Callable[..., Store]
 NAN = math.nan
 TABLE = dataclasses.replace(SETTING, oracle=1.0, worst=90.0, score_oracle=2.0, score_worst=80.0)
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
-from nasbench.results import Store
 from nasbench.results.parts.claims import claims, part
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import answer
 from nasbench.results.reading import load, select
-from tests.results.conftest import LITERATURE, load_all, make_run, make_setup
-from tests.results.test_verdicts import Values, compared, drawn, one_family_of_four, setups
+from tests.results.conftest import LITERATURE, Fill, load_all, make_run, make_setup
+from tests.results.drawn_runs import Values, compared, drawn, one_family_of_four, setups
 
 from nasbench.results.statistics.comparison import Comparison  # isort: skip
 
-Fill = Callable[..., Store]
 PLACE = ("x", "b", "none")
 
 

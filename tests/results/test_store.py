@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,7 @@ from nasbench.results import Store, StoreError
 from nasbench.results.store import content_hash
 from nasbench.results.store import store as store_module
 from nasbench.results.store.status import status
-from tests.results.conftest import FACTS, make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import FACTS, Fill, make_run, make_setup
 
 
 def test_pandas_reads_the_whole_folder_with_the_metrics_of_all_benchmarks(filled: Fill) -> None:

@@ -16,9 +16,7 @@ import pytest
 
 from nasbench.results import Store, StoreError
 from nasbench.results.store import content_hash, disk, fragment
-from tests.results.conftest import FACTS, make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import FACTS, Fill, make_run, make_setup
 
 
 def files(store: Store) -> list[Path]:

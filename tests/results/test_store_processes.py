@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from nasbench.results import Store, StoreError
 from nasbench.results.store import disk
 from nasbench.results.store import store as store_module
 from tests.results.conftest import FACTS, make_run, make_setup
-
-Fill = Callable[..., Store]
 
 
 def test_scratch_of_this_host_goes_and_that_of_another_stays(store: Store) -> None:

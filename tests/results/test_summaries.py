@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,8 @@ from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics import summaries, targets
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import FACTS, SETTING, load_all, make_run, make_setup
+from tests.results.conftest import FACTS, SETTING, Fill, load_all, make_run, make_setup
 
-Fill = Callable[..., Store]
 NAN = math.nan
 
 

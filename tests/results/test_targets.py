@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.results import Store
 from nasbench.results.statistics import targets
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import SETTING, load_all, make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import SETTING, Fill, load_all, make_run, make_setup
 
 
 def test_a_score_is_the_share_of_log_spaced_targets_reached() -> None:

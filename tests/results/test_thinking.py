@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +16,7 @@ from nasbench.results.reading import load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.statistics.comparison import Comparison
-from tests.results.conftest import make_run, make_setup
-
-Fill = Callable[..., Store]
+from tests.results.conftest import Fill, make_run, make_setup
 
 
 def thought(seed: int, objective: float, thinking: list[float]) -> Trajectory:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -11,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nasbench.results import Setup, Store
+from nasbench.results import Store
 from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison
 from nasbench.results.statistics.estimates import holm
 from nasbench.results.statistics.improvement import places
@@ -19,46 +17,8 @@ from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
 from nasbench.results.statistics.verdicts import corrected, judge
-from nasbench.results.store.trajectory import Trajectory
-from tests.results.conftest import SETTING, load_all, make_run, make_setup
-
-Fill = Callable[..., Store]
-Values = dict[str, dict[tuple[str, str, str], list[float]]]
-PLACE = ("x", "x1", "none")
-
-
-def setups(values: Values) -> dict[Setup, list[Trajectory]]:
-    """Method → (family, benchmark, constraint) → final values of its seeds."""
-    return {
-        make_setup(method, bench=bench, constraint=constraint, setting=dataclasses.replace(SETTING, family=family)): [
-            make_run(seed, [value]) for seed, value in enumerate(own)
-        ]
-        for method, settings in values.items()
-        for (family, bench, constraint), own in settings.items()
-    }
-
-
-def compared(filled: Fill, values: Values, baseline: int = 0) -> Comparison:
-    """The comparison of such runs."""
-    curves = load_all(filled(setups(values)))
-    return Comparison(curves, baseline, (curves.end,))
-
-
-def drawn(methods: str = "abc", seeds: int = 8, constraints: tuple[str, ...] = ("none", "size@0.1")) -> Values:
-    """Three benchmarks of two families; later methods are a little worse."""
-    rng = np.random.default_rng(3)
-    places = [(f, b, c) for f, b in (("x", "x1"), ("x", "x2"), ("y", "y1")) for c in constraints]
-    return {
-        m: {place: (5 + i * 0.7 + rng.normal(size=seeds)).tolist() for place in places} for i, m in enumerate(methods)
-    }
-
-
-def one_family_of_four() -> Values:
-    """One method wins every run on one family, and does as the other on three."""
-    places = [(f"f{i}", f"f{i}b", "none") for i in range(4)]
-    values = {m: {place: [9 + s / 10 for s in range(20)] for place in places} for m in "ab"}
-    values["a"][places[0]] = [0.1 + s / 100 for s in range(20)]
-    return values
+from tests.results.conftest import load_all, make_run, make_setup
+from tests.results.drawn_runs import PLACE, Fill, Values, compared, drawn, one_family_of_four, setups
 
 
 class Literal(NamedTuple):

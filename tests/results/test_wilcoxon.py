@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from nasbench.results import Store
 from nasbench.results.parts import wilcoxon as part
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -24,9 +23,9 @@ from nasbench.results.statistics.estimates import holm
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.wilcoxon import signed_rank
 from tests.conftest import Printed
-from tests.results.test_verdicts import Values, compared, setups
+from tests.results.conftest import Fill
+from tests.results.drawn_runs import Values, compared, setups
 
-Fill = Callable[..., Store]
 NAN = math.nan
 
 

@@ -1,0 +1,29 @@
+"""Runs of multi-fidelity methods on a toy benchmark."""
+
+from __future__ import annotations
+
+from nasbench.benchmarks import Benchmark, Level
+from nasbench.benchmarks.constraints import Bound
+from nasbench.cli.engine.runner import run
+from nasbench.methods import Method, MethodSpec
+from nasbench.results import Setting, Setup, Trajectory
+from tests.nasbench_cli import toys
+
+
+def trajectory(
+    spec: str | type[Method],
+    benchmark: Benchmark | None = None,
+    seed: int = 0,
+    bounds: tuple[Bound, ...] = (),
+    **protocol: object,
+) -> Trajectory:
+    benchmark = benchmark or toys.Watched()
+    found = MethodSpec.parse(spec) if isinstance(spec, str) else toys.Spec(spec)
+    facts = {"evals": 20, "seconds": None, "workers": 1, "charge_thinking": False} | protocol
+    setting = Setting("toy", "loss", "", "", (), None, None, None, highest=benchmark.highest.work)
+    cell = Setup(found.name, (), 1, benchmark.name, "toy", "none", **facts, metrics=("loss", "size"), setting=setting)  # type: ignore[arg-type]
+    return run(cell, seed, found, benchmark, bounds)
+
+
+def named(values: list[int]) -> list[Level]:
+    return [Level(epochs=value) for value in values]
