@@ -190,6 +190,7 @@ def report(
     label: str | Sequence[str] | Mapping[str, str] = (),
     protocol: str | None = None,
     score: str | None = None,
+    metric: str | None = None,
     format: str | Sequence[str] = "html,csv,latex,svg",
     part: str | Sequence[str] = (),
     paper: str | Path | None = None,
@@ -215,24 +216,25 @@ def report(
     Args:
         stores: folders of stores.
         out: the folder for the files.
-        baseline: the method the others are held against; by default the suite's.
-        checkpoints: evaluations (seconds, where the budget is in seconds) at which to compare, beside the end.
-        method: compare these methods alone: one name, or several; so with `bench`, `family` and `constrain`.
+        baseline: the method that the others are compared with; by default the suite's.
+        checkpoints: evaluations (seconds if the budget is in seconds) at which to compare, besides the end.
+        method: compare only these methods: one name, or several; the same holds for `bench`, `family` and `constrain`.
         without: methods to leave out.
-        bench: on these benchmarks alone.
-        family: on these families of benchmarks alone.
-        constrain: under these constraints alone.
+        bench: use only these benchmarks.
+        family: use only these families of benchmarks.
+        constrain: use only these constraints.
         label: short names of methods: a mapping, or texts `METHOD=SHORT`.
-        protocol: which runs, where budgets or workers are mixed.
-        score: what is compared on tables: `unseen` (mean over the repetitions that the run has not observed), `mean`
-            (over all), or `observed`; by default the suite's, or `unseen`.
-        format: of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
+        protocol: the protocol of the runs, if stores mix budgets or workers.
+        score: what is compared on tables: `unseen` (the incumbent's mean over the repetitions that its run has not
+            observed), `mean` (over all), or `observed`; by default the suite's, or `unseen`.
+        metric: a stored metric of the incumbent that is compared instead, such as `test-error` or `latency`.
+        format: formats of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
         part: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
         paper: a folder for figures and tables for a paper.
         figure_width: of the paper's figures, in in, cm, mm or pt.
         ioh: a folder for the runs in the format of IOHanalyzer.
         optuna: a new file for the runs as studies of Optuna.
-        partial: take runs that are under way in, and compare all where the shortest of them is.
+        partial: include runs that are under way, and compare all at the length of the shortest.
         full: show every sentence and table that fits a terminal in the text, not the verdict alone.
         wilcoxon: show the Wilcoxon signed-rank tables in the text too.
 
@@ -259,6 +261,7 @@ def report(
         label=label,
         protocol=protocol,
         score=score,
+        metric=metric,
         format=format,
         part=part,
         paper=paper,

@@ -42,6 +42,11 @@ from nasbench.results.scores import names as scores
     "all, or its observed value.  [default: the suite's, or unseen]",
 )
 @click.option(
+    "--metric",
+    metavar="NAME",
+    help="Compare this stored metric of the incumbent instead, such as test-error or latency.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     default=Path("report"),

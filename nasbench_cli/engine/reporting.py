@@ -29,6 +29,7 @@ def asked_report(
     label: str | Sequence[str] | Mapping[str, str] = (),
     protocol: str | None = None,
     score: str | None = None,
+    metric: str | None = None,
     format: str | Sequence[str] = Request.formats,
     part: str | Sequence[str] = (),
     paper: str | Path | None = None,
@@ -58,6 +59,7 @@ def asked_report(
         protocol,
         tuple(name for name in FORMATS if name in formats),
         score,
+        metric,
         Selection(
             _labels(method), _labels(without), tuple(several(bench)), tuple(several(family)), tuple(several(constrain))
         ),

@@ -28,6 +28,7 @@ from nasbench.results.report.request import Format, Request
 from nasbench.results.report.studies import BEGINNING, studies
 from nasbench.results.report.warnings import MISSING, warnings_of
 from nasbench.results.scores import AVERAGE, DEFAULT, MEAN, SHARE, UNSEEN, score_of
+from nasbench.results.scores.metric import of_metric
 from nasbench.results.selection import EVERYTHING, labelled
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.store import Store
@@ -133,7 +134,7 @@ def _subject(
     cut = beginning(every)
     chosen = every if cut is None else cut.fragments
     wishes = _wishes(stores)
-    curves, told = _scored(chosen, request.score, wishes)
+    curves, told = _scored(chosen, request, wishes)
     if cut is not None:
         told = [cut.told, *told]
         curves = replace(curves, protocol=cut.protocol, seconds=None if curves.seconds is None else cut.end)
@@ -156,18 +157,27 @@ def _wishes(stores: Sequence[Store]) -> dict[str, Any]:
 
 
 def _scored(
-    chosen: Sequence[tuple[Store, Fragment]], asked: str | None, wishes: dict[str, Any]
+    chosen: Sequence[tuple[Store, Fragment]], request: Request, wishes: dict[str, Any]
 ) -> tuple[Curves, list[str]]:
     """The runs by the requested score, or else the suite's, or the default; with a warning if they lack it."""
     several = all(f.setup.objectives for _, f in chosen)
-    score = score_of(asked or wishes.get("score") or (SHARE if several else DEFAULT).name)
+    if request.metric:
+        if request.score:
+            raise StoreError("--score and --metric exclude each other: each says what is compared")
+        if several:
+            raise StoreError("runs with several objectives have no single incumbent; allowed: --score share, observed")
+        metric = of_metric(request.metric, [f.setup for _, f in chosen])
+        curves = load(chosen, metric)
+        told = f"compared by {request.metric} of the incumbents, which the objective chose"
+        return replace(curves, settings=metric.described(curves.settings)), [told]
+    score = score_of(request.score or wishes.get("score") or (SHARE if several else DEFAULT).name)
     if several and score in {UNSEEN, MEAN, AVERAGE}:
         raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
     curves = load(chosen, score)
     if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
         return curves, []
     why = "there are runs of an earlier nasbench, which did not store what incumbents are worth unseen"
-    if asked:
+    if request.score:
         raise StoreError(f"{why}: --score mean compares them, and `nasbench run` makes them again")
     told = f"compared by the mean over all repetitions, which holds the one that the incumbent was chosen by: {why}"
     return curves.scored(MEAN), [told]

@@ -30,6 +30,8 @@ class Request:
     formats: tuple[Format, ...] = ("html", "csv", "latex", "svg")
     score: str | None = None
     """Name of the score by which incumbents are compared; by default the last suite's, or else `unseen`."""
+    metric: str | None = None
+    """Name of a stored metric by which incumbents are compared instead of a score."""
     selection: Selection = EVERYTHING
     """The methods, benchmarks, families and constraints to select."""
     labels: Mapping[str, str] = field(default_factory=dict)

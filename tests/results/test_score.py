@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from html import unescape
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from nasbench.results.reading import _incumbents, load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
 from nasbench.results.scores import AVERAGE, MEAN, OBSERVED, SCORES, UNSEEN, Incumbents, Score
+from nasbench.results.scores.metric import of_metric
 from nasbench.results.store.fragment import Fragment
 from tests.results.conftest import SETTING, Fill, make_run, make_setup
 
@@ -66,6 +68,52 @@ def test_the_average_is_over_all_feasible_configurations_of_a_run(filled: Fill) 
     assert np.array_equal(curves.incumbent, [[7.0, 8.0, 8.0, 8.0], [NAN, 8.0, 5.0, 5.0]], equal_nan=True)
     assert scores.score_of("average") is AVERAGE
     assert AVERAGE not in SCORES  # a report on incumbents does not show it
+
+
+MEASURED = ("valid-error@1", "test-error@1", "test-error@12", "speed")
+
+
+def of_metrics(filled: Fill, **methods: list[tuple[float, ...]]) -> Store:
+    """A store of one run per method; each evaluation's metrics begin with the objective."""
+    setting = dataclasses.replace(TABLE, maximised=("speed",))
+    runs = {}
+    for method, rows in methods.items():
+        run = make_run(0, [values[0] for values in rows], scores=[(values[0], True) for values in rows])
+        measured = dataclasses.replace(run, columns=run.columns | {"metrics": np.array(rows)})
+        runs[make_setup(method, metrics=MEASURED, setting=setting)] = [measured]
+    return filled(runs)
+
+
+def test_a_metric_is_that_of_the_evaluation_that_the_objective_chose(filled: Fill) -> None:
+    store = of_metrics(filled, random=[(5.0, 9.0, 8.0, 1.0), (4.0, 7.0, 6.0, 2.0), (6.0, 1.0, 0.5, 3.0)])
+    chosen = select([store])
+    for asked, expected in (("test-error", [8.0, 6.0, 6.0]), ("test-error@1", [9.0, 7.0, 7.0])):
+        score = of_metric(asked, [f.setup for _, f in chosen])
+        curves = load(chosen, score)
+        assert curves.incumbent.tolist() == [expected]
+        assert np.isnan(dataclasses.replace(curves, settings=score.described(curves.settings)).oracle).all()
+
+
+def test_a_report_on_a_metric_says_so_and_refuses_what_it_cannot_compare(filled: Fill, tmp_path: Path) -> None:
+    better, worse = [(5.0, 9.0, 8.0, 1.0)] * 2, [(6.0, 3.0, 2.0, 1.0)] * 2
+    store = of_metrics(filled, better=better, worse=worse)
+    written = report.write([store], Request(tmp_path / "r", metric="test-error"))
+    assert "compared by test-error of the incumbents, which the objective chose" in written.text
+    assert "incumbent's test-error" in unescape((tmp_path / "r" / "index.html").read_text())
+    assert written.tables["medians"].set_index("objective").loc["test-error", ["better", "worse"]].tolist() == [
+        8.0,
+        2.0,
+    ]
+    for asked, words in (
+        (
+            {"metric": "test-eror"},
+            r"no metric 'test-eror' \(did you mean test-error\?\); theirs are valid-error, test-",
+        ),
+        ({"metric": "speed"}, "speed of toy is maximised"),
+        ({"metric": "test-error", "score": "mean"}, "--score and --metric exclude each other"),
+    ):
+        with pytest.raises(StoreError, match=words):
+            report.write([store], Request(tmp_path / "r", **asked))  # type: ignore[arg-type]
 
 
 def test_a_live_benchmark_has_what_was_observed(filled: Fill) -> None:
