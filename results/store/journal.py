@@ -120,8 +120,8 @@ def peek(path: Path, run: str) -> list[Record] | None:
 
 def forget(path: Path) -> None:
     """Deletes a closed journal, whose run is stored, with the states of its trainings and its method."""
-    for part in path.parent.glob(f"{path.stem}.*"):
-        if part.suffix != ".damaged":
+    for part in path.parent.glob("*"):  # a pattern per run would be compiled for each
+        if part.name.startswith(f"{path.stem}.") and part.suffix != ".damaged":
             disk.remove(part)
 
 
