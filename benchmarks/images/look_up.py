@@ -7,6 +7,7 @@ NAS-Bench-201, and its score is its percentile in a table of trained networks.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -20,7 +21,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.cells.searchable import Searchable
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, with_extra
 from nasbench.benchmarks.spaces.hyperparameters import Choice
 from nasbench.benchmarks.spaces.network_grids import CellGrid
 from nasbench.benchmarks.spaces.published.nasbench201 import OPERATIONS
@@ -28,15 +29,16 @@ from nasbench.benchmarks.spec import open_benchmark
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.benchmarks.training.recipes import Recipe
 
-_VERSION = 1  # to be raised when a change gives a search other images or another supernet
-_SIDE, _IMAGES, _FILTERS, _BATCH = 16, 4000, 4, 64
+_VERSION = 2  # to be raised when a change gives a search other images or another supernet
+_SIDE, _IMAGES, _FILTERS, _DEPTH, _BATCH = 16, 4000, 4, 1, 64
 
 
 class LookUp(TabularBenchmark, blockwise=True):
     """The cells of NAS-Bench-201, images to search on, and a table of trained networks for the scores.
 
-    The supernet has four channels in its first stage, and sees up to 4,000 training images of 16 × 16 pixels. The
-    objective is the percentile of a cell's mean objective in the table: 0 is best, and the mean over all cells is 50.
+    The supernet has one cell per stage, four channels in the first stage, and sees up to 4,000 training images of
+    16 × 16 pixels. The objective is the percentile of a cell's mean objective in the table: 0 is best, and the mean
+    over all cells is 50.
 
     Args:
         images: name of a data set.
@@ -49,13 +51,14 @@ class LookUp(TabularBenchmark, blockwise=True):
         data, trained = DATASETS.get(images), open_benchmark(table)
         if not isinstance(trained, TabularBenchmark) or not isinstance(trained.space, CellGrid):
             raise UsageError(f"{table} is no table of NAS-Bench-201's cells, such as nb201-cifar10")
-        facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_BATCH}"
+        facts = f"{_VERSION} {trained.checksum} {data.checksum} {_SIDE} {_IMAGES} {_FILTERS} {_DEPTH} {_BATCH}"
         objective = replace(trained.objective, description=f"mean over the repetitions of {table}")
         name = f"supernet:{images}:{table}"
+        space = SupernetGrid(trained.space.hyperparameters, lambda grid: _searchable(name, data, grid))
         super().__init__(
             name,
             trained.family,
-            SupernetGrid(trained.space.hyperparameters, lambda grid: _searchable(name, data, grid)),
+            space,
             (Metric("percentile", "%", description=f"cells of {table} with a better mean objective"), objective),
             lambda: _percentiles(trained.means(0)),
             cost=0.0,
@@ -65,6 +68,13 @@ class LookUp(TabularBenchmark, blockwise=True):
             search_space=trained.search_space,
         )
         self.procedure = f"one-shot methods train a supernet on {images}; a cell that they draw is looked up in {table}"
+        self._images = space.as_supernet().images
+
+    def make_ready(self) -> None:
+        """Loads the images. Raises UsageError if they or PyTorch are missing."""
+        if importlib.util.find_spec("torch") is None:
+            raise UsageError(f"{self.name} is for methods that train a supernet with PyTorch: {with_extra('live')}")
+        self._images()
 
 
 class SupernetGrid(CellGrid):
@@ -108,6 +118,7 @@ def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:
         partial(on_device, _small(data), images, Recipe.layout),
         grid.cell,
         OPERATIONS,
+        _DEPTH,
         one_cell=True,
     )
 

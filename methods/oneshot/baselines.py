@@ -9,11 +9,12 @@ from numpy.random import Generator
 
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells import Stage, size
+from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Logged, Problem
 from nasbench.methods.oneshot.one_shot import OneShot
 from nasbench.methods.oneshot.sampling import stages
-from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
+from nasbench.methods.oneshot.settings import RECALIBRATED, Settings
 
 _CELLS = ("one", "each")
 _SAMPLED_PATHS = 10  # for an estimate of FLOPs
@@ -45,7 +46,7 @@ class OneShotRandom(OneShot):
         """Does nothing."""
 
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
-        return drawn_uniformly(self._settings, self._space.operations, rng)
+        return drawn_uniformly(self._settings, self._space, rng)
 
 
 @METHODS.register("spos")
@@ -95,7 +96,7 @@ class SPOS(OneShot):
     @property
     def beginning(self) -> float:
         space, rng = self._space, np.random.default_rng(0)
-        paths = [drawn_uniformly(self._settings, space.operations, rng) for _ in range(_SAMPLED_PATHS)]
+        paths = [drawn_uniformly(self._settings, space, rng) for _ in range(_SAMPLED_PATHS)]
         flops = float(np.mean([size(path, space.filters, space.shape, space.classes).flops for path in paths]))
         population, generations, _, _ = self._evolution
         half = space.training_images / 2
@@ -139,8 +140,11 @@ class SPOS(OneShot):
             yield Logged(len(self._epochs), "path_error", error, step=rank)
 
 
-def drawn_uniformly(settings: Settings, operations: Sequence[str], rng: Generator) -> tuple[Stage, ...]:
+def drawn_uniformly(settings: Settings, space: Searchable, rng: Generator) -> tuple[Stage, ...]:
     """A network of a one-shot method's space, possibly a dead one; every choice has the same probability."""
-    widths = [(18, len(operations)), *([(18, len(settings.kernels)), (3, DEPTH)] if settings.flexible else [])]
+    widths = [
+        (18, len(space.operations)),
+        *([(18, len(settings.kernels)), (3, space.depth)] if settings.flexible else []),
+    ]
     shares = [[[1 / choices] * choices] * rows for rows, choices in widths]
-    return stages(shares, settings.kernels, DEPTH, rng, not settings.flexible, operations)
+    return stages(shares, settings.kernels, space.depth, rng, not settings.flexible, space.operations)

@@ -20,7 +20,7 @@ from nasbench.benchmarks.spaces.cells.searchable import Searchable
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import Logged, Method, Observation, Problem
 from nasbench.methods.oneshot.sampling import stages
-from nasbench.methods.oneshot.settings import DEPTH, Settings
+from nasbench.methods.oneshot.settings import Settings
 
 if TYPE_CHECKING:
     from nasbench.methods.oneshot.search import Epoch, Search
@@ -136,7 +136,7 @@ class OneShot(Method):
     def _drawn(self, rng: Generator) -> tuple[Stage, ...]:
         shares = self._epochs[-1].probabilities
         kernels = self._settings.kernels if len(shares) > 1 else self._settings.kernels[:1]
-        return stages(shares, kernels, DEPTH, rng, not self._settings.flexible, self._space.operations)
+        return stages(shares, kernels, self._space.depth, rng, not self._settings.flexible, self._space.operations)
 
     def _fitting(self, drawn: Sequence[Stage]) -> Configuration | None:
         """The configuration of a network; None if it is dead or violates a constraint known before training."""
@@ -202,7 +202,7 @@ class OneShot(Method):
         names = [sized(name, max(self._settings.kernels)) for name in self._space.operations]
         most = max(names, key=lambda name: named(name).parameters(self._space.filters))
         smallest = [Stage((IDENTITY,) * len(EDGES), 1)] * 3
-        largest = [Stage((most,) * len(EDGES), DEPTH)] * 3
+        largest = [Stage((most,) * len(EDGES), self._space.depth)] * 3
         if self._settings.bounds is not None:
             self._refuse_outside("parameters", *self._settings.bounds, *map(self._parameters, (smallest, largest)))
         ends = [self._space.configuration(stages) for stages in (smallest, largest)]
@@ -269,7 +269,9 @@ def _flops(space: Searchable, kernels: Sequence[int]) -> float:
     """FLOPs per image of a supernet with spatial convolutions of these sizes."""
 
     def flops_with(operation: str) -> int:
-        return size([Stage((operation,) * len(EDGES), DEPTH)] * 3, space.filters, space.shape, space.classes).flops
+        return size(
+            [Stage((operation,) * len(EDGES), space.depth)] * 3, space.filters, space.shape, space.classes
+        ).flops
 
     around = flops_with(IDENTITY)
     names = dict.fromkeys(sized(name, kernel) for name in space.operations for kernel in kernels)

@@ -32,7 +32,7 @@ from nasbench.methods.oneshot.distributions import (
     temperature,
 )
 from nasbench.methods.oneshot.parameters import ExpectedParameters
-from nasbench.methods.oneshot.settings import DEPTH, Settings
+from nasbench.methods.oneshot.settings import Settings
 from nasbench.methods.oneshot.supernet import Supernet
 from nasbench.methods.oneshot.weights import Weights
 from nasbench.methods.oneshot.zeroth_order import Scripted, Update, ZerothOrder
@@ -122,7 +122,7 @@ class Search:
                 space.filters,
                 space.shape[0],
                 space.classes,
-                DEPTH,
+                space.depth,
                 s.kernels[0],
                 s.exact_skip,
                 s.shared,
@@ -140,7 +140,7 @@ class Search:
         self.rule = self._rule()
         self._val_losses: list[Tensor] = []
         self._first: Tensor | None = None
-        self.expected = ExpectedParameters(space, s.kernels, DEPTH, s.counts_as_paper, self.data.device)
+        self.expected = ExpectedParameters(space, s.kernels, space.depth, s.counts_as_paper, self.data.device)
         rows = np.random.default_rng(self.seed).permutation(len(self.data.labels["train"]))
         self._halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
@@ -248,7 +248,8 @@ class Search:
         new = self.network.grow(self.settings.kernels[1:])
         training.channels_last(self.network)
         self.rule.grown(new)
-        self.logits = Logits(self.logits.operations, self._drawn(18, len(self.settings.kernels)), self._drawn(3, DEPTH))
+        kernels, depths = len(self.settings.kernels), self.space.depth
+        self.logits = Logits(self.logits.operations, self._drawn(18, kernels), self._drawn(3, depths))
         self._adam = self._new_adam()
 
     def _drawn(self, rows: int, columns: int) -> Tensor:

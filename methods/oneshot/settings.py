@@ -8,8 +8,6 @@ from nasbench.benchmarks.spaces.published import cells
 
 KERNELS = cells.KERNELS[::-1]
 """Kernel sizes, the largest first: the others are cut from it."""
-DEPTH = cells.DEPTHS[-1]
-"""Number of cells per stage; the largest number if depths are searched."""
 RECALIBRATED = 20 * 256
 """Largest number of training images whose statistics normalise a path of `spos` before it is scored."""
 

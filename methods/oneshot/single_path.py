@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces.cells.operations import EDGES, sized
 from nasbench.benchmarks.spaces.cells.searchable import LabelledImages, Searchable
 from nasbench.methods.oneshot.distributions import Alive, Probabilities, Rows
 from nasbench.methods.oneshot.search import Search, exact
-from nasbench.methods.oneshot.settings import DEPTH, RECALIBRATED, Settings
+from nasbench.methods.oneshot.settings import RECALIBRATED, Settings
 from nasbench.methods.oneshot.zeroth_order import Update
 
 _SCORED = 256  # images per batch when a path is scored
@@ -50,7 +50,7 @@ class Paths:
         s, edges = self.settings, len(EDGES)
         if not s.flexible:
             return (len(self.space.operations),) * edges
-        return (len(self.space.operations),) * (3 * edges) + (len(s.kernels),) * (3 * edges) + (DEPTH,) * 3
+        return (len(self.space.operations),) * (3 * edges) + (len(s.kernels),) * (3 * edges) + (self.space.depth,) * 3
 
     def drawn(self, rng: Generator) -> Genes:
         """A path, drawn uniformly among those that are alive."""
@@ -63,7 +63,7 @@ class Paths:
         """The network of a path."""
         names, kernels, edges = self.space.operations, self.settings.kernels, len(EDGES)
         if not self.settings.flexible:
-            return (Stage(tuple(sized(names[gene], kernels[0]) for gene in genes), DEPTH),) * 3
+            return (Stage(tuple(sized(names[gene], kernels[0]) for gene in genes), self.space.depth),) * 3
         network = []
         for number in range(3):
             rows = range(edges * number, edges * (number + 1))
@@ -76,7 +76,7 @@ class Paths:
         edges = len(EDGES)
         parts = [(genes if self.settings.flexible else genes * 3)[: 3 * edges], genes[3 * edges : 6 * edges]]
         parts.append(genes[6 * edges :])
-        widths = (len(self.space.operations), len(self.settings.kernels), DEPTH)
+        widths = (len(self.space.operations), len(self.settings.kernels), self.space.depth)
         rows: list[Rows] = [
             tuple(tuple(gene == choice for choice in range(width)) for gene in part)
             for part, width in zip(parts, widths, strict=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nasbench.benchmarks import UsageError, abilities, open_benchmark
+from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.engine.executors import Executor
 from nasbench.cli.engine.plan import PlannedSetup, expand
@@ -96,15 +97,15 @@ def _refuse_sealed(planned: list[PlannedSetup]) -> None:
 
 
 def _make_ready(planned: list[PlannedSetup], folder: Path, retry_failed: bool) -> None:
-    """Prepares the live benchmarks of missing runs, before anything is written to the store."""
-    live = [p for p in planned if p.live]
-    if not live:
+    """Prepares live benchmarks, and images to search on, of missing runs before anything is written to the store."""
+    prepared = [p for p in planned if p.live or AsSupernet in p.spec.method.needs]
+    if not prepared:
         return  # other benchmarks are prepared when their runs begin
     try:
         known = Store.open(folder).runs()
     except StoreError:
         known = {}  # there is no store yet, or `Store.create` will say what is wrong
-    missing = (p for p in live if retry_failed or set(p.seeds) - known.get(p.setup.id, {}).keys())
+    missing = (p for p in prepared if retry_failed or set(p.seeds) - known.get(p.setup.id, {}).keys())
     for name in dict.fromkeys(p.setup.bench for p in missing):
         abilities.make_ready(open_benchmark(name))
 

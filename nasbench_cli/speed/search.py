@@ -19,7 +19,7 @@ from nasbench.cli.layout import table
 from nasbench.cli.speed.sizes import Sizes
 from nasbench.methods.oneshot.bilevel import Darts, Milenas, Rule
 from nasbench.methods.oneshot.distributions import Logits, Probabilities, softmax, sparsemax
-from nasbench.methods.oneshot.settings import DEPTH, KERNELS
+from nasbench.methods.oneshot.settings import KERNELS
 from nasbench.methods.oneshot.supernet import Supernet
 from nasbench.methods.oneshot.weights import Weights, gradients
 from nasbench.methods.oneshot.zeroth_order import ZerothOrder
@@ -105,7 +105,7 @@ def _skipping(network: Supernet, sparse: Probabilities, batch: LabelledImages, r
 
 
 def _supernet(space: Searchable, generator: torch.Generator, grown: bool) -> Supernet:
-    network = Supernet(space.filters, space.shape[0], space.classes, DEPTH, KERNELS[0] if grown else 3)
+    network = Supernet(space.filters, space.shape[0], space.classes, space.depth, KERNELS[0] if grown else 3)
     if grown:
         network.grow(KERNELS[1:])
     initialisation.draw_parameters(network, generator)

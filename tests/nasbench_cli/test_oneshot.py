@@ -119,3 +119,15 @@ def test_the_published_sizes_are_those_of_the_data_set(nasbench: Callable[..., P
     done = nasbench(*asked, "--bench", "medmnist-breast/smoke")
     assert done.code == 2
     assert "size=L is not known on medmnist-breast/smoke" in done.err
+
+
+def test_missing_images_of_a_look_up_are_refused_before_anything_is_stored(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    store, data = tmp_path / "store", tmp_path / "data"
+    data.mkdir()
+    asked = ["run", "--bench", "supernet:medmnist-organa:nb201-cifar10", "--evals", 2, "--store", store]
+    refused = nasbench(*asked, "--method", "spos:epochs=1", "--data-dir", data)
+    assert refused.code == 2
+    assert "organamnist.npz is not in" in refused.err
+    assert not store.exists()

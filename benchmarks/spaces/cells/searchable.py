@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces.base import Configuration
 from nasbench.benchmarks.spaces.cells.stages import Stage
-from nasbench.benchmarks.spaces.published.cells import OPERATIONS
+from nasbench.benchmarks.spaces.published.cells import DEPTHS, OPERATIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,5 +81,7 @@ class Searchable:
     """Turns a network of cells into a configuration of the space."""
     operations: tuple[str, ...] = OPERATIONS
     """Names of the possible operations on an edge (see `cells.operations`); `nor_conv` is possible too."""
+    depth: int = DEPTHS[-1]
+    """Number of cells per stage; the largest number if depths are searched."""
     one_cell: bool = False
     """Whether the space has networks of one cell only, the same in all stages."""
