@@ -25,6 +25,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from nasbench.results.display.numbers import p_value
+
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
@@ -88,7 +90,7 @@ def _shown(source: str, part: str) -> str:
 
 
 def _table(path: Path, columns: list[str]) -> str:
-    return _drawn(columns, ([_cell(row[column]) for column in columns] for row in _rows(path)))
+    return _drawn(columns, ([_cell(row[column], column) for column in columns] for row in _rows(path)))
 
 
 def _wide(path: Path, of_rows: str, of_columns: str, value: str, kind: str, pattern: str) -> str:
@@ -111,9 +113,11 @@ def _drawn(heads: list[str], lines: Iterable[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in [heads, ["---"] * len(heads), *lines]) + "\n"
 
 
-def _cell(text: str) -> str:
-    """A number with four significant digits; other text as it stands, its bars kept from being borders."""
+def _cell(text: str, column: str = "") -> str:
+    """A number with four significant digits, or a p; other text as it stands, its bars kept from being borders."""
     try:
+        if column.partition("_")[0] == "p":
+            return p_value(float(text))
         return text if text.lstrip("-").isdigit() else f"{float(text):.4g}"
     except ValueError:
         return text.replace("|", "\\|") or "-"
