@@ -65,13 +65,14 @@ def test_of_a_report_the_files_are_kept_that_somebody_names(tmp_path: Path, monk
 def test_a_block_is_cut_between_two_beginnings_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "DOCS", tmp_path)
     (tmp_path / "report.txt").write_text("Ranks\n\na  1\n\nFeasible\n\nb  2\n")
-    (tmp_path / "t.csv").write_text("method,p,runs,note\nx|y,0.123456,20,\n")
+    (tmp_path / "t.csv").write_text("method,mean,runs,note,p_holm\nx|y,0.123456,20,,0.0\n")
     page = "<!-- from report.txt: Ranks | Feasible -->\nstale\n<!-- end -->\n"
     assert findings.filled(page) == page.replace("stale", "```\nRanks\n\na  1\n```")
     rest = "<!-- from report.txt: Feasible -->\n<!-- end -->\n"
     assert findings.filled(rest) == rest.replace("<!-- end", "```\nFeasible\n\nb  2\n```\n<!-- end")
-    table = "<!-- from t.csv: method, p, runs, note -->\n<!-- end -->"
-    shown = "| method | p | runs | note |\n| --- | --- | --- | --- |\n| x\\|y | 0.1235 | 20 | - |\n"
+    table = "<!-- from t.csv: method, mean, runs, note, p_holm -->\n<!-- end -->"
+    heads = "| method | mean | runs | note | p_holm |\n| --- | --- | --- | --- | --- |\n"
+    shown = heads + "| x\\|y | 0.1235 | 20 | - | <1e-99 |\n"
     assert findings.filled(table) == table.replace("<!-- end", shown + "<!-- end")
     for wrong in ("Rank 2", "Ranks | Nothing"):
         with pytest.raises(ValueError, match="begins with"):
