@@ -109,20 +109,29 @@ class Sampler:
         """
         return np.zeros(0)
 
-    def suggest(self, needed: int, barred_at: int, rng: Generator) -> Configuration:
+    def suggest(
+        self, needed: int, barred_at: int, rng: Generator, pending: Sequence[Configuration] = ()
+    ) -> Configuration:
         """Proposes the candidate with the highest score; in a tie, the first drawn.
 
         Args:
             needed: see `split_objective`.
             barred_at: candidates with this number of evaluations are not proposed, unless all have it; 0: no limit.
+            pending: configurations under evaluation: bad observations of the objective that were evaluated, and no
+                observations of constraints.
         """
-        groups = self.groups(needed)
+        groups, evaluated = self.groups(needed), self._evaluated[: self._n]
+        if pending:
+            self._write_behind(pending)
+            groups = np.pad(groups, ((0, 0), (0, len(pending))), constant_values=OUT)
+            groups[0, self._n :] = BAD
+            evaluated = np.append(evaluated, np.ones(len(pending), np.bool_))
         options = (self._rules.candidates, self._rules.joint, self._rules.relative, barred_at)
         levels, points = compiled.suggest(
             self._dimensions.packed,
             self._levels,
             self._points,
-            self._evaluated[: self._n],
+            evaluated,
             groups,
             options,
             rng,
@@ -146,6 +155,13 @@ class Sampler:
             self.weights(groups),
         )
         return values
+
+    def _write_behind(self, configurations: Sequence[Configuration]) -> None:
+        """Writes configurations behind the observations, where the next observations overwrite them."""
+        n = self._n
+        for configuration in configurations:
+            self._append(configuration)
+        self._n = n
 
     def _append(self, configuration: Configuration) -> int:
         j = self._n

@@ -42,6 +42,7 @@ _CTPE_PAPER = (
     "Hyperparameter Optimization. IJCAI 2023."
 )
 VARIANTS = ("amended", "paper", "scripts")
+_PENDING = ("ignored", "bad")
 
 
 def good_by_square_root(observations: int) -> int:
@@ -71,8 +72,8 @@ class TPE(Method):
     """Tree-structured Parzen estimator: optimises the objective and ignores constraints.
 
     Models good and bad observations by kernel densities and proposes the candidate with the largest ratio of the two.
-    Pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom collide. A
-    failed evaluation violates a hard constraint (c-TPE, appendix D) and does not count for the objective.
+    By default pending evaluations (asynchronous workers) are ignored: candidates are drawn at random, so workers seldom
+    collide. A failed evaluation violates a hard constraint (c-TPE, appendix D) and does not count for the objective.
 
     Options:
         candidates: configurations compared per ask and metric; 0 for the variant's default: 48 in amended c-TPE with
@@ -82,6 +83,7 @@ class TPE(Method):
             auto (linear in the amended variant without constraints, else sqrt).
         variant: amended (does not repeat itself on noisy tables), paper (the text of the c-TPE paper), or scripts (its
             authors' code); docs/ctpe.md lists the differences.
+        pending: ignored, or bad: a pending evaluation is a bad observation of the objective until it is told.
     """
 
     source = "J. Bergstra, R. Bardenet, Y. Bengio and B. Kégl. Algorithms for Hyper-Parameter Optimization. NIPS 2011."
@@ -106,7 +108,10 @@ class TPE(Method):
         initial: int = 10,
         gamma: str = "auto",
         variant: str = "amended",
+        pending: str = "ignored",
     ) -> None:
+        if pending not in _PENDING:
+            raise unknown("pending", pending, _PENDING)
         if gamma != "auto" and gamma not in _GAMMAS:
             raise unknown("gamma rule", gamma, ("auto", *_GAMMAS))
         if variant not in VARIANTS:
@@ -129,20 +134,26 @@ class TPE(Method):
         self._candidates, self._variant = candidates, variant
         self._sampler: Sampler | None = None
         self._asked = self._told = self._observed = 0
+        self._heeds_pending = pending == "bad"
+        self._pending: list[Configuration] = []
 
     def ask(self) -> Configuration:
         self._asked += 1
-        if max(self._asked - 1, self._told) < self._initial or self._told == 0:
-            return self._problem.space.sample(self._rng)
-        return self.suggestion()
+        is_initial = max(self._asked - 1, self._told) < self._initial or self._told == 0
+        configuration = self._problem.space.sample(self._rng) if is_initial else self.suggestion()
+        if self._heeds_pending:
+            self._pending.append(configuration)
+        return configuration
 
     def suggestion(self) -> Configuration:
         """The best candidate by the model, even before all initial configurations have been asked for."""
         barred_at = evaluations_that_bar(self._told) if self._variant == "amended" else 0
-        return self._estimators().suggest(max(1, self._good(self._observed)), barred_at, self._rng)
+        return self._estimators().suggest(max(1, self._good(self._observed)), barred_at, self._rng, self._pending)
 
     def tell(self, observation: Observation) -> None:
         self._told += 1
+        if observation.configuration in self._pending:  # others' evaluations may be told too
+            self._pending.remove(observation.configuration)
         sampler, metrics = self._estimators(), observation.evaluation.metrics
         if observation.evaluation.status != "ok":
             known = {i: b.sign * metrics[b.metric.name] for i, b in enumerate(self._bounds)}
@@ -219,7 +230,7 @@ class CTPE(TPE):
 
     Takes any number of inequality constraints. `knowledge=200` looks up the cheap constraints (model size) of 200
     random configurations before the first evaluation and adds them to the observations of these constraints (knowledge
-    augmentation, appendix C). Without a constraint it is TPE. Pending evaluations are ignored, as in `tpe`.
+    augmentation, appendix C). Without a constraint it is TPE.
 
     Options:
         knowledge: random configurations whose cheap constraints are looked up before the first ask; 0 for none.
@@ -241,9 +252,12 @@ class CTPE(TPE):
         initial: int = 10,
         gamma: str = "auto",
         variant: str = "amended",
+        pending: str = "ignored",
         knowledge: int = 0,
     ) -> None:
-        super().__init__(problem, rng, candidates=candidates, initial=initial, gamma=gamma, variant=variant)
+        super().__init__(
+            problem, rng, candidates=candidates, initial=initial, gamma=gamma, variant=variant, pending=pending
+        )
         if knowledge < 0:
             raise UsageError(f"knowledge must be at least 0, not {knowledge}")
         self._knowledge = knowledge

@@ -146,6 +146,34 @@ def test_a_configuration_is_proposed_again_only_as_evaluations_accumulate() -> N
     assert paper[10:].count(best) > 50
 
 
+@pytest.mark.parametrize("bounds", [(), (UPPER,)])
+def test_with_one_worker_nothing_is_pending(bounds: tuple[Bound, ...]) -> None:
+    ignoring, heeding = (CTPE(problem(*bounds), np.random.default_rng(0), pending=p) for p in ("ignored", "bad"))
+    assert searched(ignoring, bounds, 30) == searched(heeding, bounds, 30)
+
+
+def test_pending_evaluations_repel_until_they_are_told() -> None:
+    method = TPE(problem(), np.random.default_rng(0), pending="bad", initial=8)
+    first = [method.ask() for _ in range(8)]
+    for configuration in first:
+        tell(method, configuration, score(configuration), ())
+    ahead = [method.ask() for _ in range(40)]
+    assert len({*ahead, *first}) == len({*first}) + 40  # a pending configuration is as barred as an evaluated one
+    ignoring = TPE(problem(), np.random.default_rng(0), initial=8)
+    for configuration in first:
+        ignoring.ask()
+        tell(ignoring, configuration, score(configuration), ())
+    assert len({ignoring.ask() for _ in range(40)}) < 40
+
+    for configuration in ahead:
+        tell(method, configuration, score(configuration), ())
+    fresh = TPE(problem(), np.random.default_rng(1), initial=8)
+    for configuration in [*first, *ahead]:
+        tell(fresh, configuration, score(configuration), ())
+    near = [(8, 7, 1), (1, 0, 0), (4, 4, 2)]
+    assert method.acquisition(near).tolist() == fresh.acquisition(near).tolist()  # nothing is left of what was pending
+
+
 def test_where_every_candidate_is_barred_the_best_of_all_is_proposed() -> None:
     space = GridSpace([Categorical("a", (0, 1))])
     loose = Bound(SIZE, 99.0, upper=True)
