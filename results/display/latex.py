@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 PACKAGES = ("booktabs",)
 _NARROW, _WIDEST = 52, 122  # letters of footnote size that fit one of two columns, and a page
-_ROWS = 48  # rows that fit a page
+_ROWS = 42  # rows that fit a page below a caption that states a protocol
+_NO_WIDER = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{"
 _SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -31,7 +32,10 @@ _ESCAPED = str.maketrans(
         "×": r"$\times$",
         "±": r"$\pm$",
         "−": "$-$",
+        "→": r"$\rightarrow$",
+        "²": "$^2$",
     }
+    | {"α": r"$\alpha$", "θ": r"$\theta$", "ρ": r"$\rho$", "χ": r"$\chi$", "ψ": r"$\psi$", "Σ": r"$\Sigma$"}
 )
 
 
@@ -40,8 +44,9 @@ def floats(
 ) -> str:
     """A table as one or more floats, after a comment that lists the packages for the preamble.
 
-    A float is a `table` if it fits a column of a two-column page, else a `table*`. A table wider than a page is split
-    by columns, with the leading text columns repeated; a longer one is split by rows.
+    A float is a `table` if it fits a column of a two-column page, else a `table*`, which is scaled down where the page
+    is narrower. A table wider than a page is split by columns, with the leading text columns repeated; a longer one is
+    split by rows.
 
     Args:
         name: name in the label, `tab:NAME`; parts after the first also have a number.
@@ -54,21 +59,21 @@ def floats(
         for start in range(0, max(1, len(table.cells)), _ROWS)
         for chosen in _splits(table)
     ]
-    lines = [f"% \\usepackage{{{','.join(PACKAGES)}}}"]
-    for number, (chosen, rows) in enumerate(parts):
-        star = "" if sum(table.widths[i] for i in chosen) <= _NARROW else "*"
+    stars = ["" if sum(table.widths[i] for i in chosen) <= _NARROW else "*" for chosen, _ in parts]
+    lines = [f"% \\usepackage{{{','.join((*PACKAGES, 'graphicx') if any(stars) else PACKAGES)}}}"]
+    for number, ((chosen, rows), star) in enumerate(zip(parts, stars, strict=True)):
         place = "tbp" if len(parts) == 1 else "p"
         lines += [
             rf"\begin{{table{star}}}[{place}]",
             rf"\centering{_SMALL}",
             _captioned(name, caption, number, len(parts)),
-            rf"\begin{{tabular}}{{{table.alignment(chosen)}}}",
+            (_NO_WIDER if star else "") + rf"\begin{{tabular}}{{{table.alignment(chosen)}}}",
             r"\toprule",
             table.head(chosen),
             r"\midrule",
             *_lines(chosen, rows),
             r"\bottomrule",
-            r"\end{tabular}",
+            r"\end{tabular}" + ("}" if star else ""),
             rf"\end{{table{star}}}",
         ]
         lines += [r"\clearpage"] if len(parts) > 2 else []

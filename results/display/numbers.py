@@ -23,6 +23,12 @@ def p_value(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}" if value >= 1e-99 else "<1e-99"
 
 
+def p_is(value: float) -> str:
+    """`p = 0.032`, and `p < 1e-99` where `p_value` gives a bound."""
+    text = p_value(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
 def interval(ends: tuple[float, float], digits: int = 2) -> str:
     """Both ends of an interval: `0.49-0.55`, and with a negative end `−0.09 to −0.07`."""
     return between(fixed(ends[0], digits), fixed(ends[1], digits))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
-from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_value
+from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_is
 from nasbench.results.parts.citation import version
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
@@ -163,7 +163,7 @@ def _how_sure(comparison: Comparison) -> str:
     )
     return (
         f"{told} of {count(len(overall.tested), 'pair')} differ significantly on these benchmarks (5 %, Holm). {ours} "
-        f"against {theirs}: p = {p_value(pair.p_these)}.{new} Of reports on identical methods at most 5 % call any "
+        f"against {theirs}: {p_is(pair.p_these)}.{new} Of reports on identical methods at most 5 % call any "
         "difference significant or any claim supported, over all tables with p together, or under one constraint."
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasbench.results.display.numbers import count, fixed, interval, listed, p_value
+from nasbench.results.display.numbers import count, fixed, interval, listed, p_is, p_value
 from nasbench.results.parts.standing import beaten_by, called, leading, pairs_of_leader, sharing, tuned
 from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.estimates import FEWEST
@@ -211,7 +211,7 @@ def _new(comparison: Comparison) -> str:
     among = f" after Holm over {count(len(overall.tested), 'pair')}" if len(overall.tested) > 1 else ""
     return (
         f"{where} nothing is significant for {name}: the probability that it is better than {methods[nearest.b]}, its "
-        f"clearest case, has the 95 % CI {interval(nearest.new.interval())} (p = {p_value(nearest.p_new)}{among}; "
+        f"clearest case, has the 95 % CI {interval(nearest.new.interval())} ({p_is(nearest.p_new)}{among}; "
         f"{_basis(nearest, units)}).{caution}"
     )
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from nasbench.results.display.diagrams import Bar, PairCell, critical_differences, matrix
 from nasbench.results.display.look import looks
-from nasbench.results.display.numbers import count, fixed, listed, p_value
+from nasbench.results.display.numbers import count, fixed, listed, p_is, p_value
 from nasbench.results.display.table import Table
 from nasbench.results.parts.part import Drawn, Part, Subject
 from nasbench.results.statistics.comparison import Comparison
@@ -148,7 +148,7 @@ def ranks(comparison: Comparison, by_level: Sequence[RankTests]) -> Table:
     order = np.argsort(by_level[0].ranks, kind="stable")
     shown = data.iloc[order].map(lambda value: fixed(value) if isinstance(value, float) else value)
     tests = [
-        f"over {level.count} {level.unit} χ² = {level.chi_square:.4g}, p = {p_value(level.p)}, critical difference "
+        f"over {level.count} {level.unit} χ² = {level.chi_square:.4g}, {p_is(level.p)}, critical difference "
         f"{fixed(level.critical_difference)}"
         for level in by_level
         if not np.isnan(level.p)
@@ -178,7 +178,7 @@ def sentences(comparison: Comparison, by_level: Sequence[RankTests]) -> list[str
         further += theirs not in (0, pair.verdict_new)
         if not pair.is_identical and pair.verdict != theirs:
             kind = "more" if not pair.verdict else "fewer" if not theirs else "opposite"
-            name = f"{comparison.methods[a]} and {comparison.methods[b]} (p = {p_value(settings.holm[a, b])})"
+            name = f"{comparison.methods[a]} and {comparison.methods[b]} ({p_is(settings.holm[a, b])})"
             disagreements[kind].append(name)
     share = comparison.curves.settings["space"].value_counts(normalize=True)
     crowded = f"{share.index[0]} alone has {100 * share.iloc[0]:.0f} % of them"

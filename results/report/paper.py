@@ -17,6 +17,7 @@ from nasbench.results.statistics.comparison import Comparison
 from nasbench.results.statistics.targets import known
 
 _POINTS = 101  # points of a line
+_PANELS = 8  # charts of a figure that fits a page
 _PIXELS = 96.0  # pixels per inch
 
 
@@ -89,12 +90,16 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
         )
         items.append(_Item("fig-targets", caption, "On which benchmarks?", plots.render(drawn, "pdf")))
     for bench, panels in settings.regrets(comparison, _POINTS).items():
-        drawn = plots.charts(panels, names, method_looks, "", width)
-        caption = (
-            f"Convergence on {bench}: median and quartiles over seeds of what the incumbent is worth, less that of the "
-            "oracle where it is known (a regret of zero is drawn at the lower edge); lower is better."
-        )
-        items.append(_Item(slug(f"fig-regret-{bench}"), caption, "How fast?", plots.render(drawn, "pdf")))
+        parts = [panels[start : start + _PANELS] for start in range(0, len(panels), _PANELS)]
+        for number, part in enumerate(parts, 1):
+            of = f", part {number} of {len(parts)}" if len(parts) > 1 else ""
+            caption = (
+                f"Convergence on {bench}{of}: median and quartiles over seeds of the incumbent's value, less that of "
+                "the oracle where it is known (a regret of zero is drawn at the lower edge); lower is better."
+            )
+            drawn = plots.charts(part, names, method_looks, "", width)
+            name = slug(f"fig-regret-{bench}{f'-{number}' if number > 1 else ''}")
+            items.append(_Item(name, caption, "How fast?", plots.render(drawn, "pdf")))
     return items
 
 
@@ -126,7 +131,7 @@ def _captioned(name: str, table: Table, facts: str) -> Table:
 def _float(item: _Item, facts: str) -> str:
     return (
         "% \\usepackage{graphicx}\n\\begin{figure}[tbp]\n\\centering\n"
-        f"\\includegraphics[width=\\columnwidth]{{{item.name}}}\n"
+        f"\\includegraphics[width=\\columnwidth,height=.6\\textheight,keepaspectratio]{{{item.name}}}\n"
         f"\\caption{{{escape(item.caption)} {escape(facts)}}}\n"
         f"\\label{{fig:{item.name.removeprefix('fig-')}}}\n\\end{{figure}}\n"
     )

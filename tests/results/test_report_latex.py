@@ -36,7 +36,10 @@ def test_every_table_is_a_float_with_caption_label_and_rules_and_says_what_it_ne
     labels = []
     for name in names:
         text = (tables / f"{name}.tex").read_text()
-        assert text.startswith("% \\usepackage{booktabs}\n")
+        packages = "booktabs,graphicx" if "table*" in text else "booktabs"
+        assert text.startswith(f"% \\usepackage{{{packages}}}\n")
+        assert text.count(r"\resizebox{") == text.count(r"\begin{table*}") == text.count(r"\end{tabular}}")
+        assert text.isascii()  # pdflatex sets no Greek letter, arrow or power as it stands
         assert "longtable" not in text
         begun, ended = (re.findall(rf"\\{word}\{{(\w+\*?)\}}", text) for word in ("begin", "end"))
         assert sorted(begun) == sorted(ended)
@@ -141,7 +144,9 @@ def compiled(folder: Path, start: str, packages: str, body: str) -> str:
 @pytest.mark.parametrize("start", ["{article}", "[twocolumn]{article}", "{IEEEtran}"])
 def test_every_table_compiles(tables: Path, start: str) -> None:
     inputs = "\n".join(f"\\input{{{path.name}}}" for path in sorted(tables.glob("*.tex")))
-    assert compiled(tables, start, "booktabs", inputs) == ""
+    assert compiled(tables, start, "booktabs,graphicx", inputs) == ""
+    log = (tables / "all.log").read_text() if shutil.which("pdflatex") else ""
+    assert "Overfull" not in log
 
 
 def test_long_tables_compile_in_one_column(tmp_path: Path) -> None:
