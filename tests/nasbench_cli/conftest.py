@@ -14,6 +14,7 @@ import pytest
 
 from nasbench.benchmarks import Evaluation
 from nasbench.benchmarks.spaces import Configuration
+from tests import forked
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -56,16 +57,23 @@ class Local(Careful):
 
 
 @pytest.fixture
-def command(plugged: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def command(plugged: Path, tmp_path: Path) -> Command:
+    """Runs a command line with the toys in a process forked from one that has imported `nasbench`."""
+
     def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "nasbench", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | importing(plugged) | environment,
-        )
+        return forked.nasbench([*map(str, arguments)], tmp_path, os.environ | importing(plugged) | environment)
+
+    return call
+
+
+@pytest.fixture
+def afresh(plugged: Path, tmp_path: Path) -> Command:
+    """The same in a new interpreter, whose pool starts new interpreters, too."""
+
+    def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "nasbench", *map(str, arguments)]
+        variables = os.environ | importing(plugged) | environment
+        return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, env=variables)
 
     return call
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import multiprocessing
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ from nasbench.cli import main
 from nasbench.methods import METHODS
 from nasbench.results import Store
 from nasbench.results.store import content_hash, disk
+from tests import forked
 from tests.conftest import Printed
 from tests.nasbench_cli import toys
 from tests.results.faults import SHORT, Counting, Failing, Killing
@@ -104,13 +104,8 @@ def command(arguments: list[str], nth: int | None) -> None:
     os._exit(code)
 
 
-def ended(arguments: list[str], nth: int | None) -> int | None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["nasbench.cli.commands.run", "tests.nasbench_cli.test_disturbed"])
-    process = context.Process(target=command, args=(arguments, nth))
-    process.start()
-    process.join()
-    return process.exitcode
+def ended(arguments: list[str], nth: int | None) -> int:
+    return forked.ended(command, arguments, nth)
 
 
 @pytest.mark.parametrize(
