@@ -20,13 +20,13 @@ _OURS = [m.name for p in _PACKAGES for m in pkgutil.iter_modules(importlib.impor
 _COMMANDS = [f"nasbench.cli.commands.{name}" for name in ("list", "report", "run", "status")]  # `check` loads plug-ins
 _HEAVY = ["http.client", "matplotlib.pyplot", "numba", "pandas", "pyarrow.parquet", "scipy.stats"]
 _MORE = ["nasbench.results.report", "tests.nasbench_cli.test_disturbed"]
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([*_HEAVY, *_OURS, *_COMMANDS, *_MORE])
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload([*_HEAVY, *_OURS, *_COMMANDS, *_MORE])
 
 
 def ended(function: Callable[..., object], *arguments: object) -> int:
     """Exit code of a process that calls a function; minus the number of the signal that ended it."""
-    process = _CONTEXT.Process(target=function, args=arguments)
+    process = CONTEXT.Process(target=function, args=arguments)
     process.start()
     process.join()
     assert process.exitcode is not None
@@ -52,5 +52,5 @@ def nasbench(
     """`nasbench` with these arguments in a folder, as subprocess.run would answer it."""
     with tempfile.TemporaryDirectory() as place:
         streams = Path(place, "stdout"), Path(place, "stderr")
-        code = ended(_call, arguments, folder, environment, streams)
+        code = ended(_call, arguments, folder, dict(environment), streams)
         return subprocess.CompletedProcess(arguments, code, *(stream.read_text() for stream in streams))

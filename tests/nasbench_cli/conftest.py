@@ -14,6 +14,8 @@ import pytest
 
 from nasbench.benchmarks import Evaluation
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.checks import executors
+from nasbench.cli.engine import pool
 from tests import forked
 
 HERE = Path(__file__).parent
@@ -76,6 +78,18 @@ def afresh(plugged: Path, tmp_path: Path) -> Command:
         return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, env=variables)
 
     return call
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool's processes are forked from one that has imported `nasbench`, not from that of the test."""
+    monkeypatch.setattr(pool, "_CONTEXT", forked.CONTEXT)
+
+
+@pytest.fixture
+def live_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live runs that are tried of an executor need scikit-learn alone."""
+    monkeypatch.setattr(executors, "_LIVE", "learner:knn:wine")
 
 
 class Terminal(io.StringIO):
