@@ -108,6 +108,7 @@ def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp
     assert resumed["started"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
     """A training that a kill interrupts goes on from its state, and its row has the time of both attempts."""
     command = [*ALWAYS_KEPT, "run", "--bench", "digits/nasbench201@6", "--method", "random"]
