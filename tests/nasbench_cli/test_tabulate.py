@@ -27,6 +27,7 @@ pytest.importorskip("sklearn")
 CELL = [f"Op{k}" for k in range(6)]
 
 
+@pytest.mark.usefixtures("forking")
 def test_a_table_is_made_continued_and_imported(
     nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,7 +111,7 @@ def test_seeds_that_can_tell_nothing_are_said_to_be_too_few(filled: Fill) -> Non
 
 def test_what_is_equal_on_average_is_not_called_equivalent(filled: Fill) -> None:
     """Ahead in one space as it is behind in another, on 2 x 40 settings of 10 seeds; the third does as the first."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(2)
     values: Values = {m: {} for m in "abc"}
     for i in range(40):
         for space, shift in (("x", 0.8), ("y", -0.8)):
