@@ -152,10 +152,10 @@ def test_a_search_and_its_log_need_no_images_but_the_training_ones(name: str, sp
 
 def test_the_scripts_dynamics_resume_too(space: Searchable, tmp_path: Path) -> None:
     """What is left of the last architecture gradient is part of their state."""
-    settings = shorter("zo-darts", 2, matched=False)
+    settings = shorter("zo-darts++", 3, matched=False)
     whole = Search(space, settings, seed=3)
     whole.run()
-    first = Search(space, replace(settings, stop=1), seed=3)
+    first = Search(space, replace(settings, stop=2), seed=3)
     first.run(tmp_path / "state")
     second = Search(space, settings, seed=3)
     second.run(tmp_path / "state")
@@ -258,6 +258,7 @@ def test_how_much_of_the_first_direction_is_kept_is_logged(name: str, space: Sea
     moving = Search(space, shorter(name, 2, alpha_rate=0.5), seed=3)
     moving.run()
     assert moving.log[0].kept == pytest.approx(1)
+    assert moving.log[-1].kept < 1 - 1e-6
     now = moving.logits.operations.detach().flatten().double().numpy()
     first = moving._first.numpy()
     assert moving.log[-1].kept == pytest.approx(now @ first / np.linalg.norm(now) / np.linalg.norm(first))
