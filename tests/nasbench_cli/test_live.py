@@ -66,7 +66,7 @@ def rows(store: Path) -> pd.DataFrame:
     ],
 )
 def test_every_method_that_fits_searches_cells_under_a_size(
-    method: str, library: str, few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path
+    method: str, library: str, few: str, nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
     if library and importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
