@@ -15,6 +15,8 @@ from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.trainable import SPACES
 from nasbench.benchmarks.training.recipes import RECIPES
 from nasbench.methods import METHODS, Problem
+from tests.conftest import Lend
+from tests.few_digits import register as register_few_digits
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -82,8 +84,8 @@ def test_what_cannot_be_trained_is_infeasible_at_once() -> None:
     assert math.isnan(found.known("parameters", configuration))
 
 
-def test_knowledge_of_dead_architectures_is_of_the_hard_constraint() -> None:
-    found = opened("digits@1")
+def test_knowledge_of_dead_architectures_is_of_the_hard_constraint(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> None:
+    found = opened(f"{register_few_digits(monkeypatch, lend)}@1")
     problem = Problem.of(found, abilities.bounds(found, parse_constraints(["parameters@S"])))
     method = METHODS.get("c-tpe")(problem, np.random.default_rng(0), knowledge=150)
     method.ask()

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from nasbench.benchmarks import UsageError, abilities, parse_constraints
 from nasbench.benchmarks.tabular import description, imported, open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.user_table import read_table
+from tests import forked
 from tests.benchmarks.small_table import CSV, SPEC
 from tests.conftest import Printed
 from tests.results.faults import flipped
@@ -310,33 +310,27 @@ def test_a_large_file_that_is_no_table_is_refused_at_once(tmp_path: Path, write:
 def test_a_search_never_sees_test_metrics_and_the_report_reads_them(tmp_path: Path, write: Write) -> None:
     """In processes of their own, since benchmarks are registered when a process begins."""
 
-    def run(*words: object) -> str:
-        command = [sys.executable, "-m", "nasbench", *map(str, words)]
-        return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {}).stdout
+    def run(*words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = forked.nasbench([*map(str, words)], tmp_path, os.environ)
+        assert done.returncode == code, done.stderr
+        return done
 
     data, spec = write()
     run("import", "table", data, "--spec", spec)
-    assert "mine" in run("list", "benchmarks")
+    assert "mine" in run("list", "benchmarks").stdout
     store = tmp_path / "store"
     asked = ["--constrain", "size<=20", "--seeds", 2, "--evals", 12, "--store", store]
-    done = subprocess.run(
-        [sys.executable, "-m", "nasbench", "run", "--method", "tpe", "--bench", "mine", *map(str, asked)],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | {},
-    )
-    assert done.returncode == 1  # some evaluations failed: (0.01, tanh) is not in the table
+    done = run("run", "--method", "tpe", "--bench", "mine", *asked, code=1)  # (0.01, tanh) is not in the table
     assert "the table has no such configuration" in done.stderr
     frame = pd.read_parquet(store)
     assert set(frame["status"]) == {"ok", "failed"}
     assert frame["feasible"].any()
-    text = run("report", store, "--out", tmp_path / "report", "--full")
+    text = run("report", store, "--out", tmp_path / "report", "--full").stdout
     assert "Test metrics of the incumbents" in text
     held_out = pd.read_csv(tmp_path / "report" / "held-out.csv")
     last = frame[frame["feasible"]].sort_values(["seed", "objective"]).groupby("seed").first()
     assert held_out["median"].item() == pytest.approx(last["metric.test-error@9"].median())
-    assert "test-error@9 there (test split, reported only)" in run("show", store, "tpe", "mine", 0)
+    assert "test-error@9 there (test split, reported only)" in run("show", store, "tpe", "mine", 0).stdout
 
 
 @pytest.mark.skipif(not EXTRAS.exists(), reason="needs shared/data, which is never committed")

@@ -120,7 +120,7 @@ class TestDistance:
 
     def test_a_matching_adds_up_to_the_distance(self) -> None:
         rng = np.random.default_rng(4)
-        for _ in range(50):
+        for _ in range(20):
             one, other = encoded(random_network(rng)), encoded(random_network(rng))
             found = matching(one, other, 0.25)
             total = found.labels + found.structure + found.unmatched

@@ -14,6 +14,9 @@ import pytest
 
 from nasbench.benchmarks import Evaluation
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.cli.checks import executors
+from nasbench.cli.engine import pool
+from tests import forked
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -56,18 +59,37 @@ class Local(Careful):
 
 
 @pytest.fixture
-def command(plugged: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def command(plugged: Path, tmp_path: Path) -> Command:
+    """Runs a command line with the toys in a process forked from one that has imported `nasbench`."""
+
     def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "nasbench", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | importing(plugged) | environment,
-        )
+        return forked.nasbench([*map(str, arguments)], tmp_path, os.environ | importing(plugged) | environment)
 
     return call
+
+
+@pytest.fixture
+def afresh(plugged: Path, tmp_path: Path) -> Command:
+    """The same in a new interpreter, whose pool starts new interpreters, too."""
+
+    def call(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "nasbench", *map(str, arguments)]
+        variables = os.environ | importing(plugged) | environment
+        return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, env=variables)
+
+    return call
+
+
+@pytest.fixture
+def forking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool's processes are forked from one that has imported `nasbench`, not from that of the test."""
+    monkeypatch.setattr(pool, "_CONTEXT", forked.CONTEXT)
+
+
+@pytest.fixture
+def live_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live runs that are tried of an executor need scikit-learn alone."""
+    monkeypatch.setattr(executors, "_LIVE", "learner:knn:wine")
 
 
 class Terminal(io.StringIO):

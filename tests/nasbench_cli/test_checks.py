@@ -31,6 +31,7 @@ from tests.nasbench_cli.toys import Careful, Toy
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 
 TRIED = {
+    "nasbot-rand": ("nasbot-rand:initial=4", "hpolib-slice"),
     "nasbot": ("nasbot:draws=20,initial=4", "hpolib-slice"),
     "ax-nei": ("ax-nei:initial=30",),
     "ax-nehvi": ("ax-nehvi:initial=30",),
@@ -46,9 +47,9 @@ TRIED = {
     "zo-darts++": ("zo-darts++:epochs=1,T=2,stop=1,every=1,theta=0",),
 }
 """What is tried smaller than its defaults; and everything else as it is."""
-LIVE = ("digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
+LIVE = ("few-digits@1", "digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
 SLOW = ("zo-darts", "zo-darts+", "zo-darts++", "darts", "few-digits/cnn@1")
-LONG = ("c-bohb", "optuna-gp")
+LONG = ("c-bohb", "digits@1", "milenas", "optuna-gp")
 
 
 def named(names: Iterable[str]) -> list[Any]:

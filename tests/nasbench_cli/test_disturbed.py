@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-import multiprocessing
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ from nasbench.cli import main
 from nasbench.methods import METHODS
 from nasbench.results import Store
 from nasbench.results.store import content_hash, disk
+from tests import forked
 from tests.conftest import Printed
 from tests.nasbench_cli import toys
 from tests.results.faults import SHORT, Counting, Failing, Killing
@@ -61,18 +61,21 @@ def contents(folder: Path) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("asked", "code", "step"),
     [
-        pytest.param(TABLE, errno.EIO, marks=SLOW),
-        pytest.param(TABLE, errno.ENOSPC, marks=SLOW),
-        pytest.param(LIVE, errno.ENOSPC, marks=SLOW),
-        (LIVE, errno.EIO),
-        (LIVE, SHORT),
+        pytest.param(TABLE, errno.EIO, 1, marks=SLOW),
+        pytest.param(TABLE, errno.ENOSPC, 1, marks=SLOW),
+        pytest.param(LIVE, errno.ENOSPC, 1, marks=SLOW),
+        pytest.param(LIVE, errno.EIO, 1, marks=LONG),
+        pytest.param(LIVE, SHORT, 1, marks=LONG),
+        (LIVE, errno.EIO, 3),
+        (LIVE, SHORT, 3),
     ],
 )
 def test_whichever_operation_of_a_command_fails_it_says_so_and_the_same_command_finishes(
     asked: list[str],
     code: int,
+    step: int,
     in_memory: Path,
     nasbench: Callable[..., Printed],
     monkeypatch: pytest.MonkeyPatch,
@@ -81,7 +84,7 @@ def test_whichever_operation_of_a_command_fails_it_says_so_and_the_same_command_
     assert nasbench(*asked, "--store", in_memory / "whole").code == 0
     total, expected = counting.count, contents(in_memory / "whole")
     assert total > 40
-    for nth in range(total):
+    for nth in range(0, total, step):
         store = in_memory / f"store{nth}"
         monkeypatch.setattr(disk, "system", failing := Failing(nth, code))
         done = nasbench(*asked, "--store", store)
@@ -104,13 +107,8 @@ def command(arguments: list[str], nth: int | None) -> None:
     os._exit(code)
 
 
-def ended(arguments: list[str], nth: int | None) -> int | None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["nasbench.cli.commands.run", "tests.nasbench_cli.test_disturbed"])
-    process = context.Process(target=command, args=(arguments, nth))
-    process.start()
-    process.join()
-    return process.exitcode
+def ended(arguments: list[str], nth: int | None) -> int:
+    return forked.ended(command, arguments, nth)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_an_executor_that_cannot_be_had_is_refused_before_anything_else(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.usefixtures("forking", "live_at_once")
 @pytest.mark.parametrize("executor", ["serial", "processes:ask_seconds=600"])
 def test_our_executors_keep_their_promises(nasbench: Callable[..., Printed], executor: str) -> None:
     checked = nasbench("check", executor)

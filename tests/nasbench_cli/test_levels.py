@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -19,27 +21,36 @@ from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
 from nasbench.results import Setting, Setup, Trajectory
 from nasbench.results.store.journal import Journal, drop_failed, peek
 from nasbench.results.store.under_way import Begun
+from tests.few_digits import register as register_few_digits
 from tests.nasbench_cli import toys
 from tests.results.conftest import SETTING, make_setup
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
+SEED = 3  # of a search whose networks can all be trained
 SAME = ("trial", "level", "configuration", "objective", "incumbent", "status", "spent")
 
 
 def searched(path: Path, method: str = "successive-halving:eta=2", evals: int = 2) -> Trajectory:
-    grid = Grid((MethodSpec.parse(method),), ("digits@4",), ((),), (0,), Protocol(evals))
+    grid = Grid((MethodSpec.parse(method),), ("few-digits@4",), ((),), (SEED,), Protocol(evals))
     (planned,) = expand([grid])
     journal = Journal(path, "id")
     try:
-        return run(planned.setup, 0, planned.spec, open_benchmark(planned.setup.bench), (), journal)
+        return run(planned.setup, SEED, planned.spec, open_benchmark(planned.setup.bench), (), journal)
     finally:
         journal.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as changed, ExitStack() as lent:
+        register_few_digits(changed, lambda registry, name, item: lent.enter_context(registry.lent(name, item)))
+        yield
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trajectory]:
+def whole(few: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trajectory]:
     """A search that nothing disturbed, and its journal."""
     path = tmp_path_factory.mktemp("whole") / "whole.jsonl"
     return path, searched(path)

@@ -19,7 +19,8 @@ import pytest
 
 from nasbench.benchmarks.images import ImageBenchmark
 from nasbench.methods import METHODS
-from tests.conftest import Printed
+from tests.conftest import Lend, Printed
+from tests.few_digits import register as register_few_digits
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -32,6 +33,17 @@ ALWAYS_KEPT = [
     "from nasbench.cli.main import main; main()",
 ]
 """The command, which keeps the state of a training after each epoch."""
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch, lend: Lend) -> str:
+    """The name of a data set of 128 images to train on."""
+    return register_few_digits(monkeypatch, lend)
+
+
+@pytest.fixture
+def few_cells(few: str) -> str:
+    return f"{few}/nasbench201@1"
 
 
 def rows(store: Path) -> pd.DataFrame:
@@ -54,11 +66,11 @@ def rows(store: Path) -> pd.DataFrame:
     ],
 )
 def test_every_method_that_fits_searches_cells_under_a_size(
-    method: str, library: str, nasbench: Callable[..., Printed], tmp_path: Path
+    method: str, library: str, few: str, nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:
     if library and importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
-    asked = ["run", "--method", method, "--bench", "digits@1", "--constrain", "parameters@S"]
+    asked = ["run", "--method", method, "--bench", f"{few}@1", "--constrain", "parameters@S"]
     done = nasbench(*asked, "--seeds", 1, "--evals", 5, "--store", tmp_path / "store")
     assert done.code == 0, done.err
     found = rows(tmp_path / "store")
@@ -96,9 +108,10 @@ def test_killed_again_and_again_a_live_run_asks_what_an_undisturbed_one_asks(tmp
     assert resumed["started"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
     """A training that a kill interrupts goes on from its state, and its row has the time of both attempts."""
-    command = [*ALWAYS_KEPT, "run", "--bench", "digits/nasbench201@8", "--method", "random"]
+    command = [*ALWAYS_KEPT, "run", "--bench", "digits/nasbench201@6", "--method", "random"]
     command += ["--seeds", "1", "--evals", "1", "--store", str(tmp_path / "store")]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     states = tmp_path / "store" / "_journals"
@@ -121,9 +134,21 @@ def test_time_before_a_kill_is_on_the_clock(tmp_path: Path) -> None:
 
 
 def test_a_failed_evaluation_is_retried_without_those_before_it(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 1, "--evals", 5, "--store", tmp_path / "store"]
+    asked = [
+        "run",
+        "--method",
+        "random",
+        "--bench",
+        few_cells,
+        "--seeds",
+        1,
+        "--evals",
+        5,
+        "--store",
+        tmp_path / "store",
+    ]
     calls = []
     plain = ImageBenchmark.measure
 
@@ -160,8 +185,9 @@ def test_ctrl_c_ends_a_live_run_in_one_sentence(workers: int, tmp_path: Path) ->
     assert "terminate called" not in err
 
 
+@pytest.mark.usefixtures("forking")
 def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
-    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 3]
+    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 2]
     objectives = []
     for name, options in {"one": [], "two": ["--workers", 2], "jobs": ["--jobs", 2]}.items():
         assert nasbench(*asked, *options, "--store", tmp_path / name).code == 0
@@ -186,42 +212,83 @@ def test_show_says_how_a_live_benchmark_is_trained(nasbench: Callable[..., Print
     assert "digits/genetic/retrain" in shown
 
 
-def test_a_reference_network_stands_beside_the_searches(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+def test_a_reference_network_stands_beside_the_searches(
+    few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
     store = tmp_path / "store"
     assert (
-        nasbench("run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 3, "--store", store).code == 0
+        nasbench("run", "--method", "random", "--bench", few_cells, "--seeds", 2, "--evals", 3, "--store", store).code
+        == 0
     )
-    alone = ["run", "--method", "random", "--bench", "digits/resnet18@1", "--seeds", 1, "--evals", 1, "--store", store]
+    alone = [
+        "run",
+        "--method",
+        "random",
+        "--bench",
+        "few-digits/resnet18@1",
+        "--seeds",
+        1,
+        "--evals",
+        1,
+        "--store",
+        store,
+    ]
     assert nasbench(*alone).code == 0
     done = nasbench("report", store, "--out", tmp_path / "report", "--format", "csv,html", "--full")
     assert done.code == 0, done.err  # the two budgets are not mixed
     assert "Reference networks" in done.out
     table = pd.read_csv(tmp_path / "report" / "references.csv")
-    assert set(table["benchmark"]) == {"digits/resnet18@1"}
+    assert set(table["benchmark"]) == {"few-digits/resnet18@1"}
     assert set(table["metric"]) == {"val-error@1", "test-error@1", "test-auc"}
     found = rows(store)
-    objective = found.loc[found["bench"] == "digits/resnet18@1", "objective"].iloc[0]
+    objective = found.loc[found["bench"] == "few-digits/resnet18@1", "objective"].iloc[0]
     assert table.set_index("metric").loc["val-error@1", "median"] == objective
     ranks = pd.read_csv(tmp_path / "report" / "settings.csv")
-    assert set(ranks["bench"]) == {BENCH}
+    assert set(ranks["bench"]) == {few_cells}
     assert "Reference networks" in (tmp_path / "report" / "index.html").read_text()
 
 
 def test_a_method_is_made_ready_before_the_clock_of_a_live_run(
-    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called = []
     monkeypatch.setattr(METHODS.get("c-tpe"), "make_ready", classmethod(lambda cls: called.append(time.monotonic())))
     plain = ImageBenchmark.measure
     monkeypatch.setattr(ImageBenchmark, "measure", lambda *a: (called.append(0), plain(*a))[1])
-    asked = ["run", "--method", "c-tpe", "--bench", BENCH, "--seeds", 1, "--evals", 1, "--store", tmp_path / "store"]
+    asked = [
+        "run",
+        "--method",
+        "c-tpe",
+        "--bench",
+        few_cells,
+        "--seeds",
+        1,
+        "--evals",
+        1,
+        "--store",
+        tmp_path / "store",
+    ]
     assert nasbench(*asked).code == 0
     assert called[0] > 0
     assert called[1:] == [0]
 
 
-def test_who_found_nothing_has_no_median_of_anothers(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
-    asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 2, "--store", tmp_path / "store"]
+def test_who_found_nothing_has_no_median_of_anothers(
+    few_cells: str, nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    asked = [
+        "run",
+        "--method",
+        "random",
+        "--bench",
+        few_cells,
+        "--seeds",
+        2,
+        "--evals",
+        2,
+        "--store",
+        tmp_path / "store",
+    ]
     assert nasbench(*asked, "--constrain", "parameters<=10").code == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -229,5 +296,5 @@ def test_who_found_nothing_has_no_median_of_anothers(nasbench: Callable[..., Pri
     assert done.code == 0, done.err
     assert "nothing feasible" in done.out
     assert nasbench(*asked).code == 0
-    page = nasbench("show", tmp_path / "store", "random", BENCH, 0, "--constrain", "none").out
+    page = nasbench("show", tmp_path / "store", "random", few_cells, 0, "--constrain", "none").out
     assert re.search(r"There: val-auc 0\.\d+, parameters [\d,]+, parameters_paper", page)

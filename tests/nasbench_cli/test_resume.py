@@ -82,6 +82,7 @@ def test_killed_a_dozen_times_the_store_equals_that_of_an_undisturbed_run(plugge
     assert list(store.glob(".*.tmp")) == []
 
 
+@pytest.mark.usefixtures("forking")
 def test_jobs_and_the_order_of_seeds_do_not_change_a_trajectory(
     nasbench: Callable[..., Printed], tmp_path: Path
 ) -> None:

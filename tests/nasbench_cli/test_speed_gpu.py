@@ -204,6 +204,7 @@ def test_a_step_is_its_share_of_an_epoch_of_whole_batches(name: str, monkeypatch
     assert len(search.network.cells[0].spatial) == (9 if name == "grown-step" else 3)  # kernel sizes
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_a_graph_is_captured_in_each_window_after_a_first_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A capture computes nothing here: what it notes is computed when it is replayed."""

@@ -22,6 +22,7 @@ from tests.results.faults import SHORT, Counting, Cutting, Failing, PowerCut, fl
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
 SLOW = pytest.mark.slow
+LONG = (pytest.mark.slow, pytest.mark.long)
 ONE, OTHER = make_setup(), make_setup("other", metrics=("valid-error@1", "latency"))
 
 
@@ -64,9 +65,17 @@ def copies(source: Path, target: Path) -> Iterator[Path]:
         yield target
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, pytest.param(errno.EIO, marks=SLOW), pytest.param(SHORT, marks=SLOW)])
+@pytest.mark.parametrize(
+    ("code", "step"),
+    [
+        (errno.ENOSPC, 3),
+        pytest.param(errno.ENOSPC, 1, marks=LONG),
+        pytest.param(errno.EIO, 1, marks=SLOW),
+        pytest.param(SHORT, 1, marks=SLOW),
+    ],
+)
 def test_whichever_operation_fails_the_same_command_finishes(
-    code: int, expected: str, in_memory: Path, monkeypatch: pytest.MonkeyPatch
+    code: int, step: int, expected: str, in_memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun(in_memory / "begun")
     places = copies(in_memory / "begun", in_memory / "store")
@@ -75,7 +84,7 @@ def test_whichever_operation_fails_the_same_command_finishes(
     total = counter.count
     assert total > 80
     silent = 0
-    for nth in range(total):
+    for nth in range(0, total, step):
         folder = next(places)
         failing = Failing(nth, code)
         monkeypatch.setattr(disk, "system", failing)
@@ -89,12 +98,15 @@ def test_whichever_operation_fails_the_same_command_finishes(
         assert 0 in seen or code == errno.EIO, (nth, failing.hit)  # what was stored before is still there
         assert content_hash(work(folder)) == expected, (nth, failing.hit)
         assert not list(folder.rglob("*.tmp")), (nth, failing.hit)
-    assert silent < total / 2 or code == SHORT
+    assert silent < total / step / 2 or code == SHORT
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW)])
+@pytest.mark.parametrize(
+    ("seed", "step"),
+    [(0, 3), pytest.param(0, 1, marks=LONG), pytest.param(1, 1, marks=SLOW), pytest.param(2, 1, marks=SLOW)],
+)
 def test_whenever_the_power_fails_the_same_command_finishes(
-    seed: int, expected: str, in_memory: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, step: int, expected: str, in_memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(seed)
     begun(in_memory / "begun")
@@ -112,7 +124,7 @@ def test_whenever_the_power_fails_the_same_command_finishes(
         cutting.settle(folder, rng)
         monkeypatch.setattr(disk, "system", Counting())
         assert content_hash(work(folder)) == expected, nth
-        nth += 1
+        nth += step
     assert nth > 60
 
 

@@ -110,10 +110,10 @@ def test_seeds_that_can_tell_nothing_are_said_to_be_too_few(filled: Fill) -> Non
 
 
 def test_what_is_equal_on_average_is_not_called_equivalent(filled: Fill) -> None:
-    """Ahead in one space as it is behind in another, on 2 x 80 settings of 10 seeds; the third does as the first."""
-    rng = np.random.default_rng(1)
+    """Ahead in one space as it is behind in another, on 2 x 40 settings of 10 seeds; the third does as the first."""
+    rng = np.random.default_rng(2)
     values: Values = {m: {} for m in "abc"}
-    for i in range(80):
+    for i in range(40):
         for space, shift in (("x", 0.8), ("y", -0.8)):
             for method, own in (("a", 0.0), ("b", shift), ("c", 0.0)):
                 values[method][space, f"{space}{i}", "none"] = rng.normal(5 + own, 1, 10).tolist()

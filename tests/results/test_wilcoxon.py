@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -36,6 +36,7 @@ def levels(values: np.ndarray) -> tuple[wilcoxon.Level, ...]:
 
 
 @given(arrays(float, 8, elements=st.integers(-6, 6)))
+@settings(max_examples=40)
 def test_the_signed_rank_test_is_scipys_with_zeros_dropped(differences: np.ndarray) -> None:
     found = signed_rank(differences)
     kept = differences[differences != 0]
