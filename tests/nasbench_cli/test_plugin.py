@@ -204,17 +204,17 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
 
 def test_a_method_that_hangs_is_stopped_and_the_rest_goes_on(command: Command, tmp_path: Path) -> None:
     asked = ["--method", "hangs", "--method", "random", "--bench", "toy", "--seeds", 1, "--evals", 5, "--store", "s"]
-    done = command("run", *asked, "--executor", "processes:ask_seconds=3")
+    done = command("run", *asked, "--executor", "processes:ask_seconds=6")
     assert done.returncode == 1
-    assert "stopped: timeout: ask 3 took longer than 3 s (ask_seconds)" in done.stderr
+    assert "stopped: timeout: ask 3 took longer than 6 s (ask_seconds)" in done.stderr
     assert pd.read_parquet(tmp_path / "s").groupby("method").size().to_dict() == {"hangs": 1, "random": 5}
 
 
 def test_an_evaluation_that_hangs_ends_its_run_and_what_came_before_is_kept(command: Command, tmp_path: Path) -> None:
     asked = ["run", "--method", "careful", "--bench", "toy-hangs", "--seeds", 2, "--evals", 30, "--workers", 2]
-    done = command(*asked, "--store", "s", "--executor", "processes:evaluation_seconds=3", "--jobs", 2)
+    done = command(*asked, "--store", "s", "--executor", "processes:evaluation_seconds=6", "--jobs", 2)
     assert done.returncode == 1
-    assert re.search(r"seed 0: stopped: timeout: evaluation \d+ took longer than 3 s", done.stderr)
+    assert re.search(r"seed 0: stopped: timeout: evaluation \d+ took longer than 6 s", done.stderr)
     assert list((tmp_path / "s" / "_journals").glob("*.jsonl"))
 
 
