@@ -257,6 +257,10 @@ class Method(Blockwise, ABC):
     seconds: ClassVar[float] = 0.0
     """Estimated CPU seconds of one ask and tell, averaged over a run of 200 evaluations; for the cost of a suite."""
 
+    newer_options: ClassVar[Mapping[str, int | float | bool | str]] = {}
+    """Options that a later release added, with the value at which runs are what they were; such runs keep their
+    identity."""
+
     initial_option: ClassVar[str] = "initial"
     """Name of the option with the number of random configurations at the start (`initial_phase`)."""
 

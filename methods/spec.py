@@ -19,15 +19,20 @@ class MethodSpec(Spec):
 
     registry: ClassVar[Registry[type[Method]]] = METHODS
 
-    def parameters(self) -> tuple[tuple[str, Value], ...]:
-        """All options with their values, defaults included, sorted by name."""
+    def values(self) -> dict[str, Value]:
+        """All options with their values, defaults included."""
         defaults = {option: default for option, (_, default) in option_defaults(self.method).items()}
-        return tuple(sorted((defaults | dict(self.options)).items()))
+        return defaults | dict(self.options)
+
+    def parameters(self) -> tuple[tuple[str, Value], ...]:
+        """The options that identify a run, with their values, sorted by name: all but `Method.newer_options`."""
+        newer = self.method.newer_options
+        return tuple(sorted((name, value) for name, value in self.values().items() if newer.get(name) != value))
 
     @property
     def initial(self) -> int:
         """Number of random configurations before the method uses its observations (`Method.initial_phase`)."""
-        return self.method.initial_phase(dict(self.parameters()))
+        return self.method.initial_phase(self.values())
 
     @property
     def method(self) -> type[Method]:
@@ -50,4 +55,4 @@ class MethodSpec(Spec):
         if problem.several and not self.method.serves_several:
             those = ", ".join(name for name in METHODS.names() if METHODS.get(name).serves_several)
             return f"serves one objective, and here are {len(problem.objectives)}; these serve several: {those}"
-        return self.method.misfit(problem, dict(self.parameters()))
+        return self.method.misfit(problem, self.values())

@@ -90,6 +90,7 @@ class TPE(Method):
     version = 3
     tuned_on = ("hpobench", "hpolib", "nas-bench-201")
     needs = (AsFlat,)
+    newer_options: ClassVar = {"pending": "ignored"}
     learns_from_all = True
     seconds = 7e-5
     heeds_constraints: ClassVar[bool] = False
