@@ -73,6 +73,8 @@ class Benchmark(ABC):
     """The levels at which a training may stop; None if only its end is known."""
     procedure: str = ""
     """The procedure of an evaluation, in one line; empty for a mere look-up."""
+    caution: str = ""
+    """A limit of what the scores say, as a clause, which `nasbench show`, `nasbench run` and reports repeat."""
     reference: bool = False
     """True for a single network, shown for orientation: reports list its runs separately from the searches."""
     repeatable: Repeatable = Repeatable.ANY_PROCESSOR

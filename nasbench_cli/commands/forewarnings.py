@@ -11,7 +11,17 @@ from nasbench.benchmarks import abilities, open_benchmark
 from nasbench.cli.engine.devices import devices
 from nasbench.cli.engine.plan import PlannedSetup
 from nasbench.cli.layout import span
-from nasbench.results.display.numbers import count
+from nasbench.results.display.numbers import count, listed
+
+
+def say_cautions(planned: Sequence[PlannedSetup]) -> None:
+    """Prints, on standard error, what limits the scores of benchmarks."""
+    told: dict[str, list[str]] = {}
+    for p in planned:
+        if p.setup.setting.caution:
+            told.setdefault(p.setup.setting.caution, []).append(p.setup.bench)
+    for caution, names in told.items():
+        click.echo(f"notice: {listed(list(dict.fromkeys(names)))}: {caution}", err=True)
 
 
 def warn_of_small_budgets(planned: Sequence[PlannedSetup]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from nasbench.cli.commands import completion
-from nasbench.cli.commands.forewarnings import say_device, warn_of_crowd, warn_of_small_budgets
+from nasbench.cli.commands.forewarnings import say_cautions, say_device, warn_of_crowd, warn_of_small_budgets
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import asked_suite, command_line, takes_data_dir, takes_grid, takes_shard
 from nasbench.cli.commands.progress import Progress
@@ -93,6 +93,7 @@ def compute(session: Session, executor: Executor, folder: Path) -> bool:
     if executor.local:
         say_device([p for p, _ in todo], jobs)
     _say_plan(session.missing)
+    say_cautions([p for p, _ in todo])
     warn_of_small_budgets([p for p, _ in todo])
     if executor.local:
         _say_cost(session.missing, jobs, Costs(session.store))

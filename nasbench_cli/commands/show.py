@@ -98,6 +98,7 @@ def _show_benchmark(benchmark: Benchmark) -> str:
         "Metrics\n" + in_columns(metrics, width),
         "\n".join(f"{m.name}: {m.description}" for m in benchmark.metrics if m.description),
         f"Evaluation: {benchmark.procedure}" if benchmark.procedure else "",
+        f"Caution: {benchmark.caution}" if benchmark.caution else "",
         f"Fidelity: {'; '.join(f'{axis}, {axis.unit} each' for axis in benchmark.fidelity.axes)}"
         if benchmark.fidelity
         else "",

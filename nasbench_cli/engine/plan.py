@@ -228,6 +228,7 @@ def _setting(benchmark: Benchmark, bounds: tuple[Bound, ...], objectives: tuple[
     setting = Setting(
         space=benchmark.search_space or benchmark.family,
         sealed=is_sealed(benchmark),
+        caution=benchmark.caution,
         family=benchmark.family,
         objective=objective.name,
         unit=objective.unit,

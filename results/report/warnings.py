@@ -33,6 +33,7 @@ def warnings_of(
     return [
         *_of_stores(stores, protocol, is_current),
         *_of_spaces(comparison, fragments),
+        *_of_cautions(comparison),
         *_of_splits(comparison),
         *_of_fronts(comparison),
         *_of_seeds(comparison),
@@ -40,6 +41,13 @@ def warnings_of(
         *_of_identical_methods(comparison, phases),
         *_of_initial_phases(comparison, phases),
     ]
+
+
+def _of_cautions(comparison: Comparison) -> Iterator[str]:
+    settings = comparison.curves.settings
+    cautioned = settings[settings["caution"].fillna("") != ""]
+    for caution, benches in cautioned.groupby("caution")["bench"]:
+        yield f"{listed(benches.unique().tolist())}: {caution}"
 
 
 def _of_stores(stores: Sequence[Store], protocol: str, is_current: Callable[[Setup], bool | None]) -> Iterator[str]:

@@ -166,6 +166,8 @@ class Setting:
     as the space."""
     sealed: bool = False
     """Whether the space is sealed: no default of a method may be chosen on it."""
+    caution: str = ""
+    """A limit of what the benchmark's scores say, as a clause; empty if there is none."""
     scales: tuple[tuple[str, str, bool, bool], ...] = ()
     """Name, unit, whether it is maximised and whether it is on a log scale, for each of several objectives; empty for
     one."""
@@ -247,10 +249,12 @@ class Setup:
         return f"{' or '.join(budget)} on {workers}{options}"
 
     def to_json(self) -> dict[str, Any]:
-        """All fields, as in a fragment's metadata; those of several objectives where there are several."""
+        """All fields, as in a fragment's metadata; those of several objectives, and a caution, where there are any."""
         facts = asdict(self)
         if not self.objectives:  # stores of version 0.2 lack them, and their contents' hashes must not change
             del facts["objectives"], facts["setting"]["scales"], facts["setting"]["front"]
+        if not self.setting.caution:
+            del facts["setting"]["caution"]
         return facts
 
     @classmethod

@@ -75,6 +75,13 @@ def test_resnet_18_is_one_point_of_the_published_size() -> None:
     assert sum(p.numel() for p in network.parameters()) == 11_689_512 - stem - head
 
 
+def test_short_trainings_come_with_a_caution() -> None:
+    assert "how easily a network trains" in opened("digits").caution
+    assert opened("digits@19").caution == opened("digits").caution
+    assert opened("digits@20").caution == ""
+    assert opened("digits/resnet18").caution == ""  # one network, for orientation
+
+
 def test_what_cannot_be_trained_is_infeasible_at_once() -> None:
     found = opened("digits@1")
     configuration = drawn(found, dead=True)

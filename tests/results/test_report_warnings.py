@@ -83,3 +83,17 @@ def test_runs_that_name_their_search_space_are_not(warned: Callable[[dict[Setup,
     settings = [replace(SETTING, family=family, space=family) for family in "fg"]
     found = warned({make_setup(m, bench=s.family, setting=s): 2.0 for m in "ab" for s in settings})
     assert not any("search spaces" in warning for warning in found)
+
+
+def test_a_caution_of_a_benchmark_is_repeated_once(warned: Callable[[dict[Setup, float]], list[str]]) -> None:
+    setting = replace(SETTING, caution="short trainings rank something else")
+    found = warned({make_setup(m, bench=b, setting=setting): 2.0 for m in "ab" for b in ("x", "y")})
+    assert told(found, "something else") == "x and y: short trainings rank something else."
+
+
+def test_a_caution_changes_no_identity_and_is_stored_only_where_there_is_one() -> None:
+    plain, cautious = make_setup(), make_setup(setting=replace(SETTING, caution="short trainings"))
+    assert plain.id == cautious.id
+    assert "caution" not in plain.to_json()["setting"]
+    assert Setup.from_json(cautious.to_json()) == cautious
+    assert Setup.from_json(plain.to_json()) == plain
