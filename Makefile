@@ -8,7 +8,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
-FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand reproduce-one-shot
+FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
+FINDINGS += reproduce-one-shot reproduce-parallel
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
 define CHECK_PYTHON
@@ -42,7 +43,7 @@ ONE_BY_ONE = for extra in $(shell echo $(EXTRAS) | tr , ' '); do \
 	echo "setup: the extra $$extra cannot be installed here (above: why); what needs it will say so, and its tests are skipped"; \
 	case $$extra in dev|docs) exit 1;; esac; done
 
-.PHONY: setup test test-slow reproduce picture $(FINDINGS) reproduce-parallel tables lint docs clean
+.PHONY: setup test test-slow reproduce picture $(FINDINGS) tables lint docs clean
 
 setup: .venv/core
 	@$(BIN)/python -c "$$CHECK_EXTRAS" "$(EXTRAS)"
@@ -94,6 +95,7 @@ reproduce-rivals: EXTRAS := peers,gp,smac
 reproduce-grand: SUITES := grand-cpu oneshot-seconds
 reproduce-grand: EXTRAS := peers,live,gp
 reproduce-one-shot: SUITES := learns
+reproduce-parallel: SUITES := parallel
 reproduce-one-shot: IMAGES := medmnist-organa
 reproduce-zo-darts: IMAGES := medmnist-breast
 reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
@@ -101,12 +103,6 @@ $(FINDINGS): setup
 	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS) $(OPTIONS); done
 	$(BIN)/python docs/findings.py $(SUITES)
-
-# One suite with several numbers of workers, a store each.
-reproduce-parallel: setup
-	set -e; for workers in 4 16 64; do $(BIN)/nasbench run --suite suites/parallel.toml --workers $$workers \
-		--store runs/parallel-$$workers --jobs $(JOBS); done
-	$(BIN)/python docs/findings.py parallel-4 parallel-16 parallel-64
 
 # The embedded tables sk-… (docs/own-tables.md), computed anew; what was interrupted goes on where it was. The folder is kept.
 TABLES ?= runs/tables

@@ -33,16 +33,26 @@ PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")
 PARTS = {"ctpe-rivals": ("thinking",), "ctpe-rivals-ax": ("thinking",), "fronts": ("thinking",)}
 """Optional parts of a suite's report."""
 
+VIEWS = {"parallel": {f"parallel-{workers}": f"200 evaluations on {workers} workers" for workers in (4, 16, 64)}}
+"""Suites that are reported by protocol: the name of each report's folder, and its protocol."""
+
 _NAMED = re.compile(r"reproduced/([\w-]+/[\w-]+\.\w+)")
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
 _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def keep(suite: str) -> None:
-    """Reports runs/SUITE, and keeps what the terminal shows and the files that are named in docs/reproduced/SUITE."""
-    into, report = DOCS / "reproduced" / suite, ROOT / "report" / suite
+    """Reports runs/SUITE into docs/reproduced/SUITE, or into a folder for each of its `VIEWS`."""
+    for name, protocol in VIEWS.get(suite, {suite: ""}).items():
+        _keep(suite, name, protocol)
+
+
+def _keep(suite: str, name: str, protocol: str) -> None:
+    """Reports runs/SUITE, and keeps what the terminal shows and the files that are named in docs/reproduced/NAME."""
+    into, report = DOCS / "reproduced" / name, ROOT / "report" / name
     command = ["nasbench", "report", f"runs/{suite}", "--out", str(report), "--format", "csv,svg", "--full"]
     command += [f"--part={part}" for part in PARTS.get(suite, ())]
+    command += [f"--protocol={protocol}"] if protocol else []
     shown = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
@@ -51,7 +61,7 @@ def keep(suite: str) -> None:
     tables = re.split(r"\n(?:How each number|\d+ files in)", shown, maxsplit=1)[0]
     (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
     for path in report.iterdir():
-        if f"{suite}/{path.name}" in named():
+        if f"{name}/{path.name}" in named():
             shutil.copyfile(path, into / path.name)
     if f"{suite}/kinds.txt" in named():
         import kinds
