@@ -291,6 +291,8 @@ class OptunaGP(_BuiltIn):
     @classmethod
     def make_ready(cls) -> None:
         super().make_ready()
+        import scipy.optimize
+        import scipy.stats  # noqa: F401
         import torch  # noqa: F401
 
 
