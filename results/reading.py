@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,13 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
     unions = union_fronts(fragments)
     scores = {s.name: s for s in (*SCORES, score)}.values()
     of_scores = dict.fromkeys(column for s in scores for column in s.columns)
-    read: list[tuple[Fragment, _Read]] = []
+    dense = _Dense(
+        sum(len(f.runs) for _, f in fragments), max((r.rows for _, f in fragments for r in f.runs), default=1)
+    )
+    settings: dict[tuple[str, str], dict[str, Any]] = {}
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    tuned: dict[str, frozenset[str]] = {}
+    known_scores: list[set[str]] = []
     for store, f in fragments:
         held_out = f.setup.setting.held_out
         try:
@@ -89,30 +95,15 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
             store.set_aside(f.path, str(error))
             continue
         columns = {name: _plain(table[name]) for name in table.column_names}
-        if union := unions.get((f.setup.bench, f.setup.constraint)):
+        place = f.setup.bench, f.setup.constraint
+        if union := unions.get(place):
             columns |= _by_union(columns, f, union)
         incumbents = _incumbents(columns, [run.rows for run in f.runs], f.setup.setting.highest)
         worth = {s.name: values for s in scores if (values := s.values(incumbents)) is not None}
-        read.append((f, _Read(columns, incumbents, worth)))
-    known_scores = [set(rows.worth) for _, rows in read]
-    compared = set.intersection(*([s for s in known_scores if len(s) > 1] or known_scores)) if known_scores else set()
-    read = [(f, replace(rows, worth={n: v for n, v in rows.worth.items() if n in compared})) for f, rows in read]
-    if not any(f.runs for f, _ in read):
-        raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
-    order = sorted({(f.setup.setting.family, f.setup.bench, f.setup.constraint) for f, _ in read})
-    setting_of = {(bench, constraint): i for i, (_, bench, constraint) in enumerate(order)}
-    methods = tuple(sorted({f.setup.method for f, _ in read}))
-    tuned = tuple(frozenset(s for f, _ in read if f.setup.method == m for s in f.setup.tuned_on) for m in methods)
-    settings: dict[int, dict[str, Any]] = {}
-    runs: dict[tuple[str, int], dict[str, Any]] = {}
-    parts: list[_Run] = []
-    for f, rows in read:
-        number = setting_of[f.setup.bench, f.setup.constraint]
-        known = {name: value for name, value in vars(f.setup.setting).items() if value is not None}
-        # Runs of earlier versions of this project lack some facts of the same setting.
-        known |= {"space": known["space"] or settings.get(number, {}).get("space") or known["family"]}
-        setting = settings.setdefault(number, {"bench": f.setup.bench, "constraint": f.setup.constraint})
-        setting.update({name: None for name in vars(f.setup.setting) if name not in setting} | known)
+        rows = _Read(columns, incumbents, worth)
+        known_scores.append(set(worth))
+        tuned[f.setup.method] = tuned.get(f.setup.method, frozenset()) | set(f.setup.tuned_on)
+        _learn(settings.setdefault(place, {"bench": place[0], "constraint": place[1]}), f.setup)
         end = 0
         for run in f.runs:
             start, end = end, end + run.rows
@@ -120,10 +111,10 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
                 continue
             # The closing row of a failed run is not an evaluation.
             part = _Run.of(rows, slice(start, end - bool(run.failure)), f.setup)
-            parts.append(part)
+            dense.add(part)
             runs[f.setup.id, run.seed] = {
-                "setting": number,
-                "method": methods.index(f.setup.method),
+                "setting": place,
+                "method": f.setup.method,
                 "seed": run.seed,
                 "evaluations": len(part.finished),
                 "failure": run.failure,
@@ -132,13 +123,28 @@ def load(fragments: Sequence[tuple[Store, Fragment]], score: Score = DEFAULT) ->
                 "unseen": part.unseen,
                 **part.feasibility,
             }
-    frame = pd.DataFrame([settings[i] for i in range(len(order))])
+    if not runs:
+        raise StoreError("no run of these stores is readable: `nasbench status STORE` says why")
+    order = sorted(settings, key=lambda place: (settings[place]["family"], *place))
+    methods = tuple(sorted(tuned))
+    frame = pd.DataFrame([settings[place] for place in order])
     numbers = ["oracle", "worst", "score_oracle", "score_worst", "feasible_share", "median", "noise"]
     frame[numbers] = frame[numbers].astype(float)
+    table = pd.DataFrame(list(runs.values()))
+    table["setting"] = table["setting"].map({place: number for number, place in enumerate(order)})
+    table["method"] = table["method"].map({name: number for number, name in enumerate(methods)})
+    compared = set.intersection(*([s for s in known_scores if len(s) > 1] or known_scores))
+    arrays = dense.arrays([s.name for s in scores if s.name in compared])
     setup = fragments[0][1].setup
     seconds = setup.seconds if setup.evals is None else None
-    table = pd.DataFrame(list(runs.values()))
-    return Curves(setup.protocol, score, seconds, frame, methods, table, *_dense(parts), tuned)
+    return Curves(setup.protocol, score, seconds, frame, methods, table, *arrays, tuple(tuned[m] for m in methods))
+
+
+def _learn(setting: dict[str, Any], setup: Setup) -> None:
+    """Adds the facts that a setup knows of its setting; runs of earlier versions of this project lack some of them."""
+    known = {name: value for name, value in vars(setup.setting).items() if value is not None}
+    known |= {"space": known["space"] or setting.get("space") or known["family"]}
+    setting.update({name: None for name in vars(setup.setting) if name not in setting} | known)
 
 
 def union_fronts(fragments: Sequence[tuple[Store, Fragment]]) -> dict[tuple[str, str], Front]:
@@ -248,16 +254,33 @@ def _incumbents(columns: Mapping[str, NDArray[Any]], lengths: list[int], highest
     return Incumbents(columns, ~np.isnan(seen), row, np.where(top - before == highest, seen, np.nan))
 
 
-def _dense(parts: list[_Run]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:
-    """The arrays worth, feasible and finished of `Curves`, from runs of different lengths."""
-    shape = len(parts), max(1, *(len(run.finished) for run in parts))
-    worth = {name: np.full(shape, np.nan) for name in dict.fromkeys(name for run in parts for name in run.worth)}
-    feasible, finished = np.zeros(shape, bool), np.full(shape, np.inf)
-    for row, run in enumerate(parts):
-        length = len(run.finished)
-        feasible[row, :length] = run.feasible
-        finished[row, :length] = run.finished
-        for name, values in worth.items():
+class _Dense:
+    """The arrays `worth`, `feasible` and `finished` of `Curves`, filled run by run.
+
+    Args:
+        runs: the largest number of runs.
+        evaluations: the largest number of evaluations of a run.
+    """
+
+    def __init__(self, runs: int, evaluations: int) -> None:
+        shape = runs, evaluations
+        self._worth = {OBSERVED.name: np.full(shape, np.nan)}
+        self._feasible, self._finished = np.zeros(shape, bool), np.full(shape, np.inf)
+        self._runs, self._evaluations = 0, 1
+
+    def add(self, run: _Run) -> None:
+        """Adds a run; where it lacks a score that others have, its observed values count."""
+        row, length = self._runs, len(run.finished)
+        self._runs, self._evaluations = row + 1, max(self._evaluations, length)
+        self._feasible[row, :length], self._finished[row, :length] = run.feasible, run.finished
+        observed = self._worth[OBSERVED.name]
+        for name in run.worth.keys() - self._worth.keys():
+            self._worth[name] = observed.copy()
+        for name, values in self._worth.items():
             values[row, :length] = run.worth.get(name, run.worth[OBSERVED.name])
             values[row, length:] = values[row, length - 1] if length else np.nan
-    return worth, feasible, finished
+
+    def arrays(self, scores: Sequence[str]) -> tuple[dict[str, Array], NDArray[np.bool_], Array]:
+        """The arrays of the added runs, with these scores; shapes (runs, evaluations)."""
+        part = slice(self._runs), slice(self._evaluations)
+        return {name: self._worth[name][part] for name in scores}, self._feasible[part], self._finished[part]
