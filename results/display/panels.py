@@ -83,9 +83,9 @@ def scaled(panel: Panel) -> Panel:
         series = tuple(replace(s, low=None if s.low is None else np.maximum(s.low, limits[0])) for s in panel.series)
         reference = panel.reference if positive else None
         return replace(panel, log=True, limits=limits, series=series, reference=reference)
-    # The first random draws would dwarf everything that follows.
+    # The first random draws would dwarf everything that follows, in which a line may also rise.
     early = max(1, len(panel.x) // 20)
-    top = max(line[min(early, len(line) - 1)] for line in lines)
+    top = max(line[min(early, len(line) - 1) :].max() for line in lines)
     bottom = np.nanmin([values.min(), np.nan if panel.reference is None else panel.reference])
     flat = top - bottom <= 1e-9 * max(abs(top), abs(bottom))
     margin = (abs(top) or 1.0) if flat else top - bottom

@@ -72,10 +72,13 @@ def minute(subject: Subject) -> list[Answer]:
 
 
 def _significant(comparison: Comparison) -> str:
-    tested = comparison.overall.tested
-    told, also = (sum(getattr(p, name) != 0 for p in tested) for name in ("verdict", "verdict_new"))
-    new = f"; on new tasks {also or 'none'} of them" if comparison.overall.unit else ""
-    leader = comparison.overall.ranks[0].method
+    overall, next_best = comparison.overall, _next(comparison)
+    leader = overall.ranks[0].method
+    name, other = (called(comparison, overall, m) for m in (next_best.a, next_best.b))
+    ahead = [p for p in overall.tested if leader in (p.a, p.b)]
+    told, also = (sum(getattr(p, kind) != 0 for p in ahead) for kind in ("verdict", "verdict_new"))
+    sure = "significant" if next_best.verdict else "not significant"
+    new = f" and from {also or 'none'} of them on new tasks" if overall.unit else ""
     others = {called(comparison, comparison.overall, m) for m in _halves(comparison) if m != leader}
     halves = (
         f"one half of the seeds alone puts {listed(sorted(others))} first"
@@ -83,8 +86,9 @@ def _significant(comparison: Comparison) -> str:
         else "either half of the seeds alone puts the same method first"
     )
     return (
-        f"{told or 'None'} of {count(len(tested), 'pair')} of methods differ{'s' if told == 1 else ''} significantly "
-        f"on these benchmarks (5 %, Holm){new}; {halves}."
+        f"{name} against {other}, the next by rank: {p_is(next_best.p_these)} on these benchmarks (Holm), {sure}. "
+        f"{name} differs significantly from {told or 'none'} of {count(len(ahead), 'other method')} on these "
+        f"benchmarks{new}; {halves}."
     )
 
 
@@ -105,11 +109,20 @@ def _where_not(comparison: Comparison) -> str:
         if others and len(ranked) > 1:
             told.append(f"{before} {len(others)} of {len(ranked)} {word}: {_some(others)}")
     name = called(comparison, comparison.overall, leader)
-    if not told:
-        return f"{name} has the lowest expected rank everywhere: in each search space, and under each constraint."
-    return (
-        f"Another method than {name} has the lowest expected rank {'; '.join(told)}. Part by part, no verdict is given."
+    pair = _next(comparison)
+    benches = pair.wins + pair.ties + pair.losses
+    single = (
+        f" On single benchmarks it is behind {called(comparison, comparison.overall, pair.b)}, the next by rank, on "
+        f"{pair.losses} of {benches}."
+        if benches > 1
+        else ""
     )
+    if told:
+        where = f"Another method than {name} has the lowest expected rank {'; '.join(told)}."
+        return f"{where}{single} These parts have no verdicts."
+    parts = [f"in each of {len(named)} {word}" for _, word, named in scopes if len(named) > 1]
+    least = f"{name} has the lowest expected rank {listed(parts)}." if parts else "There is one search space."
+    return f"{least}{single}"
 
 
 def _who(comparison: Comparison) -> str:
@@ -200,8 +213,8 @@ def _budget(comparison: Comparison) -> str:
         return f"At the end alone, {_at(comparison, at[-1])}; verdicts are given there."
     other = called(comparison, comparison.overall, int(np.nanargmin(values[:, last])))
     return (
-        f"{name} has the lowest expected rank from {_at(comparison, at[last + 1])} on; before, {other} had it last. "
-        f"Verdicts are given at the end, {_at(comparison, at[-1])}."
+        f"{name} has the lowest expected rank from {_at(comparison, at[last + 1])} on; just before, {other} had the "
+        f"lowest. Verdicts are given at the end, {_at(comparison, at[-1])}."
     )
 
 

@@ -16,6 +16,7 @@ from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import Method, MethodSpec, Observation, Problem, Proposal
+from nasbench.methods.fidelity.pasha import epsilon, is_same_order
 from nasbench.methods.fidelity.rungs import best, rungs, sizes
 from nasbench.results import Trajectory
 from tests.methods.levels import named, trajectory
@@ -163,7 +164,7 @@ def test_pieces_of_a_training_have_one_seed_and_add_up_to_the_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "dehb", "freeze-thaw"]
+    "method", ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "pasha", "dehb", "freeze-thaw"]
 )
 @pytest.mark.parametrize("evals", [1, 7, 20])
 def test_the_budget_is_used_and_never_exceeded(method: str, evals: int) -> None:
@@ -243,6 +244,67 @@ def test_asha_is_a_literal_simulation_of_the_papers_algorithm(workers: int, seed
         assert ours[3:] == pytest.approx(theirs[3:])
 
 
+class Ordered(toys.Watched):
+    """The order of trainings never changes: each loss falls by the same amount per epoch."""
+
+    name = "toy-ordered"
+
+    def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+        end = float(sum(configuration)) + seed % 1000 / 1e4
+        curve = tuple(end + 27.0 - epoch for epoch in range(1, upto["epochs"] + 1))
+        metrics = {"loss": curve[-1], "size": float(configuration[0])}
+        return Evaluation(metrics, float(upto["epochs"]), curve=curve if self.fidelity.continuable else None)
+
+
+class OrderedApart(Ordered):
+    """Each level is a training of its own."""
+
+    name = "toy-ordered-apart"
+    fidelity = toys.Separate.fidelity
+
+
+@pytest.mark.parametrize("benchmark", [Ordered(), OrderedApart()], ids=lambda benchmark: benchmark.name)
+def test_pasha_stays_at_two_rungs_while_the_order_is_stable(benchmark: Ordered) -> None:
+    found = trajectory("pasha", benchmark, evals=20, workers=4)
+    if benchmark.fidelity.continuable:
+        assert set(found.columns["level"].tolist()) == {1, 3}
+    else:  # another seed at each level may change the order
+        assert {1, 3} <= set(found.columns["level"].tolist())
+
+
+def test_pasha_is_asha_where_the_order_changes_from_the_beginning() -> None:
+    class Reversed(toys.Watched):
+        """The order of trainings is reversed from rung to rung."""
+
+        def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
+            sign = 1 if upto["epochs"] in (1, 2, 9, 10) else -1
+            loss = 100.0 + sign * (sum(configuration) + seed % 1000 / 1e4)
+            curve = (*[loss] * upto["epochs"],)
+            return Evaluation({"loss": loss, "size": 1.0}, float(upto["epochs"]), curve=curve)
+
+    levels = [trajectory(name, Reversed(), evals=25).columns["level"].tolist() for name in ("pasha", "asha")]
+    assert set(levels[0]) == set(levels[1]) == {1, 3, 9, 27}
+
+
+def test_places_may_be_exchanged_by_trainings_within_epsilon() -> None:
+    below = {"a": 1.0, "b": 2.0, "c": 2.1, "d": 9.0, "lost": 0.0}
+    highest = {"a": 0.5, "c": 0.6, "b": 0.7, "d": 0.8}
+    assert not is_same_order(highest, below, 0.05)  # b and c have changed places
+    assert is_same_order(highest, below, 0.1001)
+    assert is_same_order({"a": 0.5, "b": 0.6}, below, 0.0)
+    assert not is_same_order({"b": 0.5, "a": 0.6}, below, 0.9)
+
+
+def test_epsilon_is_a_percentile_of_the_last_differences_of_curves_that_cross_twice() -> None:
+    flat = [2.0, 2.0, 2.0, 2.0]
+    once, twice, longer = [1.0, 3.0, 3.0, 3.0], [1.0, 3.0, 1.0, 1.5], [3.0, 1.0, 1.0, 2.25, 7.0]
+    assert epsilon([flat, once]) == 0.0
+    assert epsilon([flat, twice]) == 0.5
+    assert epsilon([flat, longer]) == 0.25
+    assert epsilon([flat, twice, longer]) == pytest.approx(np.percentile([0.5, 0.25, 0.75], 90))
+    assert epsilon([flat, [math.nan, 1.0, 3.0, 1.0]]) == 1.0
+
+
 def test_a_failed_training_never_goes_on() -> None:
     class Diverging(toys.Watched):
         def measure(self, configuration: Configuration, seed: int, upto: Level, state: Path | None, /) -> Evaluation:
@@ -250,7 +312,7 @@ def test_a_failed_training_never_goes_on() -> None:
                 raise FloatingPointError("the loss is nan")
             return super().measure(configuration, seed, upto, state)
 
-    for method in ("hyperband", "asha", "asha:variant=stopping", "bohb", "dehb", "freeze-thaw"):
+    for method in ("hyperband", "asha", "asha:variant=stopping", "pasha", "bohb", "dehb", "freeze-thaw"):
         found = trajectory(method, Diverging(), evals=20, workers=4)
         failed = found.columns["trial"][found.columns["status"] == "failed"].tolist()
         assert failed
@@ -259,7 +321,10 @@ def test_a_failed_training_never_goes_on() -> None:
 
 @pytest.mark.parametrize(
     "method",
-    ["successive-halving", "hyperband", "asha", "asha:variant=stopping", "bohb", "c-bohb", "dehb", "freeze-thaw"],
+    [
+        *("successive-halving", "hyperband", "asha", "asha:variant=stopping", "pasha"),
+        *("bohb", "c-bohb", "dehb", "freeze-thaw"),
+    ],
 )
 def test_a_search_ends_where_all_fail_or_all_are_equal_or_nothing_is_feasible(method: str) -> None:
     class Broken(toys.Watched):

@@ -284,6 +284,29 @@ def test_a_chart_is_saved_with_its_colours_and_legend(browse: Browse, tables: Pa
     assert result(browse(tables, "--dump-dom")[1]) == "840 true true"
 
 
+def test_a_chart_is_printed_alone_and_the_page_is_as_before(browse: Browse, tables: Path) -> None:
+    code = """
+      const figure = document.querySelector("#ranks figure"), printed = [];
+      window.print = () => printed.push(document.querySelector("body.one > .printed img").naturalWidth);
+      paper(figure).then(() => {
+        dispatchEvent(new Event("afterprint"));
+        const left = document.querySelectorAll(".printed").length;
+        console.log(`RESULT ${printed} ${document.body.classList.length} ${left}`);
+      });
+    """
+    run(tables, code)
+    assert result(browse(tables, "--dump-dom")[1]) == "420 0 0"
+
+
+def test_a_saved_chart_of_runs_has_lines_and_no_areas(browse: Browse, tables: Path) -> None:
+    code = """
+      const { text } = standalone(document.querySelector("#ranks figure"));
+      console.log(`RESULT ${text.includes(".run-line { fill: none")}`);
+    """
+    run(tables, code)
+    assert result(browse(tables, "--dump-dom")[1]) == "true"
+
+
 def test_without_a_script_everything_but_the_runs_is_there(browse: Browse, page: Path) -> None:
     page.write_text(re.sub("script-src [^;]+;", "script-src 'none';", page.read_text()))
     dom, _ = browse(page, "--dump-dom")

@@ -20,9 +20,17 @@ _LEAST = 20  # bytes per evaluation, at least
 _COLUMNS = ["configuration", "objective", "feasible", "incumbent", "finished"]
 
 
+_STYLE = """\
+.run-line { fill: none; stroke-width: 2; }
+.run-line.other { stroke-width: 1; opacity: .35; }
+.dot { opacity: .7; }
+.dot.infeasible { fill: none !important; }
+"""
+
+
 def style(looks: Sequence[Look]) -> str:
-    """The style rules of each method in the chart of its runs."""
-    return "".join(
+    """The style rules of the chart of a method's runs; a saved chart takes them along."""
+    return _STYLE + "".join(
         f".m{i} .run-line, .m{i} .dot {{ stroke: {look.colour}; }} .m{i} .dot {{ fill: {look.colour}; }}\n"
         for i, look in enumerate(looks)
     )

@@ -23,7 +23,12 @@ function standalone(figure) { // the chart with its style, on white, above the l
     entry.append(...document.querySelector(`.legend [data-method="${method}"] svg`).cloneNode(true).childNodes, label);
     sheet.append(entry);
   });
-  return { width, height: total, name: figure.id || "chart", text: new XMLSerializer().serializeToString(sheet) };
+  return { width, height: total, name: named(figure), text: new XMLSerializer().serializeToString(sheet) };
+}
+
+function named(figure) { // its own name, or that of its section and its place there
+  const section = figure.closest("section"), place = section ? [...section.querySelectorAll("figure")].indexOf(figure) + 1 : 0;
+  return figure.id || `${section?.id || "chart"}${place ? `-${place}` : ""}`;
 }
 
 function element(name, attributes = {}) {
@@ -39,9 +44,13 @@ function download(name, address) {
   link.click();
 }
 
+function address(file) {
+  return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(file.text)}`;
+}
+
 async function pixels(file) {
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(file.text)}`;
+  image.src = address(file);
   await image.decode();
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [SCALE * file.width, SCALE * file.height];
@@ -49,28 +58,32 @@ async function pixels(file) {
   return canvas;
 }
 
-function print(figure) { // one page of the chart's size, which the browser saves as PDF
-  const { width, height } = figure.getBoundingClientRect(), sheet = document.styleSheets[0];
-  const rule = sheet.insertRule(`@page { size: ${Math.ceil(width) + 20}px ${Math.ceil(height) + 20}px; margin: 0; }`, sheet.cssRules.length);
+async function paper(figure) { // prints one page of the chart's size, which the browser saves as PDF
+  const file = standalone(figure), sheet = document.styleSheets[0], box = document.createElement("div"), image = new Image();
+  image.src = address(file);
+  await image.decode();
+  box.className = "printed";
+  box.append(image);
+  document.body.append(box);
   document.body.classList.add("one");
-  figure.classList.add("printed");
+  const rule = sheet.insertRule(`@page { size: ${Math.ceil(file.width) + 20}px ${Math.ceil(file.height) + 20}px; margin: 10px; }`, sheet.cssRules.length);
   addEventListener("afterprint", () => {
     sheet.deleteRule(rule);
     document.body.classList.remove("one");
-    figure.classList.remove("printed");
+    box.remove();
   }, { once: true });
   window.print();
 }
 
 const ACTIONS = {
   Link: (figure) => navigator.clipboard.writeText(location.href.replace(/#.*/, "") + `#${figure.id}`),
-  SVG: (figure) => { const file = standalone(figure); download(`${file.name}.svg`, `data:image/svg+xml;charset=utf-8,${encodeURIComponent(file.text)}`); },
+  SVG: (figure) => { const file = standalone(figure); download(`${file.name}.svg`, address(file)); },
   PNG: async (figure) => { const file = standalone(figure); download(`${file.name}.png`, (await pixels(file)).toDataURL()); },
   Copy: async (figure) => {
     const canvas = await pixels(standalone(figure));
     canvas.toBlob((blob) => navigator.clipboard.write([new ClipboardItem({ "image/png": blob })]));
   },
-  PDF: print,
+  PDF: paper,
 };
 for (const figure of document.querySelectorAll("main figure")) {
   const tools = document.createElement("span");
