@@ -2,10 +2,10 @@
 
     python -m examples.looked_up runs/learns   # prints CSV
 
-For each method and table: the mean over seeds of the expected percentile of a cell (0 is best), with a 95 % t interval
-over seeds. Of a search by probabilities the expectation is exact: over all cells with a path, under the search's final
-probabilities. Of other methods it is the mean over the draws of the run. The last column is the p of a t test of the
-first table's means against the uniform distribution, after Holm's correction over the methods.
+For each method with five runs and for each table: the mean over seeds of the expected percentile of a cell (0 is best),
+with a 95 % t interval over seeds. Of a search by probabilities the expectation is exact: over all cells with a path,
+under the search's final probabilities. Of other methods it is the mean over the draws of the run. The last column is
+the p of a t test of the first table's means against the uniform distribution, after Holm's correction over methods.
 """
 
 from __future__ import annotations
@@ -87,14 +87,11 @@ def summary(store: Path) -> pd.DataFrame:
         percentiles = runs.assign(value=[truth.of(text) for text in runs["configuration"]])
         drawn = percentiles.groupby(["method", "seed"])["value"].mean()
         scores = pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
+        scores = scores[scores.groupby(level=0).transform("size") >= FEWEST]
         told = scores.groupby(level=0).apply(_told)
         uniform = truth.expected(np.full((6, len(truth.operations)), 1 / len(truth.operations)))
         columns[table] = pd.concat([pd.Series({"uniform": f"{uniform:.2f}"}), told])
-        tests[table] = {
-            method: stats.ttest_1samp(own, uniform).pvalue
-            for method, own in scores.groupby(level=0)
-            if len(own) >= FEWEST
-        }
+        tests[table] = {m: stats.ttest_1samp(own, uniform).pvalue for m, own in scores.groupby(level=0)}
     first = tests[TABLES[0]]
     columns["p"] = pd.Series(dict(zip(first, map(p_value, holm(np.array(list(first.values())))), strict=True)))
     table = pd.DataFrame(columns).fillna("-").loc[list(columns[TABLES[0]].index)]
@@ -102,8 +99,6 @@ def summary(store: Path) -> pd.DataFrame:
 
 
 def _told(runs: pd.Series) -> str:
-    if len(runs) < FEWEST:
-        return f"{runs.mean():.2f} ({len(runs)} runs)"
     half = stats.sem(runs) * stats.t.ppf(0.975, len(runs) - 1)
     return f"{runs.mean():.2f} ({runs.mean() - half:.2f} to {runs.mean() + half:.2f})"
 
