@@ -176,8 +176,9 @@ def _how_sure(comparison: Comparison) -> str:
     )
     return (
         f"{told} of {count(len(overall.tested), 'pair')} differ significantly on these benchmarks (5 %, Holm). {ours} "
-        f"against {theirs}: {p_is(pair.p_these)}.{new} Of reports on identical methods at most 5 % call any "
-        "difference significant or any claim supported, over all tables with p together, or under one constraint."
+        f"against {theirs}: {p_is(pair.p_these)}.{new} If all methods were equal, at most 5 % of such "
+        "reports would call any difference significant or any claim supported, over all tables with p together, or "
+        "under one constraint."
     )
 
 
