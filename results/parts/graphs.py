@@ -19,6 +19,12 @@ from nasbench.results.store.fragment import Fragment, Torn
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_INTRO = (
+    "The best network of each setting as a graph of layers, and a map of the networks that the first seed of a method "
+    "proposed: a dot is a network, its colour the objective (bar beside the map), the star the best one; distances on "
+    "the map approximate those of the method, so that similar networks lie together. Axes have no meaning of their own."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Plane:
@@ -74,7 +80,7 @@ def part(subject: Subject) -> Part | None:
     graphs = load(subject.fragments, subject.curves)
     if graphs is None:
         return None
-    return Part("networks", "Networks found", figures=partial(drawn, graphs, subject.curves))
+    return Part("networks", "Networks found", figures=partial(drawn, graphs, subject.curves), intro=_INTRO)
 
 
 def drawn(graphs: Graphs, curves: Curves) -> Iterator[Drawn]:
