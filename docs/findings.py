@@ -58,6 +58,7 @@ def _keep(suite: str, name: str, protocol: str) -> None:
     ).stdout
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
+    shown = shown.replace(f"{ROOT}/", "")
     tables = re.split(r"\n(?:How each number|\d+ files in)", shown, maxsplit=1)[0]
     (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
     for path in report.iterdir():

@@ -45,10 +45,10 @@ _SAMPLES = 10  # architectures from which the duration of an evaluation is estim
 
 _PAPER_FILTERS = 16  # channels of the first stage to which ZO-DARTS++'s size classes apply
 
-_SHORT = 20  # epochs below which scores are known to rank something else
+_SHORT = 20  # epochs below which a caution is given
 _CAUTION = (
-    "trainings this short rank how easily a network trains: after 6 epochs on digits the order of cells was opposed to "
-    "that of NAS-Bench-201 on CIFAR-10 (Spearman's ρ −0.59)"
+    "trainings this short may rank how easily a network trains: after 6 epochs on digits the order of cells was "
+    "opposed to that of NAS-Bench-201 on CIFAR-10 (Spearman's ρ −0.59)"
 )
 
 _PLAIN = "cells"  # the space of a data set's plain name

@@ -56,7 +56,12 @@ def _stored(asked: str, setup: Setup) -> str:
             f"the runs on {setup.bench} have no metric {asked!r}{nearest(asked, list(short))}; theirs are "
             f"{', '.join(short)} (--bench or --family selects benchmarks)"
         )
-    name = max(fitting, key=lambda name: int(name.split("@")[1]) if "@" in name else 0)
+    name = max(fitting, key=_epoch)
     if name in setup.setting.maximised:
         raise StoreError(f"{name} of {setup.bench} is maximised, and what a report compares is minimised")
     return name
+
+
+def _epoch(name: str) -> int:
+    after = name.partition("@")[2]
+    return int(after) if after.isdigit() else 0
