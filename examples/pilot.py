@@ -4,8 +4,10 @@
     nasbench tabulate digits/nasbench201/table@24 --sample 46 --repetitions 2 --out pilot/long
     python examples/pilot.py pilot/short.csv pilot/long.csv [--metric val-error]
 
-The rule, fixed before the first pilot: build the table only if the lower end of the interval of the reliability is 0.7
-or more, and the rank correlation with the longer training is 0.6 or more. The exit code is 1 otherwise.
+In place of a longer training, the name of a table of the same networks may be given (nb201-cifar10 for the cells of
+NAS-Bench-201). The rule, fixed before the first pilot: build the table only if the lower end of the interval of the
+reliability is 0.7 or more, and the rank correlation with the longer training is 0.6 or more. The exit code is 1
+otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+
+from nasbench.benchmarks import open_benchmark
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular import TabularBenchmark
 
 Array = NDArray[np.float64]
 
@@ -90,18 +96,32 @@ def read(path: Path, metric: str) -> tuple[str, pd.DataFrame]:
     return name, found
 
 
+def outside(table: str, networks: pd.MultiIndex) -> pd.DataFrame:
+    """The mean objective of networks in a table whose hyper-parameters have the same order; one column."""
+    benchmark = open_benchmark(table)
+    if not isinstance(benchmark, TabularBenchmark):
+        raise UsageError(f"{table} is no table")
+    names = [h.name for h in benchmark.space.hyperparameters]
+    cells = [benchmark.space.from_values(dict(zip(names, network, strict=True))) for network in networks]
+    number = {cell: row for row, cell in enumerate(map(benchmark.space.configuration, range(benchmark.space.size)))}
+    return pd.DataFrame(benchmark.means(0)[[number[cell] for cell in cells]], index=networks)
+
+
 def main() -> int:
     """Prints what the pilot says; returns 0 if the table may be built."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("short", type=Path, help="CSV of the candidate setting")
-    parser.add_argument("long", type=Path, help="CSV of a longer training of the same networks")
+    parser.add_argument("long", help="CSV of a longer training of the same networks, or the name of a table of them")
     parser.add_argument("--metric", default="val-error", help="the table's objective, without its epoch")
     asked = parser.parse_args()
-    for path in (asked.short, asked.long):
-        if not path.is_file():
+    for path in (asked.short, Path(asked.long)):
+        if path.suffix == ".csv" and not path.is_file():
             parser.error(f"there is no file {path}")
     name, short = read(asked.short, asked.metric)
-    longer, long = read(asked.long, asked.metric)
+    if asked.long.endswith(".csv"):
+        longer, long = read(Path(asked.long), asked.metric)
+    else:
+        longer, long = asked.long, outside(asked.long, short.index)
     both = short.index.intersection(long.index)
     ours, theirs = short.loc[both].to_numpy(), long.loc[both].to_numpy()
     rng, seeds = np.random.default_rng(0), ours.shape[1]
@@ -112,9 +132,8 @@ def main() -> int:
     print(f"standard deviation between seeds {noise:.2f}, between networks' means {spread:.2f}")
     print(f"reliability of one run {of_one_seed(found, seeds):.2f}")
     print(f"reliability of the mean {found:.2f} (bootstrap {ends[0]:.2f} to {ends[1]:.2f}, 5 % to 95 %)")
-    print(
-        f"rank correlation with {longer}, {theirs.shape[1]} seeds: {rho:.2f} ({rho_ends[0]:.2f} to {rho_ends[1]:.2f})"
-    )
+    runs = f", {theirs.shape[1]} seeds" if theirs.shape[1] > 1 else ""
+    print(f"rank correlation with {longer}{runs}: {rho:.2f} ({rho_ends[0]:.2f} to {rho_ends[1]:.2f})")
     if theirs.shape[1] > 1:  # two noisy rankings of the same truth agree by no more than this (Spearman, 1904)
         own = float(reliability(theirs))
         print(

@@ -79,6 +79,7 @@ class ImageBenchmark(Benchmark):
         self.batch = chosen.batch or dataset.batch[chosen.name]
         whole = dataset.counts["train"]
         self._images = min(chosen.images or whole, whole)
+        self._side = min(chosen.side or dataset.side, dataset.side)
         parts = [space] * (space != _PLAIN) + [chosen.name] * (chosen.name != dataset.recipe)
         self.name = "/".join([dataset.name, *parts, *options]) + (f"@{epochs}" if epochs else "")
         self.variants = () if epochs else self._further()
@@ -88,10 +89,11 @@ class ImageBenchmark(Benchmark):
         self.fidelity = Fidelity("epochs", "1 epoch", tuple(range(1, self._epochs + 1)))
         self.source, self.licence = dataset.source, dataset.licence
         cut = f"{self._images:,} of {whole:,} training images, " if self._images < whole else ""
+        cut += f"{self._side} x {self._side} pixels, " if self._side < dataset.side else ""
         scale = f"{cut}{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {', '.join([scale, *options])}"
         self.caution = _CAUTION if self._epochs < _SHORT and not self.reference else ""
-        frame = Frame(chosen.filters, (dataset.channels, dataset.side, dataset.side), dataset.classes)
+        frame = Frame(chosen.filters, (dataset.channels, self._side, self._side), dataset.classes)
         self.networks = SPACES.get(space)(frame)
         self.space = self.networks.space
         if isinstance(self.space, CellProgram):
@@ -104,10 +106,11 @@ class ImageBenchmark(Benchmark):
         rng = np.random.default_rng(0)
         samples = [self.networks.fingerprint(self.space.sample(rng)) for _ in range(3)]
         recipe = asdict(self._recipe)
-        for field in ("images", "precision", "layout"):
+        for field in ("images", "side", "precision", "layout"):
             del recipe[field]  # added below where they differ from the default
         facts = [VERSION, self._dataset.checksum, self._space, samples, recipe, self.batch, self._epochs]
         facts += [self._images] if self._images < self._dataset.counts["train"] else []
+        facts += [[self._side]] if self._side < self._dataset.side else []
         facts += self._options
         return f"sha256:{hashlib.sha256(json.dumps(facts).encode()).hexdigest()}"
 
@@ -235,7 +238,7 @@ class ImageBenchmark(Benchmark):
             dataset.batch["search"],
             dataset.sizes if frame.filters == _PAPER_FILTERS else {},
             FLOPS_A_SECOND,
-            partial(on_device, dataset, self._images, Recipe.layout),  # searches use the default layout
+            partial(on_device, dataset, self._images, self._side, Recipe.layout),  # searches use the default layout
             lambda stages: program.from_values(choices_of(stages)),
         )
 
@@ -248,7 +251,7 @@ class ImageBenchmark(Benchmark):
 
     def resident(self) -> Resident:
         """The images on the device. Raises UsageError if they are missing or damaged."""
-        return on_device(self._dataset, self._images, self._recipe.layout)
+        return on_device(self._dataset, self._images, self._side, self._recipe.layout)
 
     def _further(self) -> tuple[str, ...]:
         """The variants that may still follow the name."""
@@ -261,12 +264,12 @@ class ImageBenchmark(Benchmark):
 
 
 @cache
-def on_device(dataset: Dataset, images: int, layout: str) -> Resident:
-    """A data set on the device, with at most `images` training images; loaded once per process."""
+def on_device(dataset: Dataset, images: int, side: int, layout: str) -> Resident:
+    """A data set on the device, at most `images` training images of `side` pixels; loaded once per process."""
     from nasbench.benchmarks.training import training
     from nasbench.benchmarks.training.augmentation import Resident
 
-    return Resident(reduced(dataset.load(), images), dataset.flip, training.device(), layout)
+    return Resident(reduced(dataset.load(), images, side), dataset.flip, training.device(), layout)
 
 
 def _metrics(epochs: int, recipe: Recipe, of_cells: bool) -> tuple[Metric, ...]:

@@ -63,13 +63,28 @@ class Dataset:
     """ZO-DARTS++'s S, M and L, as bounds on `parameters_paper` of networks with 16 channels in the first stage."""
 
 
-def reduced(splits: dict[str, Split], images: int) -> dict[str, Split]:
-    """The splits with at most `images` training images: a fixed random sample, drawn without regard to classes."""
+def reduced(splits: dict[str, Split], images: int, side: int) -> dict[str, Split]:
+    """The splits with at most `images` training images, of at most side × side pixels.
+
+    The training images that are kept are a fixed random sample, drawn without regard to classes.
+    """
     whole = splits["train"]
-    if len(whole.labels) <= images:
-        return splits
-    kept = np.sort(np.random.default_rng(0).permutation(len(whole.labels))[:images])
-    return splits | {"train": Split(whole.images[kept], whole.labels[kept])}
+    if len(whole.labels) > images:
+        kept = np.sort(np.random.default_rng(0).permutation(len(whole.labels))[:images])
+        splits = splits | {"train": Split(whole.images[kept], whole.labels[kept])}
+    if whole.images.shape[1] > side:
+        splits = {name: _shrunk(split, side) for name, split in splits.items()}
+    return splits
+
+
+def _shrunk(split: Split, side: int) -> Split:
+    """Images of side × side pixels, each the mean of the area that it covers."""
+    whole = split.images.shape[1]
+    edges = np.arange(side + 1) * whole / side
+    inside = np.minimum(edges[1:, None], np.arange(1, whole + 1)) - np.maximum(edges[:-1, None], np.arange(whole))
+    shares = np.maximum(inside, 0) * side / whole  # shape (side, whole), rows add up to 1
+    images = np.einsum("ij,njkc,lk->nilc", shares, split.images.astype(float), shares, optimize=True)
+    return Split(np.rint(images).astype(np.uint8), split.labels)
 
 
 DATASETS: Registry[Dataset] = Registry(

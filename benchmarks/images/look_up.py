@@ -10,13 +10,13 @@ import hashlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.images.benchmark import FLOPS_A_SECOND, on_device
-from nasbench.benchmarks.images.datasets import DATASETS, Dataset, Split, reduced
+from nasbench.benchmarks.images.datasets import DATASETS, Dataset
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.cells import Stage
@@ -115,27 +115,9 @@ def _searchable(name: str, data: Dataset, grid: SupernetGrid) -> Searchable:
         _BATCH,
         {},
         FLOPS_A_SECOND,
-        partial(on_device, _small(data), images, Recipe.layout),
+        partial(on_device, data, images, _SIDE, Recipe.layout),
         grid.cell,
         OPERATIONS,
         _DEPTH,
         one_cell=True,
     )
-
-
-@cache  # the images of a data set are loaded once per process
-def _small(data: Dataset) -> Dataset:
-    def load() -> dict[str, Split]:
-        return {name: shrunk(split) for name, split in reduced(data.load(), _IMAGES).items()}
-
-    return replace(data, side=_SIDE, load=load)
-
-
-def shrunk(split: Split) -> Split:
-    """Images of 16 × 16 pixels, each the mean of the area that it covers."""
-    side = split.images.shape[1]
-    edges = np.arange(_SIDE + 1) * side / _SIDE
-    inside = np.minimum(edges[1:, None], np.arange(1, side + 1)) - np.maximum(edges[:-1, None], np.arange(side))
-    shares = np.maximum(inside, 0) * _SIDE / side  # shape (16, side), rows add up to 1
-    images = np.einsum("ij,njkc,lk->nilc", shares, split.images.astype(float), shares, optimize=True)
-    return Split(np.rint(images).astype(np.uint8), split.labels)

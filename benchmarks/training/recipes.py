@@ -26,6 +26,8 @@ class Recipe:
     """Images per step; None for the data set's number (table I of ZO-DARTS++)."""
     images: int | None = None
     """Largest number of training images, a fixed sample of a larger set; None for all."""
+    side: int | None = None
+    """Largest number of pixels along a side, to which larger images are reduced; None for all."""
     learning_rate: float = 0.1
     """Highest learning rate."""
     final_learning_rate: float = 0.001
@@ -95,6 +97,16 @@ RECIPES = {
             batch=64,
             images=1200,
             learning_rate=0.02,
+        ),
+        Recipe(
+            "rank",
+            "short trainings that rank networks: 8 epochs of small networks on many small images",
+            8,
+            filters=4,
+            batch=64,
+            images=8000,
+            side=16,
+            learning_rate=0.05,
         ),
         Recipe(
             "retrain",

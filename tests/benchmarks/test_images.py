@@ -139,14 +139,26 @@ def test_a_recipe_may_bound_the_training_images() -> None:
     images = np.arange(10, dtype=np.uint8).reshape(10, 1, 1, 1)
     split = Split(images, np.arange(10) + 20)
     splits = {"train": split, "val": split, "test": split}
-    few = reduced(splits, 4)
+    few = reduced(splits, 4, 1)
     kept = few["train"].images.ravel()
     assert (len(kept), len(set(kept))) == (4, 4)
     assert (few["train"].labels == kept + 20).all()
-    assert (reduced(splits, 4)["train"].images.ravel() == kept).all()
+    assert (reduced(splits, 4, 1)["train"].images.ravel() == kept).all()
     assert few["val"] is split
     assert few["test"] is split
-    assert reduced(splits, 10) is splits
+    assert reduced(splits, 10, 1) is splits
+
+
+def test_images_are_the_means_of_the_areas_that_they_cover() -> None:
+    images = np.random.default_rng(0).integers(256, size=(3, 28, 28, 1), dtype=np.uint8)
+    split = Split(images, np.arange(3))
+    small = reduced({"train": split, "test": split}, 3, 16)["test"]
+    assert small.images.shape == (3, 16, 16, 1)
+    assert small.labels.tolist() == [0, 1, 2]
+    fine = images.astype(float).repeat(16, axis=1).repeat(16, axis=2)  # 448 = 16 x 28 pixels a side
+    means = fine.reshape(3, 16, 28, 16, 28, 1).mean(axis=(2, 4))
+    assert np.abs(small.images - means).max() <= 0.5 + 1e-9
+    assert reduced({"train": small}, 3, 16)["train"] is small
 
 
 def test_a_set_that_is_cut_is_another_benchmark_and_one_that_is_not_is_the_same(

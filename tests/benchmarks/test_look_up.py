@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from nasbench.benchmarks import open_benchmark
-from nasbench.benchmarks.images import LookUp, Split
-from nasbench.benchmarks.images.look_up import shrunk
+from nasbench.benchmarks.images import LookUp
 from nasbench.benchmarks.spaces import AsSupernet
 from nasbench.benchmarks.spaces.cells import Stage
 from nasbench.benchmarks.spaces.errors import UsageError
@@ -46,17 +45,6 @@ def test_a_network_becomes_the_cell_of_the_table(look_up: LookUp) -> None:
     assert set(names) <= set(searchable.operations)
     cell = searchable.configuration([Stage(names, 3)] * 3)
     assert tuple(look_up.space.values(cell).values()) == names
-
-
-def test_images_are_the_means_of_the_areas_that_they_cover() -> None:
-    images = np.random.default_rng(0).integers(256, size=(3, 28, 28, 1), dtype=np.uint8)
-    small = shrunk(Split(images, np.arange(3)))
-    assert small.images.shape == (3, 16, 16, 1)
-    assert small.labels.tolist() == [0, 1, 2]
-    fine = images.astype(float).repeat(16, axis=1).repeat(16, axis=2)  # 448 = 16 x 28 pixels a side
-    means = fine.reshape(3, 16, 28, 16, 28, 1).mean(axis=(2, 4))
-    assert np.abs(small.images - means).max() <= 0.5 + 1e-9
-    assert (shrunk(small).images == small.images).all()
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def _searched(sizes: Sizes, settings: Settings, steps: int | None = None, kind: 
     """A finished search whose epochs have a given number of full batches of each half, or all of the images."""
     space: Searchable = _benchmark(sizes).space.as_supernet()  # type: ignore[attr-defined]
     count = space.training_images if steps is None else 2 * steps * space.batch
-    data = Resident(reduced(_images().load(), count), True, training.device())
+    data = Resident(reduced(_images().load(), count, space.shape[1]), True, training.device())
     search = kind(replace(space, training_images=count, images=lambda: data), settings, seed=0)
     search.run()
     return search
