@@ -68,10 +68,11 @@ def _keep(suite: str, name: str, protocol: str) -> None:
         import kinds
 
         kinds.write(into)
-    if f"{suite}/looked-up.csv" in named():
-        command = [sys.executable, "-m", "examples.looked_up", f"runs/{suite}"]
-        table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        (into / "looked-up.csv").write_text(table, encoding="utf-8")
+    for file, options in {"looked-up.csv": [], "looked-up-pairs.csv": ["--pairs"]}.items():
+        if f"{suite}/{file}" in named():
+            command = [sys.executable, "-m", "examples.looked_up", f"runs/{suite}", *options]
+            table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+            (into / file).write_text(table, encoding="utf-8")
 
 
 def named() -> set[str]:

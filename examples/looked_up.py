@@ -1,17 +1,29 @@
 """What the searches of suites/learns.toml have learnt, by all three tables of NAS-Bench-201.
 
-    python -m examples.looked_up runs/learns   # prints CSV
+    python -m examples.looked_up runs/learns          # prints CSV
+    python -m examples.looked_up runs/learns --pairs  # of each search beside what it must beat, on the first table
 
 For each method with five runs and for each table: the mean over seeds of the expected percentile of a cell (0 is best),
 with a 95 % t interval over seeds. Of a search by probabilities the expectation is exact: over all cells with a path,
 under the search's final probabilities. Of other methods it is the mean over the draws of the run. The last column is
 the p of a t test of the first table's means against the uniform distribution, after Holm's correction over methods.
+
+ρ is Spearman's correlation between the probability of a cell and its rank in the first table (1: the better, the more
+probable), and `most probable` the percentile there of the most probable cell; both are of searches by probabilities,
+with the same intervals.
+
+With --pairs: the mean difference of percentiles (negative: the search is better) between each search and the uniform
+distribution, its random-sign ablation, the draws of `one-shot-random`, the zero-cost scores and each other search, with
+a 95 % t interval over the seeds that both have, p after Holm's correction over all rows, and the shift that this number
+of seeds finds with probability 0.8 at 5 %, before that correction.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +31,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
+from statsmodels.stats.power import TTestPower
 
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images.look_up import LookUp
@@ -28,6 +41,9 @@ from nasbench.results.display.numbers import p_value
 from nasbench.results.statistics.estimates import FEWEST, holm
 
 TABLES = ("nb201-cifar10", "nb201-cifar100", "nb201-imagenet16")
+FOILS = ("one-shot-random", "proxy")
+"""Methods that search nothing, and that a search must beat."""
+
 EDGES = ("0-1", "0-2", "1-2", "0-3", "1-3", "2-3")
 
 Array = NDArray[Any]
@@ -56,6 +72,16 @@ class Truth:
         each = np.where(self._alive, np.prod(probabilities[np.arange(6), self._choices], axis=1), 0.0)
         return float(each @ self._percentiles / each.sum())
 
+    def correlation(self, probabilities: Array) -> float:
+        """Spearman's ρ between the probability of a cell with a path and its percentile, negated: 1 is the best."""
+        each = np.prod(probabilities[np.arange(6), self._choices], axis=1)[self._alive].round(15)  # equal products shall tie
+        return -float(stats.spearmanr(each, self._percentiles[self._alive]).statistic)
+
+    def most_likely(self, probabilities: Array) -> float:
+        """The percentile of the most probable cell with a path."""
+        each = np.where(self._alive, np.prod(probabilities[np.arange(6), self._choices], axis=1), -1.0)
+        return float(self._percentiles[each.argmax()])
+
     def of(self, configuration: str) -> float:
         """The percentile of a cell, given as stored in a trajectory."""
         return float(self._percentiles[self._number[self._space.from_values(json.loads(configuration))]])
@@ -73,29 +99,105 @@ def final_probabilities(log: pd.DataFrame, operations: tuple[str, ...]) -> dict[
     }
 
 
-def summary(store: Path) -> pd.DataFrame:
-    """One row per method, and one for the uniform distribution: for each table `mean (low to high)`."""
+def scored(store: Path, tables: Sequence[str]) -> dict[str, pd.Series]:
+    """The score of each run in each table, indexed by method and seed; methods with five runs or more."""
     runs = pd.read_parquet(store, columns=["method", "seed", "bench", "configuration"])
-    images = str(runs["bench"].iloc[0]).split(":")[1]
-    log = pd.read_parquet(
-        store / "_searches", columns=["method", "seed", "epoch", "quantity", "stage", "edge", "choice", "value"]
-    )
-    columns, tests = {}, {}
-    for table in TABLES:
-        truth = Truth(images, table)
+    log, scores = _log(store), {}
+    for table in tables:
+        truth = Truth(_images(store), table)
         exact = {run: truth.expected(found) for run, found in final_probabilities(log, truth.operations).items()}
         percentiles = runs.assign(value=[truth.of(text) for text in runs["configuration"]])
         drawn = percentiles.groupby(["method", "seed"])["value"].mean()
-        scores = pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
-        scores = scores[scores.groupby(level=0).transform("size") >= FEWEST]
+        of_runs = pd.Series({run: exact.get(run, float(value)) for run, value in drawn.items()})
+        scores[table] = of_runs[of_runs.groupby(level=0).transform("size") >= FEWEST]
+    return scores
+
+
+def uniform(images: str, table: str) -> float:
+    """The expected percentile under the uniform distribution."""
+    truth = Truth(images, table)
+    return truth.expected(np.full((len(EDGES), len(truth.operations)), 1 / len(truth.operations)))
+
+
+def summary(store: Path) -> pd.DataFrame:
+    """One row per method, and one for the uniform distribution: for each table `mean (low to high)`."""
+    columns, tests = {}, {}
+    for table, scores in scored(store, TABLES).items():
+        chance = uniform(_images(store), table)
         told = scores.groupby(level=0).apply(_told)
-        uniform = truth.expected(np.full((6, len(truth.operations)), 1 / len(truth.operations)))
-        columns[table] = pd.concat([pd.Series({"uniform": f"{uniform:.2f}"}), told])
-        tests[table] = {m: stats.ttest_1samp(own, uniform).pvalue for m, own in scores.groupby(level=0)}
+        columns[table] = pd.concat([pd.Series({"uniform": f"{chance:.2f}"}), told])
+        tests[table] = {m: stats.ttest_1samp(own, chance).pvalue for m, own in scores.groupby(level=0)}
     first = tests[TABLES[0]]
+    columns |= _directions(store)
     columns["p"] = pd.Series(dict(zip(first, map(p_value, holm(np.array(list(first.values())))), strict=True)))
     table = pd.DataFrame(columns).fillna("-").loc[list(columns[TABLES[0]].index)]
     return table.rename(index=Store.open(store).wishes().get("labels", {}))
+
+
+def _directions(store: Path) -> dict[str, pd.Series]:
+    """How the probabilities of a search rank cells, and where its most probable cell stands, by method."""
+    truth = Truth(_images(store), TABLES[0])
+    ends = final_probabilities(_log(store), truth.operations)
+    seeds = Counter(method for method, _ in ends)
+    ends = {run: p for run, p in ends.items() if seeds[run[0]] >= FEWEST}
+    found = {
+        "ρ": pd.Series({run: truth.correlation(p) for run, p in ends.items()}),
+        "most probable": pd.Series({run: truth.most_likely(p) for run, p in ends.items()}),
+    }
+    return {name: values.groupby(level=0).apply(_told) for name, values in found.items()}
+
+
+def pairs(store: Path) -> pd.DataFrame:
+    """What `beside` says of a store's runs, by the first table."""
+    scores = scored(store, TABLES[:1])[TABLES[0]].unstack()
+    labels = Store.open(store).wishes().get("labels", {})
+    table = beside(scores, uniform(_images(store), TABLES[0]))
+    return table.replace({"against": labels}).rename(index=labels)
+
+
+def beside(scores: pd.DataFrame, chance: float) -> pd.DataFrame:
+    """One row per search and opponent: `difference (low to high)`, p after Holm's correction, seeds, detectable shift.
+
+    Args:
+        scores: a row per method, a column per seed, NaN where there is no run.
+        chance: the score of the uniform distribution.
+    """
+    ablations = {m: _without_noise(m) for m in scores.index if "estimate=noise" in m}
+    searches = [m for m in scores.index if m not in ablations and m.partition(":")[0] not in FOILS]
+    contrasts = {(search, "uniform"): scores.loc[search] - chance for search in searches}
+    for search in searches:
+        opponents = [m for m in scores.index if m not in ablations and (m not in searches or m > search)]
+        opponents += [m for m, base in ablations.items() if base == search]
+        contrasts |= {(search, other): scores.loc[search] - scores.loc[other] for other in opponents}
+    contrasts = {pair: own.dropna() for pair, own in contrasts.items() if own.count() >= FEWEST}
+    p = holm(np.array([stats.ttest_1samp(own, 0).pvalue for own in contrasts.values()]))
+    power = {n: TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8) for n in {len(c) for c in contrasts.values()}}
+    return pd.DataFrame(
+        {
+            "method": [search for search, _ in contrasts],
+            "against": [other for _, other in contrasts],
+            "difference": [_told(own) for own in contrasts.values()],
+            "p": list(map(p_value, p)),
+            "seeds": [len(own) for own in contrasts.values()],
+            "detectable": [f"{power[len(own)] * own.std():.2f}" for own in contrasts.values()],
+        }
+    ).set_index("method")
+
+
+def _without_noise(method: str) -> str:
+    """The name of the method of which this is the random-sign ablation."""
+    name, _, options = method.partition(":")
+    kept = [option for option in options.split(",") if option != "estimate=noise"]
+    return ":".join([name, *filter(None, [",".join(kept)])])
+
+
+def _log(store: Path) -> pd.DataFrame:
+    columns = ["method", "seed", "epoch", "quantity", "stage", "edge", "choice", "value"]
+    return pd.read_parquet(store / "_searches", columns=columns)
+
+
+def _images(store: Path) -> str:
+    return str(pd.read_parquet(store, columns=["bench"])["bench"].iloc[0]).split(":")[1]
 
 
 def _told(runs: pd.Series) -> str:
@@ -104,4 +206,5 @@ def _told(runs: pd.Series) -> str:
 
 
 if __name__ == "__main__":
-    print(summary(Path(sys.argv[1])).to_csv(index_label="method"), end="")
+    asked = pairs if "--pairs" in sys.argv[2:] else summary
+    print(asked(Path(sys.argv[1])).to_csv(index_label="method"), end="")
