@@ -74,7 +74,9 @@ class Truth:
 
     def correlation(self, probabilities: Array) -> float:
         """Spearman's ρ between the probability of a cell with a path and its percentile, negated: 1 is the best."""
-        each = np.prod(probabilities[np.arange(6), self._choices], axis=1)[self._alive].round(15)  # equal products shall tie
+        each = np.prod(probabilities[np.arange(6), self._choices], axis=1)[self._alive].round(
+            15
+        )  # equal products shall tie
         return -float(stats.spearmanr(each, self._percentiles[self._alive]).statistic)
 
     def most_likely(self, probabilities: Array) -> float:

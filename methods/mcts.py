@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
+from collections.abc import Sequence
+from itertools import accumulate
 
 from numpy.random import Generator
 
@@ -18,9 +20,12 @@ class Mcts(Method):
     """Descends the tree of choices by upper confidence bounds, and continues at random from the first new node.
 
     A child's bound is its mean reward + exploration sqrt(2 ln N / n), N and n the visits of parent and child; children
-    without a visit come first, in random order. The reward of an observation, in [0, 1], is the share of earlier
-    observations that are worse (a tie counts half), so it does not depend on the scale of the objective. Feasibility
-    counts before the objective. A pending proposal counts as a visit, so that several workers spread.
+    without a visit come first, in random order. What is random is distributed as random search's draws: in a list an
+    option is taken in proportion to the rows behind it (uniformly drawn, small branches would come up too often). The
+    reward of an observation, in [0, 1], is the share of earlier observations that are worse (a tie counts half), so it
+    does not depend on the scale of the objective. Feasibility counts before the objective. A pending proposal counts as
+    a visit, so that several workers spread. A branch is closed once the tree has asked for each of its configurations,
+    until all are: without this rule most proposals on a table without noise were repetitions.
 
     Options:
         exploration: weight of the term that favours seldom visited children, 0 or more; rewards lie in [0, 1].
@@ -33,6 +38,8 @@ class Mcts(Method):
         "Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
         "architecture search. NeurIPS 2019."
     )
+    version = 2
+    tuned_on = ("ec-nas", "nas-bench-101", "nas-bench-graph")
     needs = (AsSequence,)
     seconds = 3e-5
 
@@ -49,21 +56,27 @@ class Mcts(Method):
 
     def ask(self) -> Configuration:
         node: Node | None = self._root
-        path, walk = [self._root], self._start()
+        path, widths, walk = [self._root], [], self._start()
         while walk.options:
-            low, high = 0, walk.options
+            low, high, weights = 0, walk.options, walk.weights or [1] * walk.options
             while high - low > 1:
-                choice = self._choose(node, 2 if self._bisection else high - low)
-                middle = (low + high) // 2 if self._bisection else low + choice
-                low, high = (low, middle) if self._bisection and not choice else (middle, high)
+                middle = (low + high) // 2
+                shares = [sum(weights[low:middle]), sum(weights[middle:high])] if self._bisection else weights
+                choice = self._choose(node, shares)
                 if not self._bisection:
-                    high = low + 1
+                    low, high = choice, choice + 1
+                else:
+                    low, high = (middle, high) if choice else (low, middle)
+                widths.append(len(shares))
                 if node is not None:
                     known = choice in node.children
                     child = node.children.setdefault(choice, Node())
                     path.append(child)
                     node = child if known else None  # below a new node all is random
             walk = walk.take(low)
+        path[-1].closed = len(path) > len(widths)  # the tree has a node of its own for this configuration
+        for parent, width in reversed(list(zip(path, widths, strict=False))):
+            parent.closed = len(parent.children) == width and all(child.closed for child in parent.children.values())
         for visited in path:
             visited.visits += 1
         self._pending.setdefault(walk.configuration, deque()).append(path)
@@ -81,24 +94,26 @@ class Mcts(Method):
         if not paths:
             del self._pending[observation.configuration]
 
-    def _choose(self, node: Node | None, options: int) -> int:
-        """The option to take: one without a visit, else the one with the highest bound."""
-        if node is None:
-            return int(self._rng.integers(options))
-        new = [option for option in range(options) if option not in node.children]
-        if new:
-            return new[int(self._rng.integers(len(new)))]
-        bounds = [node.children[option].bound(node.visits, self._exploration) for option in range(options)]
-        return bounds.index(max(bounds))
+    def _choose(self, node: Node | None, weights: Sequence[int]) -> int:
+        """The option to take: one without a visit, drawn by its weight, else the open one with the highest bound."""
+        options = range(len(weights))
+        new = [option for option in options if node is None or option not in node.children]
+        if node is None or new:
+            shares = list(accumulate(weights[option] for option in new))
+            return new[bisect_right(shares, int(self._rng.integers(shares[-1])))]
+        left = [option for option in options if not node.children[option].closed] or options
+        return max(left, key=lambda option: node.children[option].bound(node.visits, self._exploration))
 
 
 class Node:
     """A sequence of choices, with the visits and rewards of all configurations that begin with it."""
 
-    __slots__ = ("children", "reward", "told", "visits")
+    __slots__ = ("children", "closed", "reward", "told", "visits")
 
     def __init__(self) -> None:
         self.children: dict[int, Node] = {}
+        self.closed = False
+        """Whether every configuration that begins with this has been asked for."""
         self.visits, self.told, self.reward = 0, 0, 0.0
 
     def bound(self, visits: int, exploration: float) -> float:

@@ -157,6 +157,8 @@ class GridWalk:
         self.options = sizes[len(choices)] if len(choices) < len(sizes) else 0
         """Number of values of the next choice; 0 if no choice is left."""
 
+    weights: None = None
+
     def take(self, option: int) -> GridWalk:
         """This walk with one more choice: value number `option` of the next hyper-parameter."""
         return GridWalk(self._sizes, (*self.configuration, option))

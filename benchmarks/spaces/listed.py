@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import Generator
@@ -212,6 +213,11 @@ class RowWalk:
     def options(self) -> int:
         """Number of values of the next choice; 0 once a single row is left."""
         return 0 if self._high - self._low == 1 else len(self._starts) - 1
+
+    @property
+    def weights(self) -> list[int]:
+        """The number of rows behind each option: `sample` draws rows, so it takes an option in this proportion."""
+        return [high - low for low, high in pairwise(self._starts)]
 
     @property
     def configuration(self) -> int:

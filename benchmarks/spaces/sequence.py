@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from nasbench.benchmarks.spaces.base import Configuration
@@ -13,6 +14,10 @@ class Walk(Protocol):
     @property
     def options(self) -> int:
         """Number of values of the next choice; 0 if no choice is left."""
+
+    @property
+    def weights(self) -> Sequence[int] | None:
+        """How often `Space.sample` takes each option, up to a factor; None if all equally often."""
 
     @property
     def configuration(self) -> Configuration:

@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from examples import language_figures as figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hashed, Integer, ParameterSpace
+from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hashed, Integer, Ordinal, ParameterSpace
 from nasbench.benchmarks.spaces.language.combinators import siso_optional, siso_sequential
 from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
 from nasbench.benchmarks.spaces.language.layers import conv2d, dropout
 from nasbench.benchmarks.spaces.language.program import Program
+from nasbench.benchmarks.spaces.listed import ListedChoices
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.mcts import Mcts, Node
 from nasbench.methods.smbo import Ridge, Smbo
@@ -152,6 +154,30 @@ def test_bisection_halves_long_lists_and_reaches_every_value() -> None:
     assert fan(method._root) == 2
 
 
+@pytest.mark.parametrize("bisection", [False, True])
+def test_mcts_does_not_return_to_what_it_knows_before_it_has_asked_for_everything(bisection: bool) -> None:
+    """Greedy bounds alone would ask for the best configuration again and again; here all 24 come up in few asks."""
+    space = GridSpace([Categorical(name, tuple(range(n))) for name, n in (("a", 4), ("b", 3), ("c", 2))])
+    method = Mcts(Problem(space, (LOSS,)), np.random.default_rng(0), exploration=0.0, bisection=bisection)
+    found = []
+    while not method._root.closed:
+        found.append(method.ask())
+        method.tell(told(found[-1], float(sum(found[-1]))))
+    assert len(set(found)) == 24
+    assert len(found) < 24 * 2.5  # a rollout may meet a configuration that the tree has no node for yet
+    for _ in range(5):  # then all is open again
+        method.tell(told(method.ask(), 1.0))
+
+
+@pytest.mark.parametrize("bisection", [False, True])
+def test_the_first_proposal_of_mcts_is_distributed_as_a_random_draw(bisection: bool) -> None:
+    points = np.array([[0, 0, 0], [1, 0, 0], *[[2, i, j] for i in range(3) for j in range(3)]])  # small branches first
+    space = ListedChoices([Ordinal(name, (1, 2, 3)) for name in "abc"], points)
+    seeds = [np.random.default_rng(seed) for seed in range(1100)]
+    rows = [Mcts(Problem(space, (LOSS,)), rng, bisection=bisection).ask() for rng in seeds]
+    assert stats.chisquare(np.bincount(rows, minlength=space.size)).pvalue > 0.01
+
+
 def test_mcts_needs_choices_it_can_count() -> None:
     continuous = Problem(ParameterSpace([Float("x", 0, 1)]), (LOSS,))
     assert MethodSpec("mcts").misfit(continuous) == (
@@ -170,7 +196,8 @@ def test_mcts_needs_choices_it_can_count() -> None:
 def test_methods_search_programs(name: str, write: object) -> None:
     """The loss counts layers of 64 filters: there are far better architectures than a random one.
 
-    (`tpe` itself bars what it has evaluated often enough: in a small space its later proposals are not its best.)
+    (`tpe` itself bars what it has evaluated often enough, and `mcts` what it has asked for: in a small space their later
+    proposals are not their best.)
     """
     space = Program(write)  # type: ignore[arg-type]
     bound = Bound(Metric("size", ""), 12.0, True)
@@ -187,7 +214,8 @@ def test_methods_search_programs(name: str, write: object) -> None:
         pending.append(method.ask())
     assert len(set(losses)) > 1
     if name != "random":
-        assert np.mean(losses[-40:]) < np.mean(losses[:20])
+        later = losses[20:50] if name.startswith("mcts") else losses[-40:]
+        assert np.mean(later) < np.mean(losses[:20])
 
 
 @pytest.mark.parametrize("name", ["smbo", "mcts"])

@@ -142,6 +142,8 @@ class ProgramWalk:
         """Number of values of the next choice; 0 if no choice is left. Raises ProgramError for a real number."""
         return len(self._values)
 
+    weights: None = None
+
     def take(self, option: int) -> ProgramWalk:
         """This walk with one more choice."""
         h = self._step.order[self._position]
