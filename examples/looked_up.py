@@ -2,6 +2,7 @@
 
     python -m examples.looked_up runs/learns          # prints CSV
     python -m examples.looked_up runs/learns --pairs  # of each search beside what it must beat, on the first table
+    python -m examples.looked_up runs/learns --own FILE.csv  # by trainings on the same images (`nasbench tabulate`)
 
 For each method with five runs and for each table: the mean over seeds of the expected percentile of a cell (0 is best),
 with a 95 % t interval over seeds. Of a search by probabilities the expectation is exact: over all cells with a path,
@@ -16,12 +17,14 @@ With --pairs: the mean difference of percentiles (negative: the search is better
 distribution, its random-sign ablation, the draws of `one-shot-random`, the zero-cost scores and each other search, with
 a 95 % t interval over the seeds that both have, p after Holm's correction over all rows, and the shift that this number
 of seeds finds with probability 0.8 at 5 %, before that correction.
+
+With --own: ρ between the probability of a network and its mean validation error in a sample that was trained, negated.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +36,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
+from examples.pilot import read
 from nasbench.benchmarks import open_benchmark
 from nasbench.benchmarks.images.look_up import LookUp
 from nasbench.benchmarks.spaces.cells import Stage, dead_stages
@@ -149,6 +153,22 @@ def _directions(store: Path) -> dict[str, pd.Series]:
     return {name: values.groupby(level=0).apply(_told) for name, values in found.items()}
 
 
+def own(store: Path, trained: Path) -> pd.DataFrame:
+    """How probabilities rank a sample of trained networks: `mean (low to high)` over seeds, and Spearman's ρ alone."""
+    truth = Truth(_images(store), TABLES[0])
+    _, errors = read(trained, "val-error")
+    choices = np.array([[truth.operations.index(name) for name in network] for network in errors.index])
+    ends = final_probabilities(_log(store), truth.operations)
+    seeds = Counter(method for method, _ in ends)
+    found = {
+        run: -float(stats.spearmanr(np.prod(p[np.arange(len(EDGES)), choices], axis=1), errors.mean(axis=1)).statistic)
+        for run, p in ends.items()
+        if seeds[run[0]] >= FEWEST
+    }
+    table = pd.DataFrame({"ρ": pd.Series(found).groupby(level=0).apply(_told)}).assign(networks=len(errors))
+    return table.rename(index=Store.open(store).wishes().get("labels", {}))
+
+
 def pairs(store: Path) -> pd.DataFrame:
     """What `beside` says of a store's runs, by the first table."""
     scores = scored(store, TABLES[:1])[TABLES[0]].unstack()
@@ -207,6 +227,16 @@ def _told(runs: pd.Series) -> str:
     return f"{runs.mean():.2f} ({runs.mean() - half:.2f} to {runs.mean() + half:.2f})"
 
 
+def main() -> None:
+    """Prints the table that the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--pairs", action="store_true", help="each search beside what it must beat")
+    parser.add_argument("--own", type=Path, metavar="FILE.csv", help="by trained networks")
+    asked = parser.parse_args()
+    table = own(asked.store, asked.own) if asked.own else (pairs if asked.pairs else summary)(asked.store)
+    print(table.to_csv(index_label="method"), end="")
+
+
 if __name__ == "__main__":
-    asked = pairs if "--pairs" in sys.argv[2:] else summary
-    print(asked(Path(sys.argv[1])).to_csv(index_label="method"), end="")
+    main()

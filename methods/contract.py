@@ -17,6 +17,7 @@ from nasbench.benchmarks import abilities, fronts
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.contract import WHOLE, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
+from nasbench.benchmarks.knowledge import Knowledge
 from nasbench.benchmarks.metrics import Metric, Values
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Block, Configuration, Flat, Space
@@ -48,6 +49,9 @@ class Problem:
     told: Mapping[str, Metric] = field(default_factory=dict)
     """The metrics that observations contain, by name, objectives first. Metrics of a test split are absent. By default:
     the metrics of the objectives and the constraints."""
+    knowledge: Knowledge | None = None
+    """What may be known beforehand of the task and of other tasks on the same space; None unless the benchmark is a
+    table."""
 
     def __post_init__(self) -> None:
         if not self.told:
@@ -131,7 +135,8 @@ class Problem:
                 raise UsageError(f"{metric} of {benchmark.name} is measured on a test split: no method is told it")
             return abilities.known(benchmark, metric, configuration)
 
-        return cls(benchmark.space, objectives, constraints, known, state, benchmark.fidelity, told)
+        knowledge = Knowledge.of(benchmark, constraints)
+        return cls(benchmark.space, objectives, constraints, known, state, benchmark.fidelity, told, knowledge)
 
 
 Losses: TypeAlias = tuple[float, ...]
@@ -356,3 +361,18 @@ def _is_method(item: object) -> bool:
 
 METHODS: Registry[type[Method]] = Registry("method", "nasbench.methods", "nasbench.methods", _is_method)
 """Every method by name."""
+
+
+def learner(name: str, asker: str) -> type[Method]:
+    """The method of a name, for a method that searches by it and tells it what it did not ask for.
+
+    Args:
+        asker: name of the method that searches by it.
+
+    Raises UsageError, with those that can be, for a method that learns from its own proposals only.
+    """
+    method = METHODS.get(name)
+    if not method.learns_from_all:
+        able = ", ".join(name for name in METHODS.names() if METHODS.get(name).learns_from_all)
+        raise UsageError(f"{asker} cannot search by {name}, which learns from its own proposals only; allowed: {able}")
+    return method

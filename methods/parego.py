@@ -12,7 +12,7 @@ from numpy.random import Generator
 from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
-from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal
+from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal, learner
 from nasbench.methods.tpe import CTPE
 
 _RHO = 0.05  # weight of the sum in the augmented Tchebycheff function (the paper, equation 2)
@@ -47,7 +47,7 @@ class ParEGO(Method):
         if initial < 1:
             raise UsageError(f"initial must be at least 1, not {initial}")
         self._problem, self._rng, self._initial = problem, rng, initial
-        self._by, self._inner = _inner(by), _scalarised(problem)
+        self._by, self._inner = learner(by, "parego"), _scalarised(problem)
         self._told: list[Observation] = []
         self._asked = 0
         self._by(self._inner, np.random.default_rng(0))  # checks that it fits
@@ -55,7 +55,7 @@ class ParEGO(Method):
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
         by = str(options["by"])
-        reason = _inner(by).misfit(_scalarised(problem), {})
+        reason = learner(by, "parego").misfit(_scalarised(problem), {})
         return f"searches by {by}, which {reason}" if reason else super().misfit(problem, options)
 
     @classmethod
@@ -79,15 +79,6 @@ class ParEGO(Method):
 
     def tell(self, observation: Observation) -> None:
         self._told.append(observation)
-
-
-def _inner(by: str) -> type[Method]:
-    """The method for one objective. Raises UsageError, with those that can be, for any other."""
-    method = METHODS.get(by)
-    if not method.learns_from_all:
-        able = ", ".join(name for name in METHODS.names() if METHODS.get(name).learns_from_all)
-        raise UsageError(f"parego cannot search by {by}, which learns from its own proposals only; allowed: {able}")
-    return method
 
 
 def _scalarised(problem: Problem) -> Problem:

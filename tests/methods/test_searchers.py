@@ -196,8 +196,8 @@ def test_mcts_needs_choices_it_can_count() -> None:
 def test_methods_search_programs(name: str, write: object) -> None:
     """The loss counts layers of 64 filters: there are far better architectures than a random one.
 
-    (`tpe` itself bars what it has evaluated often enough, and `mcts` what it has asked for: in a small space their later
-    proposals are not their best.)
+    (`tpe` itself bars what it has evaluated often enough, and `mcts` what it has asked for: in a small space their
+    later proposals are not their best.)
     """
     space = Program(write)  # type: ignore[arg-type]
     bound = Bound(Metric("size", ""), 12.0, True)

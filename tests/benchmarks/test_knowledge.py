@@ -1,0 +1,128 @@
+"""What is known beforehand: simulated experts, and portfolios of the other tasks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nasbench.benchmarks import BENCHMARKS, Bound, Metric, open_benchmark
+from nasbench.benchmarks.knowledge import EXPERTS, Knowledge
+from nasbench.benchmarks.spaces import GridSpace, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.tabular import TabularBenchmark
+
+SPACE = GridSpace([Ordinal("a", (1, 2, 3, 4)), Ordinal("b", (1, 2, 3, 4, 5))])
+METRICS = (Metric("loss", ""), Metric("size", ""))
+SIZE = METRICS[1]
+
+
+def table(name: str, values: NDArray[np.float64], space: GridSpace = SPACE) -> TabularBenchmark:
+    """A table of losses and sizes, shape (configurations, 2)."""
+    facts = {"source": "", "licence": "", "checksum": f"toy:{name}", "search_space": "toys"}
+    return TabularBenchmark(name, "toys", space, METRICS, lambda: values[:, None], cost=1.0, **facts)  # type: ignore[arg-type]
+
+
+def values_of(seed: int) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).random((SPACE.size, 2))
+
+
+@pytest.fixture(scope="module")
+def tasks() -> Iterator[list[TabularBenchmark]]:
+    """Four tasks on one space, and one on another."""
+    tables = [table(f"known-{i}", values_of(i) * [1, 10**i]) for i in range(4)]
+    other = GridSpace([Ordinal("a", (1, 2, 3, 4)), Ordinal("c", (1, 2, 3, 4, 5))])
+    with ExitStack() as lent:
+        for toy in [*tables, table("known-elsewhere", values_of(9), other)]:
+            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+        yield tables
+
+
+def standing(task: TabularBenchmark, within: NDArray[np.bool_]) -> NDArray[np.float64]:
+    losses = task.all_means()[:, 0]
+    better = [(losses[within] < loss).mean() for loss in losses]
+    return np.where(within, better, 1.0)
+
+
+def test_other_tasks_are_tables_on_the_same_space_and_never_the_task_itself(tasks: list[TabularBenchmark]) -> None:
+    assert Knowledge(tasks[1]).tasks == ("known-0", "known-2", "known-3")
+    assert Knowledge(open_benchmark("nb201-cifar10")).tasks == ("nb201-cifar100", "nb201-imagenet16")
+    proteins = Knowledge(open_benchmark("nbgraph-proteins"))  # fewer operations than the other graphs
+    assert proteins.tasks == ()
+    with pytest.raises(UsageError, match="no other table has the space of nbgraph-proteins"):
+        proteins.portfolio(3)
+    assert Knowledge.of(open_benchmark("synthetic-cnn")) is None
+
+
+def test_a_portfolio_is_greedy_on_the_other_tasks(tasks: list[TabularBenchmark]) -> None:
+    everything = np.ones(SPACE.size, bool)
+    standings = np.array([standing(task, everything) for task in tasks[1:]])
+    best, expected = np.ones(3), []
+    for _ in range(5):
+        left = [c for c in range(SPACE.size) if c not in expected]
+        totals = {c: np.minimum(best, standings[:, c]).sum() for c in left}
+        lowest = min(totals.values())
+        ties = [c for c in left if totals[c] == lowest]
+        expected.append(min(ties, key=lambda c: standings[:, c].sum()))
+        best = np.minimum(best, standings[:, expected[-1]])
+    assert Knowledge(tasks[0]).portfolio(5) == tuple(map(SPACE.configuration, expected))
+    assert len(set(Knowledge(tasks[0]).portfolio(100))) == SPACE.size  # no configuration twice
+
+
+def test_a_portfolio_does_not_look_at_the_objective_of_its_own_task(tasks: list[TabularBenchmark]) -> None:
+    bound = Bound(SIZE, 0.4, upper=True)
+    own = values_of(0)
+    scrambled = np.column_stack([own[::-1, 0], own[:, 1]])
+    twin = table("known-twin", scrambled)
+    assert Knowledge(twin, [bound]).tasks == ("known-0", "known-1", "known-2", "known-3")
+    alone = table("known-0", scrambled)  # in the place of known-0, which is left out by its name
+    assert Knowledge(alone, [bound]).portfolio(6) == Knowledge(tasks[0], [bound]).portfolio(6)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_a_constraint_is_carried_over_by_the_share_that_satisfies_it(
+    tasks: list[TabularBenchmark], upper: bool
+) -> None:
+    sizes = tasks[0].all_means()[:, 1]
+    bound = Bound(SIZE, float(np.sort(sizes)[6]), upper)  # 7 of 20 configurations, or 14
+    within = []
+    for task in tasks[1:]:
+        order = np.argsort(task.all_means()[:, 1] * (1 if upper else -1))
+        within.append(np.isin(np.arange(SPACE.size), order[: 7 if upper else 14]))
+    standings = [standing(task, inside) for task, inside in zip(tasks[1:], within, strict=True)]
+    first = int(np.argmin(np.sum(standings, axis=0)))
+    assert Knowledge(tasks[0], [bound]).portfolio(1) == (SPACE.configuration(first),)
+
+
+@pytest.mark.parametrize(("expert", "ends"), [("good", (0, 1)), ("weak", (0, 5)), ("misleading", (15, 20))])
+def test_a_belief_lies_in_its_range_of_the_feasible_configurations(
+    tasks: list[TabularBenchmark], expert: str, ends: tuple[int, int]
+) -> None:
+    rng, order = np.random.default_rng(0), np.argsort(tasks[2].all_means()[:, 0])
+    drawn = {SPACE.index(Knowledge(tasks[2]).belief(expert, rng)) for _ in range(200)}
+    assert drawn == set(order[slice(*ends)].tolist())
+    assert expert in EXPERTS
+
+
+def test_beliefs_are_feasible_where_anything_is(tasks: list[TabularBenchmark]) -> None:
+    rng, sizes = np.random.default_rng(0), tasks[0].all_means()[:, 1]
+    bound = Bound(SIZE, 0.5, upper=True)
+    for expert in EXPERTS:
+        assert all(sizes[SPACE.index(Knowledge(tasks[0], [bound]).belief(expert, rng))] <= 0.5 for _ in range(50))
+    nowhere = Knowledge(tasks[0], [Bound(SIZE, -1.0, upper=True)])
+    assert len({nowhere.belief("good", rng) for _ in range(100)}) > 5
+    with pytest.raises(UsageError, match="unknown expert 'best'; allowed: good, misleading, weak"):
+        nowhere.belief("best", rng)
+
+
+def test_every_pair_of_tasks_that_shares_a_space_is_mutual() -> None:
+    names = ("hpobench-car", "hpobench-blood", "nbgraph-cora", "nbgraph-arxiv", "sk-svm-wine", "sk-svm-diabetes")
+    known = {name: set(Knowledge(open_benchmark(name)).tasks) for name in names}
+    for one, other in itertools.combinations(names, 2):
+        assert (one in known[other]) == (other in known[one])
+    assert "sk-svm-wine" not in known["sk-svm-diabetes"]  # an error and a squared error are not one metric

@@ -1,0 +1,97 @@
+"""Warm starts: what is proposed first, and who learns from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import Bound, open_benchmark
+from nasbench.benchmarks.knowledge import Knowledge
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.methods.warm_start import WarmStart
+
+CAR = open_benchmark("hpobench-car")
+
+
+def told(configuration: object, seed: int = 0) -> Observation:
+    return Observation(configuration, CAR.evaluate(configuration, seed), True)
+
+
+def test_the_portfolio_of_the_other_tasks_comes_first_and_the_method_learns_from_it() -> None:
+    method = WarmStart(Problem.of(CAR), np.random.default_rng(0), size=12)
+    first = [method.ask() for _ in range(12)]
+    assert first == list(Knowledge(CAR).portfolio(12))
+    for configuration in first:
+        method.tell(told(configuration))
+    # With twelve observations c-TPE uses its model, and an equal c-TPE that was told the same asks the same.
+    rng = np.random.default_rng(0)
+    plain = MethodSpec("c-tpe").build(Problem.of(CAR), rng)
+    for configuration in first:
+        plain.tell(told(configuration))
+    for _ in range(5):
+        configuration = method.ask()
+        assert plain.ask() == configuration
+        method.tell(told(configuration))
+        plain.tell(told(configuration))
+
+
+@pytest.mark.parametrize("expert", ["good", "weak", "misleading"])
+def test_an_expert_is_heard_first_and_then_the_neighbourhood(expert: str) -> None:
+    method = WarmStart(Problem.of(CAR), np.random.default_rng(3), knowledge=expert, size=8)
+    first = [method.ask() for _ in range(8)]
+    assert first[0] == Knowledge(CAR).belief(expert, np.random.default_rng(3))
+    assert len(set(first)) == 8
+    assert all(sum(a != b for a, b in zip(first[0], other, strict=True)) == 1 for other in first[1:])
+
+
+def test_good_experts_begin_better_than_weak_ones_and_those_than_misleading_ones() -> None:
+    size = next(metric for metric in CAR.metrics if metric.name == "train_time")
+    bound = Bound(size, float(np.median(CAR.all_means()[:, CAR.column("train_time")])), upper=True)  # type: ignore[attr-defined]
+
+    def beginning(expert: str) -> float:
+        beliefs = []
+        for seed in range(30):
+            problem = Problem.of(CAR, (bound,))
+            beliefs.append(WarmStart(problem, np.random.default_rng(seed), knowledge=expert).ask())
+        metrics = [CAR.mean_metrics(belief) for belief in beliefs]  # type: ignore[attr-defined]
+        assert all(bound.holds(m["train_time"]) for m in metrics)
+        return float(np.mean([m[CAR.objective.name] for m in metrics]))
+
+    assert beginning("good") < beginning("weak") < beginning("misleading")
+
+
+@pytest.mark.parametrize(
+    ("name", "bench", "sentence"),
+    [
+        (
+            "warm-start",
+            "nbgraph-proteins",
+            "begins with the results of other tables on the same space, and there is none",
+        ),
+        (
+            "warm-start:knowledge=good",
+            "synthetic-cnn",
+            "begins with what is known of a table, and that benchmark is none",
+        ),
+        ("warm-start:knowledge=good", "nbgraph-proteins", ""),
+    ],
+)
+def test_what_it_cannot_begin_with_is_said(name: str, bench: str, sentence: str) -> None:
+    assert MethodSpec.parse(name).misfit(Problem.of(open_benchmark(bench))) == sentence
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"knowledge": "best"}, "unknown knowledge 'best'"),
+        ({"size": 0}, "size must be at least 1, not 0"),
+        (
+            {"by": "local"},
+            "warm-start cannot search by local, which learns from its own proposals only; allowed: c-tpe",
+        ),
+    ],
+)
+def test_bad_options_are_refused_with_what_is_allowed(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        WarmStart(Problem.of(CAR), np.random.default_rng(0), **options)  # type: ignore[arg-type]
