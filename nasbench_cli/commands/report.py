@@ -67,7 +67,8 @@ from nasbench.results.scores import names as scores
     multiple=True,
     metavar="NAME[:WORD,…]",
     help="Add a part (`nasbench list parts`): importance of hyper-parameters, pareto:METRIC,METRIC (two metrics at "
-    "once), thinking (rank beside the methods' own time); repeatable.",
+    "once), saved (evaluations that the baseline needs for the others' scores), thinking (rank beside the methods' own "
+    "time); repeatable.",
 )
 @click.option(
     "--paper", type=click.Path(path_type=Path), metavar="DIR", help="Also write figures and tables for a paper."

@@ -25,6 +25,7 @@ from nasbench.results.parts import (
     papers,
     pareto,
     published,
+    saved,
     score,
     searches,
     settings,
@@ -60,7 +61,12 @@ PARTS: tuple[MakePart, ...] = (
 )
 """The parts of every report, in the order of the page; the first is the answer."""
 
-OPTIONAL: dict[str, MakeOptional] = {"importance": importance.part, "pareto": pareto.part, "thinking": thinking.part}
+OPTIONAL: dict[str, MakeOptional] = {
+    "importance": importance.part,
+    "pareto": pareto.part,
+    "saved": saved.part,
+    "thinking": thinking.part,
+}
 """The built-in optional parts by name; they are placed before the settings."""
 
 _GROUP = "nasbench.parts"

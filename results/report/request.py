@@ -37,7 +37,7 @@ class Request:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels of methods: name with options → label; by default those of suites."""
     optional: tuple[str, ...] = ()
-    """Parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`."""
+    """Parts to add: `importance`, `pareto:METRIC,METRIC`, `saved`, `thinking`."""
     paper: Path | None = None
     """A folder for the figures, tables and captions of a paper."""
     figure_width: float = 3.3

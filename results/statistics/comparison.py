@@ -16,7 +16,7 @@ from nasbench.results.statistics.estimates import FEWEST
 from nasbench.results.statistics.improvement import MISSING, Places, improvement, places
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, Rank, expected_ranks, ranked
-from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, judge
+from nasbench.results.statistics.verdicts import Pair, Verdicts, corrected, held, judge
 
 CONSTRAINTS, CLAIMS, SETTINGS = 0.1, 0.2, 0.1
 """Shares of the 5 % error rate of a report that are spent on verdicts under single constraints, on claims of papers,
@@ -160,6 +160,13 @@ class Comparison:
                 weights = self.field.tasks.of(pair.settings).weights
                 result[pair.b, point] = weights @ improvement(both[:, 0], both[:, 1])
         return result
+
+    def against_later(self, method: int, at: float, points: Array) -> list[Pair | None]:
+        """The baseline at each of some points, against a method at one point `at`; None if they share no setting."""
+        values, ours = self.curves.at(points), self._layout[1] == method
+        values[ours] = self.curves.at((at,))[ours]
+        settings = np.arange(len(self.curves.settings))
+        return [held(field, settings, self.baseline, method) for field in self._fields(values)]
 
     @cached_property
     def by_score(self) -> dict[str, Comparison]:

@@ -112,7 +112,7 @@ def test_the_page_shows_both_metrics_and_unknown_ones_are_refused(two_metrics: S
         report.write([two_metrics], Request(out, formats=("csv",), optional=["pareto:valid-error,tima"]))
     with pytest.raises(StoreError, match="needs two metrics"):
         report.write([two_metrics], Request(out, formats=("csv",), optional=["pareto"]))
-    with pytest.raises(StoreError, match=r"no part 'paretto' .*; allowed: importance, pareto, thinking"):
+    with pytest.raises(StoreError, match=r"no part 'paretto' .*; allowed: importance, pareto, saved, thinking"):
         report.write([two_metrics], Request(out, formats=("csv",), optional=["paretto"]))
 
 

@@ -1,0 +1,63 @@
+"""Evaluations saved: what the baseline needs for the scores of the other methods. An optional part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from nasbench.results.display.table import Table
+from nasbench.results.errors import StoreError
+from nasbench.results.parts.part import Part, Subject
+from nasbench.results.statistics.saving import Interval, Needed, needed
+
+
+def part(subject: Subject, options: Sequence[str]) -> Part:
+    """The evaluations (or seconds) that the baseline needs to be as good as each method at each checkpoint.
+
+    Raises StoreError where options are given.
+    """
+    if options:
+        raise StoreError("the part saved takes no options: --part saved")
+    comparison = subject.comparison
+    others = [method for method in range(len(comparison.methods)) if method != comparison.baseline]
+    found = [needed(comparison, method, at) for method in others for at in comparison.checkpoints]
+    rows = [row for row in found if row is not None]
+    end, unit = comparison.curves.end, comparison.curves.unit
+    baseline = comparison.methods[comparison.baseline]
+    data = pd.DataFrame([_facts(comparison.methods[row.method], row) for row in rows], columns=list(_COLUMNS))
+    shown = pd.DataFrame(
+        {
+            "method": data["method"],
+            "after": [f"{row.at:,.0f}" for row in rows],
+            f"{baseline} needs": [_shown(row.needed, end) for row in rows],
+            "CI (these)": [_range(row.these, end) for row in rows],
+            "CI (new)": [_range(row.new, end) for row in rows],
+        }
+    )
+    note = (
+        f"{baseline} needs: the number of {unit} after which its run is as often better as worse than a run of the method "
+        f"after the number in the second column; the difference is what the method saves. > {end:,.0f}: the whole budget "
+        "does not suffice. CI: 95 % confidence interval, (these) on these benchmarks, (new) on new tasks: the numbers at "
+        "which a t test does not reject that either is as often better. There is no correction for the number of rows."
+    )
+    return Part(
+        "saved", "Evaluations saved", [Table("saved", "Evaluations saved", note, data, shown, place="terminal")]
+    )
+
+
+_COLUMNS = ("method", "after", "needed", "low", "high", "low_new", "high_new")
+
+
+def _facts(name: str, row: Needed) -> tuple[str, float, float, float, float, float, float]:
+    return (name, row.at, row.needed, *row.these, *row.new)
+
+
+def _shown(value: float, end: float) -> str:
+    return "-" if math.isnan(value) else f"> {end:,.0f}" if math.isinf(value) else f"{value:,.0f}"
+
+
+def _range(interval: Interval, end: float) -> str:
+    low, high = (_shown(value, end) for value in interval)
+    return low if low == high else f"{low}-{high}"
