@@ -37,10 +37,11 @@ def part(subject: Subject, options: Sequence[str]) -> Part:
         }
     )
     note = (
-        f"{baseline} needs: the number of {unit} after which its run is as often better as worse than a run of the method "
-        f"after the number in the second column; the difference is what the method saves. > {end:,.0f}: the whole budget "
-        "does not suffice. CI: 95 % confidence interval, (these) on these benchmarks, (new) on new tasks: the numbers at "
-        "which a t test does not reject that either is as often better. There is no correction for the number of rows."
+        f"{baseline} needs: the number of {unit} after which its run is as often better as worse than a run of the "
+        "method after the number in the second column; the difference is what the method saves. "
+        f"> {end:,.0f}: the whole budget does not suffice. CI: 95 % confidence interval, (these) on these benchmarks, "
+        "(new) on new tasks: the numbers at which a t test does not reject that either is as often better. There is no "
+        "correction for the number of rows."
     )
     return Part(
         "saved", "Evaluations saved", [Table("saved", "Evaluations saved", note, data, shown, place="terminal")]

@@ -34,9 +34,9 @@ class Needed:
 def needed(comparison: Comparison, method: int, at: float) -> Needed | None:
     """What the baseline needs for the score of a method at one point; None if they share no setting.
 
-    The probability that a run of the baseline, after t, is better than a run of the method, after `at`, grows with t: the
-    result is where it passes 1/2, interpolated. The interval inverts the t tests of that probability: its ends are where
-    the upper and the lower end of the probability's interval pass 1/2.
+    The probability that a run of the baseline, after t, is better than a run of the method, after `at`, grows with t:
+    the result is where it passes 1/2, interpolated. The interval inverts the t tests of that probability: its ends are
+    where the upper and the lower end of the probability's interval pass 1/2.
     """
     curves = comparison.curves
     points = np.linspace(0, curves.end, _POINTS + 1)[1:]
