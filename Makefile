@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
 FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
-FINDINGS += reproduce-one-shot reproduce-parallel
+FINDINGS += reproduce-one-shot reproduce-parallel reproduce-knowledge
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
 define CHECK_PYTHON
@@ -96,6 +96,7 @@ reproduce-grand: SUITES := grand-cpu oneshot-seconds
 reproduce-grand: EXTRAS := peers,live,gp
 reproduce-one-shot: SUITES := learns
 reproduce-parallel: SUITES := parallel
+reproduce-knowledge: SUITES := knowledge
 reproduce-one-shot: IMAGES := medmnist-organa
 reproduce-zo-darts: IMAGES := medmnist-breast
 reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia

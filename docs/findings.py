@@ -30,7 +30,12 @@ from nasbench.results.display.numbers import p_value
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = (ROOT / "README.md", DOCS / "gpu.md", *sorted(DOCS.glob("findings/*.md")))
-PARTS = {"ctpe-rivals": ("thinking",), "ctpe-rivals-ax": ("thinking",), "fronts": ("thinking",)}
+PARTS = {
+    "ctpe-rivals": ("thinking",),
+    "ctpe-rivals-ax": ("thinking",),
+    "fronts": ("thinking",),
+    "knowledge": ("saved",),
+}
 """Optional parts of a suite's report."""
 
 VIEWS = {"parallel": {f"parallel-{workers}": f"200 evaluations on {workers} workers" for workers in (4, 16, 64)}}

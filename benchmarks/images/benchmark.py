@@ -20,6 +20,7 @@ from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.images.datasets import Dataset, reduced
+from nasbench.benchmarks.images.validity import caution
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
@@ -44,12 +45,6 @@ FLOPS_A_SECOND = 7e10  # measured on one core of a server's CPU, for networks wi
 _SAMPLES = 10  # architectures from which the duration of an evaluation is estimated
 
 _PAPER_FILTERS = 16  # channels of the first stage to which ZO-DARTS++'s size classes apply
-
-_SHORT = 20  # epochs below which a caution is given
-_CAUTION = (
-    "trainings this short may rank how easily a network trains: after 6 epochs on digits the order of cells was "
-    "opposed to that of NAS-Bench-201 on CIFAR-10 (Spearman's ρ −0.59)"
-)
 
 _PLAIN = "cells"  # the space of a data set's plain name
 
@@ -92,7 +87,7 @@ class ImageBenchmark(Benchmark):
         cut += f"{self._side} x {self._side} pixels, " if self._side < dataset.side else ""
         scale = f"{cut}{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {', '.join([scale, *options])}"
-        self.caution = _CAUTION if self._epochs < _SHORT and not self.reference else ""
+        self.caution = "" if self.reference else caution(self.name, self._epochs)
         frame = Frame(chosen.filters, (dataset.channels, self._side, self._side), dataset.classes)
         self.networks = SPACES.get(space)(frame)
         self.space = self.networks.space

@@ -82,6 +82,11 @@ def test_short_trainings_come_with_a_caution() -> None:
     assert opened("digits/resnet18").caution == ""  # one network, for orientation
 
 
+def test_a_pilot_says_more_than_the_number_of_epochs_does() -> None:
+    assert "its pilot failed" in opened("digits/nasbench201/table").caution
+    assert opened("digits/nasbench201/table@5").caution == opened("digits").caution  # another training
+
+
 def test_what_cannot_be_trained_is_infeasible_at_once() -> None:
     found = opened("digits@1")
     configuration = drawn(found, dead=True)

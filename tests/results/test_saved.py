@@ -24,7 +24,7 @@ SPEEDS = {"plain": 1, "twin": 1, "double": 2, "half": 0.5, "fast": 20}
 
 @pytest.fixture
 def stored(filled: Fill) -> Store:
-    """Random searches of 60 evaluations; where `plain` looks at one value, `double` looks at two, `half` at one half."""
+    """Random searches of 60 evaluations; where `plain` looks at one value, `double` looks at two, `half` at a half."""
     rng = np.random.default_rng(5)
 
     def objectives(speed: float) -> list[float]:
