@@ -41,6 +41,13 @@ PARTS = {
 VIEWS = {"parallel": {f"parallel-{workers}": f"200 evaluations on {workers} workers" for workers in (4, 16, 64)}}
 """Suites that are reported by protocol: the name of each report's folder, and its protocol."""
 
+LOOKED_UP = {
+    "looked-up.csv": (),
+    "looked-up-pairs.csv": ("--pairs",),
+    "looked-up-own.csv": ("--own", "benchmarks/tabular/parts/organa-pilot.csv"),
+}
+"""Tables of examples/looked_up.py, with the options that print them."""
+
 _NAMED = re.compile(r"reproduced/([\w-]+/[\w-]+\.\w+)")
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
 _BLOCK = re.compile(r"(<!-- from (\S+?): (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -73,7 +80,7 @@ def _keep(suite: str, name: str, protocol: str) -> None:
         import kinds
 
         kinds.write(into)
-    for file, options in {"looked-up.csv": [], "looked-up-pairs.csv": ["--pairs"]}.items():
+    for file, options in LOOKED_UP.items():
         if f"{suite}/{file}" in named():
             command = [sys.executable, "-m", "examples.looked_up", f"runs/{suite}", *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

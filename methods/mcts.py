@@ -24,8 +24,11 @@ class Mcts(Method):
     option is taken in proportion to the rows behind it (uniformly drawn, small branches would come up too often). The
     reward of an observation, in [0, 1], is the share of earlier observations that are worse (a tie counts half), so it
     does not depend on the scale of the objective. Feasibility counts before the objective. A pending proposal counts as
-    a visit, so that several workers spread. A branch is closed once the tree has asked for each of its configurations,
-    until all are: without this rule most proposals on a table without noise were repetitions.
+    a visit, so that several workers spread.
+
+    The tree asks for a configuration at most √N times: it leaves a branch all of whose configurations have been asked
+    for that often, until all have. Without this rule most proposals on a table without noise were repetitions; under
+    noise some repetitions say which configuration is best.
 
     Options:
         exploration: weight of the term that favours seldom visited children, 0 or more; rewards lie in [0, 1].
@@ -38,8 +41,10 @@ class Mcts(Method):
         "Negrinho, D. Patil, N. Le, D. Ferreira, M. Gormley and G. Gordon. Towards modular and programmable "
         "architecture search. NeurIPS 2019."
     )
-    version = 2
-    tuned_on = ("ec-nas", "nas-bench-101", "nas-bench-graph")
+    version = 3
+    tuned_on = (
+        "ec-nas", "hpobench", "hpolib", "nas-bench-101", "nas-bench-201", "nas-bench-graph", "sk-forest", "sk-svm",
+    )  # fmt: skip
     needs = (AsSequence,)
     seconds = 3e-5
 
@@ -74,11 +79,13 @@ class Mcts(Method):
                     path.append(child)
                     node = child if known else None  # below a new node all is random
             walk = walk.take(low)
-        path[-1].closed = len(path) > len(widths)  # the tree has a node of its own for this configuration
-        for parent, width in reversed(list(zip(path, widths, strict=False))):
-            parent.closed = len(parent.children) == width and all(child.closed for child in parent.children.values())
         for visited in path:
             visited.visits += 1
+        if len(path) > len(widths):  # the tree has a node of its own for this configuration
+            path[-1].asked += 1
+            for parent, width in reversed(list(zip(path, widths, strict=False))):
+                children = parent.children.values()
+                parent.asked = min(child.asked for child in children) if len(children) == width else 0
         self._pending.setdefault(walk.configuration, deque()).append(path)
         return walk.configuration
 
@@ -101,19 +108,20 @@ class Mcts(Method):
         if node is None or new:
             shares = list(accumulate(weights[option] for option in new))
             return new[bisect_right(shares, int(self._rng.integers(shares[-1])))]
-        left = [option for option in options if not node.children[option].closed] or options
+        enough = math.isqrt(self._root.visits)
+        left = [option for option in options if node.children[option].asked < enough] or options
         return max(left, key=lambda option: node.children[option].bound(node.visits, self._exploration))
 
 
 class Node:
     """A sequence of choices, with the visits and rewards of all configurations that begin with it."""
 
-    __slots__ = ("children", "closed", "reward", "told", "visits")
+    __slots__ = ("asked", "children", "reward", "told", "visits")
 
     def __init__(self) -> None:
         self.children: dict[int, Node] = {}
-        self.closed = False
-        """Whether every configuration that begins with this has been asked for."""
+        self.asked = 0
+        """The smallest number of times that the tree has asked for a configuration that begins with this."""
         self.visits, self.told, self.reward = 0, 0, 0.0
 
     def bound(self, visits: int, exploration: float) -> float:

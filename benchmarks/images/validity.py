@@ -1,4 +1,4 @@
-"""What live benchmarks rank: how well networks train in the end, or how easily. Measured in pilots, where there was one."""
+"""What live benchmarks rank: how well networks train in the end, or how easily; by pilots, where there was one."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ from scipy import stats
 
 from examples import language_figures as figures
 from nasbench.benchmarks import Bound, Evaluation, Metric, open_benchmark
-from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Hashed, Integer, Ordinal, ParameterSpace
+from nasbench.benchmarks.spaces import (
+    Categorical,
+    Configuration,
+    Float,
+    GridSpace,
+    Hashed,
+    Integer,
+    Ordinal,
+    ParameterSpace,
+)
 from nasbench.benchmarks.spaces.language.combinators import siso_optional, siso_sequential
 from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
 from nasbench.benchmarks.spaces.language.layers import conv2d, dropout
@@ -155,18 +165,26 @@ def test_bisection_halves_long_lists_and_reaches_every_value() -> None:
 
 
 @pytest.mark.parametrize("bisection", [False, True])
-def test_mcts_does_not_return_to_what_it_knows_before_it_has_asked_for_everything(bisection: bool) -> None:
-    """Greedy bounds alone would ask for the best configuration again and again; here all 24 come up in few asks."""
+def test_mcts_asks_for_a_configuration_at_most_about_the_root_of_all_visits(bisection: bool) -> None:
+    """Greedy bounds alone would ask for the best configuration again and again."""
     space = GridSpace([Categorical(name, tuple(range(n))) for name, n in (("a", 4), ("b", 3), ("c", 2))])
     method = Mcts(Problem(space, (LOSS,)), np.random.default_rng(0), exploration=0.0, bisection=bisection)
-    found = []
-    while not method._root.closed:
-        found.append(method.ask())
-        method.tell(told(found[-1], float(sum(found[-1]))))
-    assert len(set(found)) == 24
-    assert len(found) < 24 * 2.5  # a rollout may meet a configuration that the tree has no node for yet
-    for _ in range(5):  # then all is open again
-        method.tell(told(method.ask(), 1.0))
+    asked: Counter[Configuration] = Counter()
+    for visits in range(1, 200):
+        configuration = method.ask()
+        asked[configuration] += 1
+        method.tell(told(configuration, float(sum(configuration))))
+        # rollouts may meet a configuration that the tree has no node for yet: three more at most
+        assert asked[configuration] <= math.isqrt(visits) + 3
+
+
+def test_mcts_goes_on_where_everything_has_been_asked_for_often_enough() -> None:
+    method = Mcts(Problem(GridSpace([Categorical("a", (1, 2))]), (LOSS,)), np.random.default_rng(0))
+    asked = []
+    for _ in range(30):
+        asked.append(method.ask())
+        method.tell(told(asked[-1], float(asked[-1][0])))
+    assert asked.count((0,)) > asked.count((1,)) >= 1
 
 
 @pytest.mark.parametrize("bisection", [False, True])
@@ -196,8 +214,8 @@ def test_mcts_needs_choices_it_can_count() -> None:
 def test_methods_search_programs(name: str, write: object) -> None:
     """The loss counts layers of 64 filters: there are far better architectures than a random one.
 
-    (`tpe` itself bars what it has evaluated often enough, and `mcts` what it has asked for: in a small space their
-    later proposals are not their best.)
+    (`tpe` itself and `mcts` bar what they have evaluated often enough: in a small space their later proposals are not
+    their best.)
     """
     space = Program(write)  # type: ignore[arg-type]
     bound = Bound(Metric("size", ""), 12.0, True)
