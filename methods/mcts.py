@@ -42,9 +42,7 @@ class Mcts(Method):
         "architecture search. NeurIPS 2019."
     )
     version = 3
-    tuned_on = (
-        "ec-nas", "hpobench", "hpolib", "nas-bench-101", "nas-bench-201", "nas-bench-graph", "sk-forest", "sk-svm",
-    )  # fmt: skip
+    tuned_on = ("ec-nas", "nas-bench-101", "nas-bench-graph", "sk-forest", "sk-svm")
     needs = (AsSequence,)
     seconds = 3e-5
 
