@@ -81,7 +81,7 @@ class Truth:
         each = np.prod(probabilities[np.arange(6), self._choices], axis=1)[self._alive].round(
             15
         )  # equal products shall tie
-        return -float(stats.spearmanr(each, self._percentiles[self._alive]).statistic)
+        return _agreement(each, self._percentiles[self._alive])
 
     def most_likely(self, probabilities: Array) -> float:
         """The percentile of the most probable cell with a path."""
@@ -91,6 +91,13 @@ class Truth:
     def of(self, configuration: str) -> float:
         """The percentile of a cell, given as stored in a trajectory."""
         return float(self._percentiles[self._number[self._space.from_values(json.loads(configuration))]])
+
+
+def _agreement(probabilities: Array, errors: Array) -> float:
+    """Minus Spearman's ρ; 0 where all networks are equally probable (sparsemax may rule all of a sample out)."""
+    if np.ptp(probabilities) == 0:
+        return 0.0
+    return -float(stats.spearmanr(probabilities, errors).statistic)
 
 
 def final_probabilities(log: pd.DataFrame, operations: tuple[str, ...]) -> dict[tuple[str, int], Array]:
@@ -161,7 +168,7 @@ def own(store: Path, trained: Path) -> pd.DataFrame:
     ends = final_probabilities(_log(store), truth.operations)
     seeds = Counter(method for method, _ in ends)
     found = {
-        run: -float(stats.spearmanr(np.prod(p[np.arange(len(EDGES)), choices], axis=1), errors.mean(axis=1)).statistic)
+        run: _agreement(np.prod(p[np.arange(len(EDGES)), choices], axis=1), errors.mean(axis=1))
         for run, p in ends.items()
         if seeds[run[0]] >= FEWEST
     }

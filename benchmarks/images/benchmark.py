@@ -20,7 +20,7 @@ from nasbench.benchmarks.abilities import named
 from nasbench.benchmarks.contract import BENCHMARKS, Benchmark, Evaluation
 from nasbench.benchmarks.fidelity import Fidelity, Level
 from nasbench.benchmarks.images.datasets import Dataset, reduced
-from nasbench.benchmarks.images.validity import caution
+from nasbench.benchmarks.images.validity import caution, evidence
 from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import Configuration
@@ -87,6 +87,8 @@ class ImageBenchmark(Benchmark):
         cut += f"{self._side} x {self._side} pixels, " if self._side < dataset.side else ""
         scale = f"{cut}{self._epochs} epochs, batches of {self.batch}, {chosen.filters} channels in the first stage"
         self.procedure = f"recipe {chosen.name}: {chosen.summary}; here {', '.join([scale, *options])}"
+        if measured := evidence(self.name):
+            self.procedure += f"; {measured}"
         self.caution = "" if self.reference else caution(self.name, self._epochs)
         frame = Frame(chosen.filters, (dataset.channels, self._side, self._side), dataset.classes)
         self.networks = SPACES.get(space)(frame)

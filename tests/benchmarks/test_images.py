@@ -85,6 +85,9 @@ def test_short_trainings_come_with_a_caution() -> None:
 def test_a_pilot_says_more_than_the_number_of_epochs_does() -> None:
     assert "its pilot failed" in opened("digits/nasbench201/table").caution
     assert opened("digits/nasbench201/table@5").caution == opened("digits").caution  # another training
+    ranks = opened("medmnist-organa/nasbench201/rank")
+    assert (ranks.caution, "its pilot passed" in ranks.procedure) == ("", True)
+    assert opened("medmnist-organa/rank").caution == opened("digits").caution  # another space, without a pilot
 
 
 def test_what_cannot_be_trained_is_infeasible_at_once() -> None:

@@ -88,7 +88,7 @@ def test_what_it_cannot_begin_with_is_said(name: str, bench: str, sentence: str)
         ({"size": 0}, "size must be at least 1, not 0"),
         (
             {"by": "local"},
-            "warm-start cannot search by local, which learns from its own proposals only; allowed: tpe",
+            "warm-start cannot search by local, which learns from its own proposals only; allowed: .*c-tpe",
         ),
     ],
 )
