@@ -214,7 +214,7 @@ class RowWalk:
         """Number of values of the next choice; 0 once a single row is left."""
         return 0 if self._high - self._low == 1 else len(self._starts) - 1
 
-    @property
+    @cached_property
     def weights(self) -> list[int]:
         """The number of rows behind each option: `sample` draws rows, so it takes an option in this proportion."""
         return [high - low for low, high in pairwise(self._starts)]
