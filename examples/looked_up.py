@@ -78,10 +78,7 @@ class Truth:
 
     def correlation(self, probabilities: Array) -> float:
         """Spearman's ρ between the probability of a cell with a path and its percentile, negated: 1 is the best."""
-        each = np.prod(probabilities[np.arange(6), self._choices], axis=1)[self._alive].round(
-            15
-        )  # equal products shall tie
-        return _agreement(each, self._percentiles[self._alive])
+        return agreement(probabilities, self._choices[self._alive], self._percentiles[self._alive])
 
     def most_likely(self, probabilities: Array) -> float:
         """The percentile of the most probable cell with a path."""
@@ -93,11 +90,18 @@ class Truth:
         return float(self._percentiles[self._number[self._space.from_values(json.loads(configuration))]])
 
 
-def _agreement(probabilities: Array, errors: Array) -> float:
-    """Minus Spearman's ρ; 0 where all networks are equally probable (sparsemax may rule all of a sample out)."""
-    if np.ptp(probabilities) == 0:
-        return 0.0
-    return -float(stats.spearmanr(probabilities, errors).statistic)
+def agreement(probabilities: Array, networks: Array, errors: Array) -> float:
+    """Minus Spearman's ρ between the probabilities of networks and their errors.
+
+    It is 0 where all networks are equally probable: sparsemax may rule all of a sample out.
+
+    Args:
+        probabilities: shape (edges, operations).
+        networks: the operation of each edge, shape (networks, edges).
+        errors: shape (networks,).
+    """
+    each = np.prod(probabilities[np.arange(len(EDGES)), networks], axis=1).round(15)  # equal products tie
+    return -float(stats.spearmanr(each, errors).statistic) if np.ptp(each) else 0.0
 
 
 def final_probabilities(log: pd.DataFrame, operations: tuple[str, ...]) -> dict[tuple[str, int], Array]:
@@ -150,9 +154,7 @@ def summary(store: Path) -> pd.DataFrame:
 def _directions(store: Path) -> dict[str, pd.Series]:
     """How the probabilities of a search rank cells, and where its most probable cell stands, by method."""
     truth = Truth(_images(store), TABLES[0])
-    ends = final_probabilities(_log(store), truth.operations)
-    seeds = Counter(method for method, _ in ends)
-    ends = {run: p for run, p in ends.items() if seeds[run[0]] >= FEWEST}
+    ends = _ends(store, truth)
     found = {
         "ρ": pd.Series({run: truth.correlation(p) for run, p in ends.items()}),
         "most probable": pd.Series({run: truth.most_likely(p) for run, p in ends.items()}),
@@ -165,13 +167,7 @@ def own(store: Path, trained: Path) -> pd.DataFrame:
     truth = Truth(_images(store), TABLES[0])
     _, errors = read(trained, "val-error")
     choices = np.array([[truth.operations.index(name) for name in network] for network in errors.index])
-    ends = final_probabilities(_log(store), truth.operations)
-    seeds = Counter(method for method, _ in ends)
-    found = {
-        run: _agreement(np.prod(p[np.arange(len(EDGES)), choices], axis=1), errors.mean(axis=1))
-        for run, p in ends.items()
-        if seeds[run[0]] >= FEWEST
-    }
+    found = {run: agreement(p, choices, errors.mean(axis=1).to_numpy()) for run, p in _ends(store, truth).items()}
     table = pd.DataFrame({"ρ": pd.Series(found).groupby(level=0).apply(_told)}).assign(networks=len(errors))
     return table.rename(index=Store.open(store).wishes().get("labels", {}))
 
@@ -218,6 +214,13 @@ def _without_noise(method: str) -> str:
     name, _, options = method.partition(":")
     kept = [option for option in options.split(",") if option != "estimate=noise"]
     return ":".join([name, *filter(None, [",".join(kept)])])
+
+
+def _ends(store: Path, truth: Truth) -> dict[tuple[str, int], Array]:
+    """The probabilities at the end of each search of a method with five or more."""
+    ends = final_probabilities(_log(store), truth.operations)
+    seeds = Counter(method for method, _ in ends)
+    return {run: p for run, p in ends.items() if seeds[run[0]] >= FEWEST}
 
 
 def _log(store: Path) -> pd.DataFrame:
