@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Configuration, Hashed
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 Array = NDArray[np.float64]
@@ -23,7 +25,7 @@ class Smbo(Method):
 
     The first `initial` proposals are random, and later ones with probability `explore`. An infeasible or failed
     observation counts with the worst feasible objective observed before it; while none is feasible, with its violation.
-    Pending proposals are ignored: with several workers the random candidates make proposals differ.
+    By default pending evaluations (asynchronous workers) are ignored: the random candidates make proposals differ.
 
     Options:
         candidates: random configurations per proposal, of which the best predicted is proposed.
@@ -31,6 +33,7 @@ class Smbo(Method):
         initial: random configurations before the model is used; 0 for none.
         buckets: number of features, into which the words that describe a configuration are hashed.
         alpha: strength of the ridge penalty, above 0.
+        pending: ignored, or bad: a pending evaluation counts as the worst of the observations until it is told.
     """
 
     source = (
@@ -41,6 +44,7 @@ class Smbo(Method):
     tuned_on = ("nas-bench-101",)
     learns_from_all = True
     seconds = 1.5e-4
+    newer_options: ClassVar = {"pending": "ignored"}
 
     def __init__(
         self,
@@ -52,7 +56,10 @@ class Smbo(Method):
         initial: int = 10,
         buckets: int = 256,
         alpha: float = 1.0,
+        pending: str = "ignored",
     ) -> None:
+        if pending not in ("ignored", "bad"):
+            raise unknown("pending", pending, ("ignored", "bad"))
         for name, value, low in (("candidates", candidates, 1), ("initial", initial, 0), ("buckets", buckets, 1)):
             if not low <= value <= 100_000:
                 raise UsageError(f"{name} must lie in [{low}, 100000], not {value}")
@@ -66,16 +73,41 @@ class Smbo(Method):
         self._ridge = Ridge(buckets, alpha)
         self._feasible: list[float] = []
         self._infeasible: list[tuple[Array, float]] = []
+        self._heeds_pending = pending == "bad"
+        self._pending: list[Configuration] = []
 
     def ask(self) -> Configuration:
         if self._ridge.n < max(1, self._initial) or self._rng.random() < self._explore:
-            return self._problem.space.sample(self._rng)
-        configuration, indices = self._hashed.draw(self._candidates, self._rng)
-        weights = np.append(self._ridge.weights(), 0.0)  # the last for padding
-        return configuration(int(np.argmin(weights[indices].sum(axis=1))))
+            chosen = self._problem.space.sample(self._rng)
+        else:
+            configuration, indices = self._hashed.draw(self._candidates, self._rng)
+            weights = np.append(self._believed().weights(), 0.0)  # the last for padding
+            chosen = configuration(int(np.argmin(weights[indices].sum(axis=1))))
+        if self._heeds_pending:
+            self._pending.append(chosen)
+        return chosen
+
+    def _believed(self) -> Ridge:
+        """The model, with every pending evaluation as bad as the worst observation."""
+        if not self._pending:
+            return self._ridge
+        ridge, worst = deepcopy(self._ridge), self._worst()
+        for configuration in self._pending:
+            ridge.add(self._features(configuration), worst)
+        return ridge
+
+    def _features(self, configuration: Configuration) -> Array:
+        return np.bincount(self._hashed.of(configuration), minlength=self._ridge.size).astype(float)
+
+    def _worst(self) -> float:
+        """The worst feasible objective; while none is feasible, the largest finite violation, or 0."""
+        violations = [v for _, v in self._infeasible if math.isfinite(v)]
+        return max(self._feasible) if self._feasible else max(violations, default=0.0)
 
     def tell(self, observation: Observation) -> None:
-        features = np.bincount(self._hashed.of(observation.configuration), minlength=self._ridge.size).astype(float)
+        if observation.configuration in self._pending:  # others' evaluations may be told too
+            self._pending.remove(observation.configuration)
+        features = self._features(observation.configuration)
         violation, objective = observation.rank(self._problem.constraints)
         if observation.feasible:
             if not self._feasible:  # the model predicted violations so far; from now on it predicts objectives
@@ -85,11 +117,10 @@ class Smbo(Method):
             self._feasible.append(objective)
             self._ridge.add(features, objective)
         elif self._feasible:
-            self._ridge.add(features, max(self._feasible))
+            self._ridge.add(features, self._worst())
         else:
             self._infeasible.append((features, violation))
-            worst = max([v for _, v in self._infeasible if math.isfinite(v)], default=0.0)
-            self._ridge.add(features, violation if math.isfinite(violation) else worst)
+            self._ridge.add(features, violation if math.isfinite(violation) else self._worst())
 
 
 class Ridge:

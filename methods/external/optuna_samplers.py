@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.random import Generator
 
@@ -167,10 +167,12 @@ class Optuna(_BuiltIn):
         initial: random configurations at first, if the sampler has `n_startup_trials`; 0 for its default.
         population: members of a generation, if the sampler has `population_size` or `popsize`; 0 for its default.
         multivariate: false for one density per hyper-parameter, if the sampler has `multivariate`.
+        liar: false to ignore pending evaluations, if the sampler has `constant_liar`.
     """
 
     seconds = 5e-3
     serves_several = True
+    newer_options: ClassVar = {"liar": True}
 
     def __init__(
         self,
@@ -181,12 +183,13 @@ class Optuna(_BuiltIn):
         initial: int = 0,
         population: int = 0,
         multivariate: bool = True,
+        liar: bool = True,
     ) -> None:
         if sampler not in SAMPLERS:
             raise unknown("sampler of optuna", sampler, SAMPLERS)
         kind = SAMPLERS[sampler]
         require(f"optuna:sampler={sampler}", kind.extra, "optuna", *kind.modules)
-        asked = asked_arguments(f"Optuna's {sampler}", _constructor(kind), initial, population, multivariate)
+        asked = asked_arguments(f"Optuna's {sampler}", _constructor(kind), initial, population, multivariate, liar)
         super().__init__(problem, rng, kind, asked)
         names = [h.name for h in self._flat.hyperparameters if isinstance(h, Categorical)]
         if sampler == "cmaes" and names:
@@ -311,7 +314,7 @@ def _at_least(least: int, option: str, value: int) -> int:
 
 
 def asked_arguments(
-    who: str, build: Callable[..., Any], initial: int, population: int, multivariate: bool
+    who: str, build: Callable[..., Any], initial: int, population: int, multivariate: bool, liar: bool = True
 ) -> dict[str, object]:
     """The options that differ from their defaults, by their parameter names in the constructor `build`.
 
@@ -323,6 +326,7 @@ def asked_arguments(
         ("initial", initial, 0, 1, ("n_startup_trials",)),
         ("population", population, 0, 2, ("population_size", "popsize")),
         ("multivariate", multivariate, True, False, ("multivariate",)),
+        ("liar", liar, True, False, ("constant_liar",)),
     ):
         if value == default:
             continue

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol
 
 from numpy.random import Generator
 
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Observation, Problem
 from nasbench.methods.fidelity.hyperband import Hyperband
-from nasbench.methods.tpe.tpe import CTPE
+from nasbench.methods.tpe.tpe import CTPE, PENDING
 
 _MOST_DRAWS = 1_000
 
@@ -22,8 +22,8 @@ class Model(Protocol):
     def tell(self, observation: Observation) -> None:
         """Adds an observation."""
 
-    def suggestion(self) -> Configuration:
-        """The configuration to evaluate next."""
+    def suggestion(self, pending: Sequence[Configuration] = ()) -> Configuration:
+        """The configuration to evaluate next; pending ones count as bad."""
 
 
 @METHODS.register("bohb")
@@ -35,6 +35,7 @@ class BOHB(Hyperband):
 
     Options:
         explore: share of new configurations that are random, in [0, 1].
+        pending: ignored, or bad: a new configuration is a bad observation until its first evaluation is told.
     """
 
     source = (
@@ -44,6 +45,7 @@ class BOHB(Hyperband):
     version = 3
     needs = (AsFlat,)
     seconds = 1e-3
+    newer_options: ClassVar = {**Hyperband.newer_options, "pending": "ignored"}
 
     def __init__(
         self,
@@ -54,7 +56,10 @@ class BOHB(Hyperband):
         lowest: int = 0,
         explore: float = 1 / 3,
         brackets: str = "jmlr",
+        pending: str = "ignored",
     ) -> None:
+        if pending not in PENDING:
+            raise unknown("pending", pending, PENDING)
         super().__init__(problem, rng, eta=eta, lowest=lowest, brackets=brackets)
         if not 0 <= explore <= 1:
             raise UsageError(f"explore must lie in [0, 1], not {explore}")
@@ -62,6 +67,8 @@ class BOHB(Hyperband):
         self._needed = 2 * (len(problem.flat.hyperparameters) + 1)
         self._models = {level: self._model() for level in self._levels}
         self._told = dict.fromkeys(self._levels, 0)
+        self._heeds_pending = pending == "bad"
+        self._pending: list[Configuration] = []
 
     def _model(self) -> Model:
         from nasbench.methods.fidelity.densities import Densities  # SciPy takes a while
@@ -70,6 +77,8 @@ class BOHB(Hyperband):
 
     def tell(self, observation: Observation) -> None:
         super().tell(observation)
+        if observation.configuration in self._pending:
+            self._pending.remove(observation.configuration)
         # A configuration that was refused before training counts at the lowest level.
         level = self._levels[0] if observation.evaluation.status == "infeasible" else observation.level
         self._models[level].tell(observation)
@@ -77,6 +86,12 @@ class BOHB(Hyperband):
 
     def draw(self) -> Configuration:
         """A configuration from the model; a random one with probability `explore`, or without enough observations."""
+        configuration = self._drawn()
+        if self._heeds_pending:
+            self._pending.append(configuration)
+        return configuration
+
+    def _drawn(self) -> Configuration:
         return self._source()()
 
     def _source(self) -> Callable[[], Configuration]:
@@ -84,7 +99,8 @@ class BOHB(Hyperband):
         level = next((level for level in reversed(self._levels) if self._told[level] >= self._needed), None)
         if level is None or self._rng.random() < self._explore:
             return lambda: self._problem.space.sample(self._rng)
-        return self._models[level].suggestion
+        model = self._models[level]
+        return lambda: model.suggestion(self._pending)
 
     @classmethod
     def make_ready(cls) -> None:
@@ -113,7 +129,7 @@ class CBOHB(BOHB):
         super().make_ready()
         CTPE.make_ready()
 
-    def draw(self) -> Configuration:
+    def _drawn(self) -> Configuration:
         source = self._source()  # the same for all draws, so that `explore` stays the share of random configurations
         for attempt in range(_MOST_DRAWS):
             configuration = source() if attempt < _MOST_DRAWS // 2 else self._problem.space.sample(self._rng)

@@ -7,6 +7,7 @@ Settings are those of the authors' package HpBandSter, with one exception: the b
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
@@ -40,12 +41,29 @@ class Densities:
 
     def tell(self, observation: Observation) -> None:
         """Adds an observation; a failed or refused evaluation has an infinite loss."""
-        self._rows.append(self._space.row(observation.configuration))
-        self._present.append([x is not None for x in self._space.flat.coordinates(observation.configuration)])
-        self._losses.append(observation.objective if observation.evaluation.status == "ok" else math.inf)
+        loss = observation.objective if observation.evaluation.status == "ok" else math.inf
+        self._add(observation.configuration, loss)
 
-    def suggestion(self) -> Configuration:
-        """The best of 64 candidates drawn around good observations; needs 2 (d + 1) observations."""
+    def suggestion(self, pending: Sequence[Configuration] = ()) -> Configuration:
+        """The best of 64 candidates drawn around good observations; needs 2 (d + 1) observations.
+
+        Args:
+            pending: configurations that count as observations with an infinite loss.
+        """
+        told = len(self._losses)
+        for configuration in pending:
+            self._add(configuration, math.inf)
+        proposed = self._best_candidate()
+        for part in (self._rows, self._present, self._losses):
+            del part[told:]
+        return proposed
+
+    def _add(self, configuration: Configuration, loss: float) -> None:
+        self._rows.append(self._space.row(configuration))
+        self._present.append([x is not None for x in self._space.flat.coordinates(configuration)])
+        self._losses.append(loss)
+
+    def _best_candidate(self) -> Configuration:
         order = np.argsort(self._losses, kind="stable")
         least = len(self._space.levels) + 1
         count = max(least, _GOOD * len(order) // 100)

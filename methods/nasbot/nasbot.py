@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -87,19 +87,21 @@ class _OnGraphs(Method):
 class Nasbot(_OnGraphs):
     """Expected improvement by a Gaussian process with a kernel of OTMANN distances.
 
-    The standard deviation is also conditioned on pending evaluations (asynchronous workers). The improvement is
-    multiplied by the probability that constraints hold, each by its Gaussian process, or exactly if its metric is known
-    without an evaluation.
+    By default the standard deviation is also conditioned on pending evaluations (asynchronous workers). The
+    improvement is multiplied by the probability that constraints hold, each by its Gaussian process, or exactly if its
+    metric is known without an evaluation.
 
     Options:
         refit: observations after which hyper-parameters are sampled again.
         draws: hyper-parameters drawn for this, weighted by their likelihood.
         power: power of the normalised distance in the kernel (the paper: 1, its code: 2).
         pool: networks from which evolution of the acquisition begins: initial+evaluated, or initial.
+        pending: mean (the posterior mean is the value of a pending evaluation), or ignored.
     """
 
     repeatable = Repeatable.SAME_KERNELS
     version = 3
+    newer_options: ClassVar = {"pending": "mean"}
     seconds = 0.1
 
     def __init__(
@@ -112,8 +114,12 @@ class Nasbot(_OnGraphs):
         draws: int = 1000,
         power: float = 1.0,
         pool: str = "initial+evaluated",
+        pending: str = "mean",
     ) -> None:
         super().__init__(problem, rng, initial)
+        if pending not in ("mean", "ignored"):
+            raise unknown("pending", pending, ("mean", "ignored"))
+        self._heeds_pending = pending == "mean"
         if pool not in ("initial+evaluated", "initial"):
             raise unknown("pool", pool, ("initial+evaluated", "initial"))
         self._begins_anew = pool == "initial"
@@ -168,7 +174,8 @@ class Nasbot(_OnGraphs):
             return self._problem.space.sample(self._rng)
         candidates = self._known()
         observed = sorted(self._observed)
-        pending = [i for i in range(len(self._asked)) if i not in self._observed and i not in self._failed]
+        asked = range(len(self._asked) if self._heeds_pending else 0)
+        pending = [i for i in asked if i not in self._observed and i not in self._failed]
         between, orders, objective = candidates.between(), {}, self._problem.objective.name
         bounds = self._problem.learnt_bounds
         modelled = {objective, *(bound.metric.name for bound in bounds)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.constraints import Bound
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsFlat, Configuration
-from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.hyperparameters import has_many
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
@@ -33,25 +33,32 @@ class SCBO(Method):
     Each ask draws all functions from their posteriors at 2^`power` candidates inside the region. It proposes the best
     candidate that is feasible in the draw, or else the one that violates least. The objective is transformed by a
     Gaussian copula, constraints by sgn(y) ln(1 + |y|) of their relative excess. Each region begins with `initial`
-    random configurations. A failed evaluation counts with the worst excess known. Pending evaluations are ignored.
+    random configurations. A failed evaluation counts with the worst excess known. By default
+    pending evaluations (asynchronous workers) are ignored: the draws differ.
 
     Options:
         initial: random configurations that begin each region, at least 2.
         power: 2^power candidates are compared per ask; 4 to 13.
+        pending: ignored, or mean: each process also takes its own mean as the value of every pending evaluation.
     """
 
     repeatable = Repeatable.SAME_KERNELS
     source = "D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021."
     needs = (AsFlat,)
     seconds = 0.06
+    newer_options: ClassVar = {"pending": "ignored"}
 
-    def __init__(self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10) -> None:
+    def __init__(
+        self, problem: Problem, rng: Generator, *, initial: int = 10, power: int = 10, pending: str = "ignored"
+    ) -> None:
+        if pending not in ("ignored", "mean"):
+            raise unknown("pending", pending, ("ignored", "mean"))
         if not 2 <= initial <= 100_000:
             raise UsageError(f"initial must lie in [2, 100000], not {initial}")
         if not 4 <= power <= 13:
             raise UsageError(f"power must lie in [4, 13], not {power}")
         self._problem, self._rng = problem, rng
-        self._initial, self._power = initial, power
+        self._initial, self._power, self._heeds_pending = initial, power, pending == "mean"
         flat = problem.flat
         self._mixed = Mixed(flat)
         self._d = max(1, sum(map(has_many, flat.hyperparameters)))
@@ -111,15 +118,16 @@ class SCBO(Method):
         """The row to evaluate, shape (d,); None if every candidate inside the box has been asked for."""
         rows = np.array([self._mixed.row(o.configuration) for o in self._told])
         ok = np.array([o.evaluation.status == "ok" for o in self._told])
+        under_way = self._under_way()
         objective = self._processes[0]
-        objective.fit(rows[ok], copula(np.array([o.objective for o in self._told])[ok]))
+        objective.fit(rows[ok], copula(np.array([o.objective for o in self._told])[ok]), under_way)
         points = candidates(self._mixed, self._centre(rows), self._region.length, self._power, self._rng)
         points = points[[_key(point) not in self._seen for point in points]]
         if not len(points):
             return None
         draws = [objective.sample(points, self._rng.standard_normal(len(points)))]
         draws += [
-            self._excess(process, bound, rows, points)
+            self._excess(process, bound, rows, under_way, points)
             for process, bound in zip(self._processes[1:], self._problem.constraints, strict=True)
         ]
         chosen: NDArray[np.float64] = points[thompson(draws[0], np.array(draws[1:]))]
@@ -135,12 +143,20 @@ class SCBO(Method):
         best: NDArray[np.float64] = rows[min(range(len(ranks)), key=ranks.__getitem__)]
         return best
 
-    def _excess(self, process: RowProcess, bound: Bound, rows: Rows, points: Rows) -> NDArray[np.float64]:
+    def _under_way(self) -> Rows:
+        """The rows of this region's pending evaluations, if the model is to know them; shape (n, d)."""
+        heeded = self._pending.items() if self._heeds_pending else ()
+        asked = [c for c, pending in heeded for number, _ in pending if number == self._number]
+        return np.array([self._mixed.row(c) for c in asked]).reshape(len(asked), len(self._mixed.levels))
+
+    def _excess(
+        self, process: RowProcess, bound: Bound, rows: Rows, under_way: Rows, points: Rows
+    ) -> NDArray[np.float64]:
         """A posterior draw of a constraint's transformed excess at points, shape (n,): satisfied where <= 0."""
         values = excesses(bound, self._told)
         known = ~np.isnan(values)
         middle, spread = float(values[known].mean()), float(values[known].std()) or 1.0
-        process.fit(rows[known], (values[known] - middle) / spread)
+        process.fit(rows[known], (values[known] - middle) / spread, under_way)
         return middle + spread * process.sample(points, self._rng.standard_normal(len(points)))
 
 

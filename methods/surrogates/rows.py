@@ -37,8 +37,13 @@ class RowProcess:
         self.parameters = np.log([0.5] * len(categorical) + [1.0, 0.01])
         """Shape (d + 2,): logarithms of l or w per column, of s², and of the noise's variance."""
 
-    def fit(self, rows: Rows, targets: NDArray[np.float64]) -> None:
-        """Fits n targets, shape (n,), at rows; the search for parameters starts from their present values."""
+    def fit(self, rows: Rows, targets: NDArray[np.float64], believed: Rows | None = None) -> None:
+        """Fits n targets, shape (n,), at rows; the search for parameters starts from their present values.
+
+        Args:
+            believed: rows at which the posterior mean is then taken for the target: there the mean stays as it is, and
+                the variance shrinks (kriging believer, Ginsbourger et al., 2010).
+        """
         differences = _differences(rows, self._categorical)
         arguments = (differences, self._categorical, targets)
         parameters, value, _ = fmin_l_bfgs_b(
@@ -46,6 +51,11 @@ class RowProcess:
         )
         if math.isfinite(value):
             self.parameters = parameters
+        self._condition(rows, targets)
+        if believed is not None and len(believed):
+            self._condition(np.concatenate([rows, believed]), np.concatenate([targets, self.mean(believed)]))
+
+    def _condition(self, rows: Rows, targets: NDArray[np.float64]) -> None:
         self._rows = rows
         self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
 

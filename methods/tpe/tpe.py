@@ -42,7 +42,8 @@ _CTPE_PAPER = (
     "Hyperparameter Optimization. IJCAI 2023."
 )
 VARIANTS = ("amended", "paper", "scripts")
-_PENDING = ("ignored", "bad")
+PENDING = ("ignored", "bad")
+"""What TPE and BOHB may take pending evaluations for."""
 
 
 def good_by_square_root(observations: int) -> int:
@@ -111,8 +112,8 @@ class TPE(Method):
         variant: str = "amended",
         pending: str = "ignored",
     ) -> None:
-        if pending not in _PENDING:
-            raise unknown("pending", pending, _PENDING)
+        if pending not in PENDING:
+            raise unknown("pending", pending, PENDING)
         if gamma != "auto" and gamma not in _GAMMAS:
             raise unknown("gamma rule", gamma, ("auto", *_GAMMAS))
         if variant not in VARIANTS:
@@ -141,15 +142,19 @@ class TPE(Method):
     def ask(self) -> Configuration:
         self._asked += 1
         is_initial = max(self._asked - 1, self._told) < self._initial or self._told == 0
-        configuration = self._problem.space.sample(self._rng) if is_initial else self.suggestion()
+        configuration = self._problem.space.sample(self._rng) if is_initial else self.suggestion(self._pending)
         if self._heeds_pending:
             self._pending.append(configuration)
         return configuration
 
-    def suggestion(self) -> Configuration:
-        """The best candidate by the model, even before all initial configurations have been asked for."""
+    def suggestion(self, pending: Sequence[Configuration] = ()) -> Configuration:
+        """The best candidate by the model, even before all initial configurations have been asked for.
+
+        Args:
+            pending: configurations that count as bad observations.
+        """
         barred_at = evaluations_that_bar(self._told) if self._variant == "amended" else 0
-        return self._estimators().suggest(max(1, self._good(self._observed)), barred_at, self._rng, self._pending)
+        return self._estimators().suggest(max(1, self._good(self._observed)), barred_at, self._rng, pending)
 
     def tell(self, observation: Observation) -> None:
         self._told += 1
