@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,11 @@ class Mixed:
 
     def row(self, configuration: Configuration) -> NDArray[np.float64]:
         """A configuration as a row, shape (d,)."""
-        pairs = zip(self.flat.hyperparameters, self.flat.coordinates(configuration), strict=True)
+        return self.at(self.flat.coordinates(configuration))
+
+    def at(self, coordinates: Sequence[Coordinate]) -> NDArray[np.float64]:
+        """Coordinates, None for an absent hyper-parameter, as a row, shape (d,)."""
+        pairs = zip(self.flat.hyperparameters, coordinates, strict=True)
         return np.array([_absent(h) if x is None else float(_unit(h, np.asarray(float(x)))) for h, x in pairs])
 
     def configuration(self, row: NDArray[np.float64]) -> Configuration:

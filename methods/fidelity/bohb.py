@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 from numpy.random import Generator
 
+from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Observation, Problem
@@ -84,7 +85,7 @@ class BOHB(Hyperband):
         self._models[level].tell(observation)
         self._told[level] += 1
 
-    def draw(self) -> Configuration:
+    def draw(self, level: Level) -> Configuration:
         """A configuration from the model; a random one with probability `explore`, or without enough observations."""
         configuration = self._drawn()
         if self._heeds_pending:

@@ -79,7 +79,7 @@ class Generations(Bracket):
         super().__init__(levels, sizes)
         self._breed = breed
 
-    def next(self, draw: Callable[[], Configuration]) -> Proposal | None:
+    def next(self, draw: Callable[[Level], Configuration]) -> Proposal | None:
         if not self._to_begin:
             return None
         self._to_begin -= 1

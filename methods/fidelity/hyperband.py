@@ -27,11 +27,15 @@ class Bracket:
         self._open = sizes[0]
         self._results: list[tuple[Rank, int, Configuration, bool]] = []
 
-    def next(self, draw: Callable[[], Configuration]) -> Proposal | None:
-        """The next proposal; None while the rung waits for pending trainings, or when the bracket has ended."""
+    def next(self, draw: Callable[[Level], Configuration]) -> Proposal | None:
+        """The next proposal; None while the rung waits for pending trainings, or when the bracket has ended.
+
+        Args:
+            draw: gives a new configuration for the level up to which it is first trained.
+        """
         if self._to_begin:
             self._to_begin -= 1
-            return Proposal(draw(), self._levels[0])
+            return Proposal(draw(self._levels[0]), self._levels[0])
         if self._to_go_on:
             trial, configuration = self._to_go_on.popleft()
             return Proposal(configuration, self._levels[self._rung], trial)
@@ -90,8 +94,8 @@ class Bracketed(Method):
         rank = observation.rank(self._problem.constraints)
         bracket.tell(rank, observation.trial, observation.configuration, observation.evaluation.status == "ok")
 
-    def draw(self) -> Configuration:
-        """A new configuration, drawn uniformly."""
+    def draw(self, level: Level) -> Configuration:
+        """A new configuration, which is first trained up to a level: drawn uniformly."""
         return self._problem.space.sample(self._rng)
 
     @abstractmethod

@@ -143,7 +143,7 @@ def fit(dims: Array, levels: Array, points: Array, rows: Array) -> Array:
         (tables, widths): for a discrete hyper-parameter d, tables[offset_d + c (K+1) + x] is the mass at level c of
         the kernel around level x, and the prior's for the absent x = K; for a continuous one its bandwidth.
     """
-    sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _, vanishing = dims
+    sizes, offsets, scaled, starts, z, edges, narrowest, lower, upper, categorical, _, _, _, vanishing, _, _ = dims
     tables = categorical.copy()
     widths = np.zeros(len(sizes))
     for d in range(len(sizes)):
@@ -202,7 +202,7 @@ def draw(
         joint: whether to draw from the mixture of product kernels (the paper), or each hyper-parameter separately from
             its one-dimensional mixture (the authors' scripts).
     """
-    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _, _ = dims
+    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, conditions, _, _, middle, spread = dims
     tables, widths = kernels
     parents, allowed, allowed_at = conditions
     to_levels, to_points = to
@@ -231,7 +231,7 @@ def draw(
                     u -= table[at + c * step]
                 to_levels[d, s] = c
             else:
-                centre_at, width = 0.5 * (lower[d] + upper[d]), upper[d] - lower[d]
+                centre_at, width = middle[d], spread[d]
                 if j >= 0 and not np.isnan(points[d, j]):
                     centre_at, width = points[d, j], widths[d]
                 place = centre_at + width * rng.standard_normal()
@@ -259,7 +259,7 @@ def _log_density(
     The factors of a combination for all observations are looked up once for all candidates with that combination, so
     that each pair of candidate and observation costs one multiplication of neighbours in memory per block.
     """
-    sizes, _, _, _, _, _, _, lower, upper, _, _, _, _, _ = dims
+    sizes, _, _, _, _, _, _, lower, upper, _, _, _, _, _, middle, spread = dims
     slots, _, at_points, priors = candidates
     widths = kernels[1]
     masses = block_masses(dims, kernels[0], candidates)
@@ -286,7 +286,7 @@ def _log_density(
             for d in range(len(sizes)):
                 x = at_points[d, s]
                 if sizes[d] == 0 and not np.isnan(x):
-                    alone = truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
+                    alone = truncated_gaussian(x, middle[d], spread[d], lower[d], upper[d])
                     for i in range(len(product)):
                         place = points[d, chunk[i]]
                         if np.isnan(place):
@@ -308,7 +308,7 @@ def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
         (slots, at_levels, at_points, priors): slots[b, s] numbers candidate s's combination of levels in block b among
         the distinct ones, shape (blocks, S); priors is the density under the prior's kernel alone, shape (S,).
     """
-    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks, _ = dims
+    sizes, offsets, _, _, _, _, _, lower, upper, _, prior, _, blocks, _, middle, spread = dims
     codes = block_codes(sizes, blocks, at_levels)
     slots = np.zeros(codes.shape, np.int64)
     for b in range(len(codes)):
@@ -327,7 +327,7 @@ def describe(dims: Array, at_levels: Array, at_points: Array) -> Array:
             if c < k:
                 priors[s] *= prior[offsets[d] + c]
             elif k == 0 and not np.isnan(x):
-                priors[s] *= truncated_gaussian(x, 0.5 * (lower[d] + upper[d]), upper[d] - lower[d], lower[d], upper[d])
+                priors[s] *= truncated_gaussian(x, middle[d], spread[d], lower[d], upper[d])
     return slots, at_levels, at_points, priors
 
 
@@ -361,7 +361,7 @@ def block_masses(dims: Array, tables: Array, candidates: Array) -> Array:
 
     Entry [b, slot, code] is the mass of the combination in `slot` of block b under the kernel around `code`.
     """
-    sizes, offsets, _, _, _, _, _, _, _, _, _, _, blocks, _ = dims
+    sizes, offsets, _, _, _, _, _, _, _, _, _, _, blocks, _, _, _ = dims
     slots, at_levels, _, _ = candidates
     combinations = 1
     for b in range(len(slots)):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import Categorical, Condition, Coordinate, Float, Hyperparameter, Integer, Ordinal
 from nasbench.benchmarks.spaces.hyperparameters import shares
+from nasbench.methods.belief import CERTAIN, SPREAD
 from nasbench.methods.tpe.compiled import MOST_COMBINATIONS, gaussian_masses
 
 Array: TypeAlias = NDArray[np.float64]
@@ -34,6 +35,8 @@ class Dimensions:
             candidate is moved to the nearest level only after it has been scored (the c-TPE authors' scripts).
         vanishing: whether the smoothing of a categorical kernel vanishes as its group grows (Optuna): with n
             observations and K choices, (1 + 1/(n+1)) / (1 + K/(n+1)) on the observed choice instead of 0.8.
+        belief: the place around which the prior of each hyper-parameter lies (`methods.belief`), None for the middle
+            of its range; empty if there is no belief.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Dimensions:
         conditions: Sequence[Condition | None],
         continuous_log: bool = False,
         vanishing: bool = False,
+        belief: Sequence[Coordinate] = (),
     ) -> None:
         self._hyperparameters = tuple(hyperparameters)
         # A parent stays discrete: its levels determine which children are present.
@@ -61,21 +65,30 @@ class Dimensions:
             np.array([side if k else unit for side, k in zip(sides, sizes, strict=True)], dtype=float)
             for sides, unit in zip(zip(*ranges, strict=True), (0.0, 1.0), strict=True)
         )
+        middle, spread = 0.5 * (lower + upper), upper - lower  # of the prior of a numerical hyper-parameter
+        if belief:
+            believed, points = self.pack(belief)
+            for d in (d for d, x in enumerate(belief) if x is not None):
+                z = self._levels[d]
+                middle[d], spread[d] = points[d] if z is None else z[believed[d]], SPREAD * spread[d]
         tables, prior = np.ones(offsets[-1]), np.ones(offsets[-1])
         for d, (k, edges) in enumerate(zip(sizes.tolist(), borders, strict=True)):
             part = slice(offsets[d], offsets[d] + k * (k + 1))
             if k and not scaled[d]:
-                prior[offsets[d] : offsets[d] + k] = 1.0 / k
+                masses = np.full(k, 1.0 / k)
                 tables[part] = _aitchison_aitken(k).ravel()
             elif k:
                 masses = np.empty(k)
-                gaussian_masses(0.5 * (lower[d] + upper[d]), upper[d] - lower[d], edges, masses)
-                prior[offsets[d] : offsets[d] + k] = masses
-                tables[part].reshape(k, k + 1)[:, k] = masses
+                gaussian_masses(middle[d], spread[d], edges, masses)
+            else:
+                continue
             h = hyperparameters[d]
-            if k and isinstance(h, Categorical | Ordinal) and h.prior:
-                prior[offsets[d] : offsets[d] + k] = shares(h)
-                tables[part].reshape(k, k + 1)[:, k] = shares(h)
+            if isinstance(h, Categorical) and belief and belief[d] is not None:
+                masses = (1 - CERTAIN) * masses + CERTAIN * (np.arange(k) == believed[d])
+            elif isinstance(h, Categorical | Ordinal) and h.prior and not (belief and belief[d] is not None):
+                masses = np.array(shares(h))
+            prior[offsets[d] : offsets[d] + k] = masses
+            tables[part].reshape(k, k + 1)[:, k] = masses
         parents, allowed, allowed_at = _pack_conditions(conditions)
         self.packed: tuple[Any, ...] = (
             sizes,
@@ -92,6 +105,8 @@ class Dimensions:
             (parents, allowed, allowed_at),
             _blocks(sizes.tolist()),
             vanishing,
+            middle,
+            spread,
         )
 
     def __len__(self) -> int:

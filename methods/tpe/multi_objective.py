@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nasbench.benchmarks.spaces import Coordinate
 from nasbench.methods.contract import METHODS, Observation
 from nasbench.methods.tpe.tpe import CTPE
 
@@ -37,12 +39,12 @@ class CMOTPE(CTPE):
 
         super().make_ready()
 
-    def _new_sampler(self, limits: list[float], rules: Rules) -> Sampler:
+    def _new_sampler(self, limits: list[float], rules: Rules, belief: Sequence[Coordinate]) -> Sampler:
         from nasbench.methods.tpe.pareto import ParetoSampler
 
         if not self._problem.several:
-            return super()._new_sampler(limits, rules)
-        return ParetoSampler(self._problem.flat, limits, rules)
+            return super()._new_sampler(limits, rules, belief)
+        return ParetoSampler(self._problem.flat, limits, rules, belief)
 
     def _observe(self, observation: Observation, values: list[float], feasible: bool) -> None:
         from nasbench.methods.tpe.pareto import ParetoSampler

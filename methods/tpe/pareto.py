@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Configuration, Flat
+from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat
 from nasbench.methods.contract import Losses
 from nasbench.methods.dominance import chosen_for_volume, contributions, ranks
 from nasbench.methods.tpe.sampler import Rules, Sampler
@@ -17,8 +19,8 @@ _LEAST = 1e-12  # weight of an observation whose hypervolume others dominate too
 class ParetoSampler(Sampler):
     """Keeps the observations of one run with several objectives; see `Sampler`."""
 
-    def __init__(self, flat: Flat, limits: list[float], rules: Rules) -> None:
-        super().__init__(flat, limits, rules)
+    def __init__(self, flat: Flat, limits: list[float], rules: Rules, belief: Sequence[Coordinate] = ()) -> None:
+        super().__init__(flat, limits, rules, belief)
         self._losses: dict[int, Losses] = {}
         """Losses by the row of the observation."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import Configuration, Flat, GridSpace, Ordinal
+from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat, GridSpace, Ordinal
 from nasbench.methods.tpe import compiled
 from nasbench.methods.tpe.dimensions import Dimensions
 from nasbench.methods.tpe.splits import BAD, GOOD, OUT, split_constraint, split_objective
@@ -48,10 +48,11 @@ class Sampler:
 
     Args:
         limits: limit of each constraint, satisfied by values <= limit (the caller negates lower bounds).
+        belief: see `Dimensions`.
     """
 
-    def __init__(self, flat: Flat, limits: list[float], rules: Rules) -> None:
-        dimensions = Dimensions(flat.hyperparameters, flat.conditions, rules.continuous_log, rules.vanishing)
+    def __init__(self, flat: Flat, limits: list[float], rules: Rules, belief: Sequence[Coordinate] = ()) -> None:
+        dimensions = Dimensions(flat.hyperparameters, flat.conditions, rules.continuous_log, rules.vanishing, belief)
         self._flat, self._dimensions, self._limits, self._rules = flat, dimensions, limits, rules
         self._n = 0
         self._levels = np.zeros((len(dimensions), 64), np.int32)

@@ -19,18 +19,19 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration
+from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
+    from nasbench.methods.belief import Belief
     from nasbench.methods.tpe.sampler import Rules, Sampler
 
 _LOG = logging.getLogger("nasbench")
@@ -138,14 +139,21 @@ class TPE(Method):
         self._asked = self._told = self._observed = 0
         self._heeds_pending = pending == "bad"
         self._pending: list[Configuration] = []
+        self._belief: Belief | None = None
 
     def ask(self) -> Configuration:
         self._asked += 1
         is_initial = max(self._asked - 1, self._told) < self._initial or self._told == 0
-        configuration = self._problem.space.sample(self._rng) if is_initial else self.suggestion(self._pending)
+        configuration = self._initial_draw() if is_initial else self.suggestion(self._pending)
         if self._heeds_pending:
             self._pending.append(configuration)
         return configuration
+
+    def _initial_draw(self) -> Configuration:
+        """A configuration at the beginning: what is believed, then draws from the prior."""
+        if self._belief is None:
+            return self._problem.space.sample(self._rng)
+        return self._belief.draw(self._rng, kept=float(self._asked == 1))
 
     def suggestion(self, pending: Sequence[Configuration] = ()) -> Configuration:
         """The best candidate by the model, even before all initial configurations have been asked for.
@@ -205,13 +213,13 @@ class TPE(Method):
                 vanishing=self._variant == "amended" and not self._bounds,
             )
             limits = [b.sign * b.limit for b in self._bounds]
-            self._sampler = self._new_sampler(limits, rules)
+            self._sampler = self._new_sampler(limits, rules, self._belief.mode if self._belief else ())
         return self._sampler
 
-    def _new_sampler(self, limits: list[float], rules: Rules) -> Sampler:
+    def _new_sampler(self, limits: list[float], rules: Rules, belief: Sequence[Coordinate]) -> Sampler:
         from nasbench.methods.tpe.sampler import Sampler
 
-        return Sampler(self._problem.flat, limits, rules)
+        return Sampler(self._problem.flat, limits, rules, belief)
 
 
 @METHODS.register("c-tpe-naive")
@@ -240,6 +248,8 @@ class CTPE(TPE):
 
     Options:
         knowledge: random configurations whose cheap constraints are looked up before the first ask; 0 for none.
+        prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or
+            misleading, an expert simulated from the table (docs/methods.md); empty for a uniform prior.
     """
 
     source = _CTPE_PAPER
@@ -248,6 +258,7 @@ class CTPE(TPE):
     seconds = 1.6e-4
     heeds_constraints = True
     default_candidates = 48
+    newer_options: ClassVar = {**TPE.newer_options, "prior": ""}
 
     def __init__(
         self,
@@ -260,6 +271,7 @@ class CTPE(TPE):
         variant: str = "amended",
         pending: str = "ignored",
         knowledge: int = 0,
+        prior: str = "",
     ) -> None:
         super().__init__(
             problem, rng, candidates=candidates, initial=initial, gamma=gamma, variant=variant, pending=pending
@@ -272,8 +284,21 @@ class CTPE(TPE):
             names = ", ".join(bound.metric.name for bound in self._bounds) or "none"
             raise UsageError(f"knowledge needs a constraint on a cheap metric (known before training), not on {names}")
         self._cheap = cheap if knowledge else []
+        if prior:
+            from nasbench.methods.belief import Belief
+
+            self._belief = Belief.of(prior, problem, rng)
         if not self._bounds and not problem.several:
             _LOG.info("c-tpe without a constraint is tpe")
+
+    @classmethod
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        if prior := str(options.get("prior", "")):
+            from nasbench.methods.belief import Belief
+
+            if reason := Belief.misfit(prior, problem):
+                return reason
+        return super().misfit(problem, options)
 
     def ask(self) -> Configuration:
         if self._asked == 0 and self._cheap:

@@ -145,14 +145,14 @@ def test_the_share_of_random_configurations_is_that_of_the_option_under_a_bound_
     method = CBOHB(problem, np.random.default_rng(0))
     drawn = {"model": 0, "random": 0}
 
-    def suggestion() -> tuple[float]:
+    def suggestion(pending: object = ()) -> tuple[float]:
         drawn["model"] += 1
         return (0.05,)
 
     method._told = dict.fromkeys(method._told, 100)
     method._models = dict.fromkeys(method._models, SimpleNamespace(suggestion=suggestion))  # type: ignore[assignment]
     count = 600
-    kept = [method.draw() for _ in range(count)]
+    kept = [method.draw(()) for _ in range(count)]
     assert all(x <= 0.1 for (x,) in kept)
     assert drawn["model"] == sum(x == 0.05 for (x,) in kept)
     assert 1 - drawn["model"] / count == pytest.approx(1 / 3, abs=0.06)

@@ -1,0 +1,111 @@
+"""PriorBand (Mallik et al., NeurIPS 2023): Hyperband with configurations from a prior and around the incumbent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+
+from nasbench.benchmarks import Level
+from nasbench.benchmarks.spaces import AsFlat, Configuration
+from nasbench.methods.contract import METHODS, Observation, Problem, Rank
+from nasbench.methods.fidelity.hyperband import Hyperband
+
+if TYPE_CHECKING:
+    from nasbench.methods.belief import Belief
+
+
+@METHODS.register("priorband")
+class PriorBand(Hyperband):
+    """Hyperband whose new configurations are drawn uniformly, from a prior, or around the incumbent.
+
+    A configuration that begins at rung r (from 0) is uniform with probability 1 / (1 + η^r). Once something was trained
+    to the end and η trainings reached a common rung, the rest is shared between the prior and the neighbourhood of the
+    incumbent, by how likely each makes the best 1/η of the highest such rung, the better ones weighted more. A
+    neighbour keeps each choice of the incumbent with probability 1/2, and otherwise draws it from a distribution around
+    it. The first configuration is the believed one.
+
+    Options:
+        prior: NAME=VALUE+NAME=VALUE, values of hyper-parameters that are believed to be good, or good, weak or
+            misleading, an expert simulated from the table (docs/methods.md); empty for a uniform prior.
+    """
+
+    source = (
+        "N. Mallik, E. Bergman, C. Hvarfner, D. Stoll, M. Janowski, M. Lindauer, L. Nardi and F. Hutter. PriorBand: "
+        "Practical Hyperparameter Optimization in the Age of Deep Learning. NeurIPS 2023."
+    )
+    needs = (AsFlat,)
+    seconds = 2e-4
+
+    def __init__(
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        eta: int = 3,
+        lowest: int = 0,
+        brackets: str = "jmlr",
+        prior: str = "",
+    ) -> None:
+        super().__init__(problem, rng, eta=eta, lowest=lowest, brackets=brackets)
+        from nasbench.methods.belief import Belief
+
+        self._prior = Belief.of(prior, problem, rng)
+        self._ranked: dict[Level, list[tuple[Rank, Configuration]]] = {level: [] for level in self._levels}
+        """What was trained up to each level, with its rank."""
+        self._begun = False
+
+    @classmethod
+    def make_ready(cls) -> None:
+        import nasbench.methods.belief  # noqa: F401, for SciPy
+
+    @classmethod
+    def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
+        from nasbench.methods.belief import Belief
+
+        return super().misfit(problem, options) or Belief.misfit(str(options.get("prior", "")), problem)
+
+    def tell(self, observation: Observation) -> None:
+        super().tell(observation)
+        if observation.evaluation.status == "ok":
+            rank = observation.rank(self._problem.constraints)
+            self._ranked[observation.level].append((rank, observation.configuration))
+
+    def draw(self, level: Level) -> Configuration:
+        if not self._begun:
+            self._begun = True
+            return self._prior.draw(self._rng, kept=1.0)
+        if self._rng.random() < 1 / (1 + self._eta ** self._levels.index(level)):
+            return self._problem.space.sample(self._rng)
+        incumbent = self._incumbent()
+        if incumbent is None or self._rng.random() >= self._trust(incumbent):
+            return self._prior.draw(self._rng)
+        return incumbent.draw(self._rng, kept=0.5)
+
+    def _incumbent(self) -> Belief | None:
+        """The distribution around the best that was trained to the end; None if nothing was."""
+        from nasbench.methods.belief import Belief
+
+        ended = self._ranked[self._levels[-1]]
+        if not ended:
+            return None
+        flat = self._problem.flat
+        return Belief(flat, flat.coordinates(min(ended, key=itemgetter(0))[1]))
+
+    def _trust(self, incumbent: Belief) -> float:
+        """The incumbent's share of what is not uniform; 0 while no rung has η trainings."""
+        from scipy.special import expit
+
+        reached = next((r for r in map(self._ranked.get, reversed(self._levels)) if r and len(r) >= self._eta), None)
+        if reached is None:
+            return 0.0
+        best = sorted(reached, key=itemgetter(0))[: len(reached) // self._eta]
+        weights = np.log(np.arange(len(best), 0, -1))
+        of_prior, of_incumbent = (
+            np.logaddexp.reduce(weights + [belief.log_density(c) for _, c in best])
+            for belief in (self._prior, incumbent)
+        )
+        return float(expit(of_incumbent - of_prior))

@@ -1,0 +1,177 @@
+"""Beliefs: what is drawn from them, their densities, and the two methods that search by them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from nasbench.benchmarks import Evaluation, Level, open_benchmark
+from nasbench.benchmarks.metrics import Metric
+from nasbench.benchmarks.spaces import Categorical, Condition, Float, GridSpace, Integer, Ordinal
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.parameters import ParameterSpace
+from nasbench.methods import MethodSpec, Problem
+from nasbench.methods.belief import CERTAIN, SPREAD, Belief
+from nasbench.methods.contract import Observation
+from nasbench.methods.fidelity.priorband import PriorBand
+from nasbench.methods.tpe.tpe import CTPE
+
+SPACE = ParameterSpace(
+    [
+        Categorical("op", ("conv", "pool", "skip", "none")),
+        Float("rate", 1e-4, 1.0, log=True),
+        Ordinal("width", (8, 16, 32, 64), log=True),
+        Integer("layers", 1, 99),
+    ]
+)
+PROBLEM = Problem(SPACE, (Metric("loss", ""),))
+
+
+def belief(text: str) -> Belief:
+    return Belief.of(text, PROBLEM, np.random.default_rng(0))
+
+
+def test_draws_have_the_stated_distribution() -> None:
+    believed, rng = belief("op=pool+rate=0.01"), np.random.default_rng(1)
+    drawn = [believed.draw(rng) for _ in range(4000)]
+    ops, rates, widths, layers = zip(*(SPACE.as_flat().coordinates(c) for c in drawn), strict=True)
+    count = Counter(ops)
+    expected = [(1 - CERTAIN) / 4 + CERTAIN * (op == 1) for op in range(4)]
+    assert stats.chisquare([count[op] for op in range(4)], [4000 * p for p in expected]).pvalue > 1e-3
+    assert stats.chisquare([Counter(widths)[w] for w in range(4)]).pvalue > 1e-3  # nothing is believed: uniform
+    assert stats.kstest(np.array(layers, float), stats.uniform(0.5, 99).cdf).statistic < 0.05
+    place = np.log(np.array(rates) / 1e-4) / math.log(1e4)  # 0.01 lies at one half
+    truncated = stats.truncnorm(-0.5 / SPREAD, 0.5 / SPREAD, 0.5, SPREAD)
+    assert stats.kstest(place, truncated.cdf).pvalue > 1e-3
+
+
+def test_the_density_is_that_of_scipy() -> None:
+    believed = belief("op=pool+rate=0.01")
+    flat = SPACE.as_flat()
+    for op, mass in ((1, (1 - CERTAIN) / 4 + CERTAIN), (0, (1 - CERTAIN) / 4)):
+        found = believed.log_density(flat.at((op, 0.1, 2, 50)))
+        normal = stats.truncnorm(-0.5 / SPREAD, 0.5 / SPREAD, 0.5, SPREAD).pdf(0.75)
+        assert found == pytest.approx(math.log(mass * normal))
+
+
+def test_values_that_are_kept_are_the_believed_ones() -> None:
+    believed, rng = belief("op=pool+rate=0.01+width=16+layers=7"), np.random.default_rng(2)
+    assert SPACE.as_flat().coordinates(believed.draw(rng, kept=1.0)) == (1, pytest.approx(0.01), 1, 7)
+    ops = Counter(SPACE.as_flat().coordinates(believed.draw(rng, kept=0.5))[0] for _ in range(2000))
+    assert ops[1] / 2000 == pytest.approx(0.5 + 0.5 * (CERTAIN + (1 - CERTAIN) / 4), abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("op", "prior must be good, weak, misleading, or NAME=VALUE"),
+        ("depth=3", "unknown hyper-parameter 'depth'"),
+        ("op=relu", "op cannot be relu; allowed: conv, pool, skip, none"),
+        ("rate=2", r"rate cannot be 2; allowed: \[0.0001, 1.0\]"),
+        ("rate=fast", "rate cannot be fast"),
+        ("layers=1.5", "layers cannot be 1.5"),
+        ("width=9", "width cannot be 9; allowed: 8, 16, 32, 64"),
+    ],
+)
+def test_what_the_space_lacks_is_refused(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        CTPE(PROBLEM, np.random.default_rng(0), prior=text)
+
+
+def test_an_expert_is_simulated_on_tables_only() -> None:
+    for name in ("c-tpe", "priorband"):
+        spec = MethodSpec.parse(f"{name}:prior=good")
+        assert "expert" in spec.method.misfit(PROBLEM, spec.values()) or "fidelity" in spec.misfit(PROBLEM)
+        assert not spec.misfit(Problem.of(open_benchmark("sk-boosting-wine")))
+
+
+def test_absent_hyper_parameters_do_not_count() -> None:
+    hyperparameters = (Categorical("op", ("conv", "pool")), Float("rate", 0.0, 1.0))
+    conditions = (None, Condition(0, (True, False)))
+    flat = SimpleNamespace(hyperparameters=hyperparameters, conditions=conditions, coordinates=tuple)
+    believed = Belief(flat, (0, 0.25))  # type: ignore[arg-type]
+    assert believed.log_density((1, None)) == pytest.approx(math.log((1 - CERTAIN) / 2))
+
+
+class TestCTPE:
+    def test_the_prior_replaces_the_uniform_one_in_the_densities(self) -> None:
+        """Without observations but one bad one, the good density is the prior alone."""
+        grid = GridSpace([Categorical("op", ("a", "b", "c")), Ordinal("x", tuple(range(1, 9)))])
+        problem = Problem(grid, (Metric("loss", ""),))
+        method = CTPE(problem, np.random.default_rng(0), prior="op=b+x=2")
+        sampler = method._estimators()
+        packed = sampler._dimensions.packed
+        prior = packed[10]
+        assert prior[:3] == pytest.approx([(1 - CERTAIN) / 3, (1 - CERTAIN) / 3 + CERTAIN, (1 - CERTAIN) / 3])
+        start = packed[1][1]
+        span, edges = 8.0, np.arange(0.5, 9.0)
+        masses = np.diff(stats.norm(2, SPREAD * span).cdf(edges))
+        assert prior[start : start + 8] == pytest.approx(masses / masses.sum())
+
+    def test_it_begins_with_what_is_believed_and_forgets_it_if_it_is_bad(self) -> None:
+        grid = GridSpace([Ordinal(name, tuple(range(20))) for name in "ab"])
+        problem = Problem(grid, (Metric("loss", ""),))
+        for believed, seeds in (("a=17+b=17", 5), ("a=2+b=2", 5)):
+            ends = []
+            for seed in range(seeds):
+                method = CTPE(problem, np.random.default_rng(seed), prior=believed)
+                asked = []
+                for _ in range(80):
+                    asked.append(method.ask())
+                    loss = float((asked[-1][0] - 17) ** 2 + (asked[-1][1] - 17) ** 2)
+                    method.tell(Observation(asked[-1], Evaluation({"loss": loss}, 1.0), True))
+                assert asked[0] == tuple(int(part[2:]) for part in believed.split("+"))
+                ends.append(min((a - 17) ** 2 + (b - 17) ** 2 for a, b in asked[-40:]))
+            assert np.median(ends) <= 2  # also from a misleading prior
+
+    def test_without_a_prior_nothing_changes(self) -> None:
+        benchmark = open_benchmark("nb201-cifar10")
+        plain, none = (MethodSpec.parse(name) for name in ("c-tpe", "c-tpe:prior="))
+        assert plain.parameters() == none.parameters()
+        assert ("prior", "good") in MethodSpec.parse("c-tpe:prior=good").parameters()
+        assert not plain.misfit(Problem.of(benchmark))
+
+
+class TestPriorBand:
+    def build(self, seed: int = 0, prior: str = "good") -> PriorBand:
+        problem = Problem.of(open_benchmark("sk-boosting-wine"))
+        return PriorBand(problem, np.random.default_rng(seed), prior=prior)
+
+    def test_uniform_draws_grow_rarer_with_the_rung(self) -> None:
+        """Share of draws that are the space's own: 1/2 at the lowest rung, 1 / (1 + 3^r) above."""
+        method = self.build()
+        method.draw(method._levels[0])  # the believed one
+        calls = Counter[Level]()
+        sample = method._problem.space.sample
+        for level in method._levels:
+            before = []
+            object.__setattr__(
+                method._problem.space, "sample", lambda rng, kept=before: (kept.append(1), sample(rng))[1]
+            )
+            for _ in range(900):
+                method.draw(level)
+            calls[level] = len(before)
+        object.__delattr__(method._problem.space, "sample")
+        for rung, level in enumerate(method._levels):
+            assert calls[level] / 900 == pytest.approx(1 / (1 + 3**rung), abs=0.06)
+
+    def test_the_incumbent_is_trusted_by_the_likelihood_of_the_best(self) -> None:
+        method = self.build()
+        flat = method._problem.flat
+        space, rng = method._problem.space, np.random.default_rng(5)
+        assert method._incumbent() is None
+        drawn = [space.sample(rng) for _ in range(9)]
+        for i, configuration in enumerate(drawn):
+            method._ranked[method._levels[-1]].append(((0.0, float(i)), configuration))
+        incumbent = method._incumbent()
+        assert incumbent is not None and incumbent.mode == tuple(flat.coordinates(drawn[0]))
+        weighted = [
+            sum(w * math.exp(b.log_density(c)) for w, c in zip((3, 2, 1), drawn[:3], strict=True))
+            for b in (method._prior, incumbent)
+        ]
+        assert method._trust(incumbent) == pytest.approx(weighted[1] / sum(weighted))
