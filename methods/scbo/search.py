@@ -18,7 +18,7 @@ from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.hyperparameters import has_many
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 from nasbench.methods.mixed import Mixed, Rows
-from nasbench.methods.scbo.trust_region import TrustRegion, candidates
+from nasbench.methods.scbo.trust_region import TrustRegion, candidates, proportions
 
 if TYPE_CHECKING:
     from nasbench.methods.surrogates.rows import RowProcess
@@ -31,8 +31,9 @@ class SCBO(Method):
     """A trust region with constrained Thompson sampling: one Gaussian process for the objective and per constraint.
 
     Each ask draws all functions from their posteriors at 2^`power` candidates inside the region. It proposes the best
-    candidate that is feasible in the draw, or else the one that violates least. The objective is transformed by a
-    Gaussian copula, constraints by sgn(y) ln(1 + |y|) of their relative excess. Each region begins with `initial`
+    candidate that is feasible in the draw, or else the one that violates least. The region's sides are in proportion to
+    the objective's length-scales. Objectives are standardised; constraints are transformed by sgn(y) ln(1 + |y|) of
+    their relative excess, and then standardised. Each region begins with `initial`
     random configurations. A failed evaluation counts with the worst excess known. By default
     pending evaluations (asynchronous workers) are ignored: the draws differ.
 
@@ -45,6 +46,7 @@ class SCBO(Method):
     repeatable = Repeatable.SAME_KERNELS
     source = "D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021."
     needs = (AsFlat,)
+    version = 2
     seconds = 0.06
     newer_options: ClassVar = {"pending": "ignored"}
 
@@ -120,8 +122,9 @@ class SCBO(Method):
         ok = np.array([o.evaluation.status == "ok" for o in self._told])
         under_way = self._under_way()
         objective = self._processes[0]
-        objective.fit(rows[ok], copula(np.array([o.objective for o in self._told])[ok]), under_way)
-        points = candidates(self._mixed, self._centre(rows), self._region.length, self._power, self._rng)
+        objective.fit(rows[ok], standardised(np.array([o.objective for o in self._told])[ok]), under_way)
+        sides = proportions(objective.lengths)
+        points = candidates(self._mixed, self._centre(rows), sides, self._region.length, self._power, self._rng)
         points = points[[_key(point) not in self._seen for point in points]]
         if not len(points):
             return None
@@ -184,12 +187,9 @@ def thompson(objective: NDArray[np.float64], excesses: NDArray[np.float64]) -> i
     return int(np.argmin(np.where(violation > 0, math.inf, objective)))
 
 
-def copula(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normal scores: the quantile of (rank - 1/2) / n, equal for ties; shape (n,)."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    scores: NDArray[np.float64] = ndtri((rankdata(values) - 0.5) / len(values))
+def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values with mean 0 and standard deviation 1, or all 0; shape (n,)."""
+    scores: NDArray[np.float64] = (values - values.mean()) / (values.std() or 1.0)
     return scores
 
 

@@ -57,12 +57,23 @@ def _better(rank: Rank, best: Rank) -> bool:
     return rank[1] < best[1] - _GAIN * abs(best[1])
 
 
-def candidates(mixed: Mixed, centre: NDArray[np.float64], length: float, power: int, rng: Generator) -> Rows:
-    """Up to 2^power distinct rows inside the box of side `length` around a centre of shape (d,).
+def proportions(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sides of a box in proportion to length-scales, with the geometric mean 1 (Eriksson et al., TuRBO, section 2)."""
+    scaled: NDArray[np.float64] = lengths / np.exp(np.log(lengths).mean()) if len(lengths) else lengths
+    return scaled
+
+
+def candidates(
+    mixed: Mixed, centre: NDArray[np.float64], sides: NDArray[np.float64], length: float, power: int, rng: Generator
+) -> Rows:
+    """Up to 2^power distinct rows inside a box around a centre of shape (d,).
 
     Each ordered column takes a scrambled Sobol point with probability min(1, 20/d); the box always includes a column's
     next values. At most a share length/0.8 of the categorical columns (at least one) take another value. At least one
     column is redrawn.
+
+    Args:
+        sides: the box's side along each ordered column, as a multiple of `length`.
     """
     from scipy.stats import qmc
 
@@ -71,7 +82,7 @@ def candidates(mixed: Mixed, centre: NDArray[np.float64], length: float, power: 
     ordered = np.flatnonzero(~categorical)
     chance = min(1.0, 20 / len(centre))
     if len(ordered):
-        half = np.maximum(length / 2, np.where(levels[ordered] > 0, 1 / np.maximum(levels[ordered], 1), 0.0))
+        half = np.maximum(sides * length / 2, np.where(levels[ordered] > 0, 1 / np.maximum(levels[ordered], 1), 0.0))
         low, high = np.maximum(centre[ordered] - half, 0.0), np.minimum(centre[ordered] + half, 1.0)
         points = low + (high - low) * qmc.Sobol(len(ordered), scramble=True, seed=rng).random_base2(power)
         redrawn = rng.random(points.shape) < chance

@@ -59,6 +59,12 @@ class RowProcess:
         self._rows = rows
         self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
 
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """The length-scale of each ordered column, as a share of its range."""
+        lengths: NDArray[np.float64] = np.exp(self.parameters[:-2])[~self._categorical]
+        return lengths
+
     def covariance(self, a: Rows, b: Rows) -> NDArray[np.float64]:
         """k of every row of `a` with every row of `b`, without noise: shape (n, m)."""
         scales = np.exp(self.parameters)

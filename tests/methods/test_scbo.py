@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
 
 from nasbench.benchmarks import Bound, Evaluation, Metric
 from nasbench.benchmarks.spaces import Categorical, Float, GridSpace, Ordinal, ParameterSpace
 from nasbench.methods import METHODS, Observation, Problem
 from nasbench.methods.mixed import Mixed
-from nasbench.methods.scbo.search import SCBO, bilog, copula, excess, excesses, thompson
-from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates
+from nasbench.methods.scbo.search import SCBO, bilog, excess, excesses, standardised, thompson
+from nasbench.methods.scbo.trust_region import FIRST, LONGEST, TrustRegion, candidates, proportions
 from nasbench.methods.surrogates.rows import RowProcess, _differences, _negative_likelihood
 from tests.benchmarks.mixed_space import SPACE
 
@@ -140,10 +140,11 @@ def test_candidates_lie_inside_the_box_and_the_hamming_ball(length: float, categ
     )
     mixed, rng = Mixed(space.as_flat()), np.random.default_rng(0)
     centre = mixed.row(space.sample(rng))
-    rows = candidates(mixed, centre, length, 10, rng)
+    rows = candidates(mixed, centre, np.array([0.5, 2.0]), length, 10, rng)
     assert len(np.unique(rows, axis=0)) == len(rows) > 300
-    assert np.abs(rows[:, 0] - centre[0]).max() <= length / 2
-    assert 0.19 < np.abs(rows[:, 1] - centre[1]).max() <= max(length / 2, 0.2) + 1e-9  # one level at least
+    reach = np.abs(rows[:, 0] - centre[0]).max()
+    assert 0.95 * 0.5 * length / 2 < reach <= 0.5 * length / 2
+    assert 0.19 < np.abs(rows[:, 1] - centre[1]).max() <= max(2 * length / 2, 0.2) + 1e-9  # one level at least
     differing = (rows[:, 2:] != centre[2:]).sum(axis=1)
     assert differing.max() == categories
     for row in rows[:50]:
@@ -153,10 +154,10 @@ def test_candidates_lie_inside_the_box_and_the_hamming_ball(length: float, categ
 def test_a_grid_s_last_box_is_the_centre_s_neighbours() -> None:
     space = GridSpace([Categorical(f"c{i}", tuple(range(5))) for i in range(6)])
     mixed = Mixed(space.as_flat())
-    rows = candidates(mixed, mixed.row((0,) * 6), 0.01, 10, np.random.default_rng(0))
+    rows = candidates(mixed, mixed.row((0,) * 6), np.ones(0), 0.01, 10, np.random.default_rng(0))
     assert len(rows) == 24
     ordered = Mixed(GridSpace([Ordinal(f"o{i}", tuple(range(9))) for i in range(2)]).as_flat())
-    rows = candidates(ordered, ordered.row((4, 4)), 0.01, 10, np.random.default_rng(0))
+    rows = candidates(ordered, ordered.row((4, 4)), np.ones(2), 0.01, 10, np.random.default_rng(0))
     assert len(rows) == 9  # eight, and the centre itself
 
 
@@ -167,8 +168,20 @@ def test_a_draw_chooses_the_best_feasible_else_the_least_violation() -> None:
     assert thompson(objective, np.array([[0.1, 0.5, 0.2], [0.5, -9.0, 0.2]])) == 2
 
 
-def test_transformations_are_normal_scores_and_the_signed_logarithm() -> None:
-    assert copula(np.array([5.0, -1e9, 7.0, 5.0])) == pytest.approx(norm.ppf([0.5, 0.125, 0.875, 0.5]))
+def test_the_box_is_long_where_the_objective_varies_slowly() -> None:
+    sides = proportions(np.array([0.1, 0.4, 1.6]))
+    assert sides == pytest.approx([0.25, 1.0, 4.0])
+    assert np.prod(sides) == pytest.approx(1.0)
+    assert proportions(np.ones(0)).shape == (0,)
+    process = RowProcess(np.array([False, False]))
+    rows = np.random.default_rng(0).random((60, 2))
+    process.fit(rows, standardised(np.sin(12 * rows[:, 0])))
+    assert process.lengths[1] > 4 * process.lengths[0]
+
+
+def test_objectives_are_standardised_and_excesses_take_the_signed_logarithm() -> None:
+    assert standardised(np.array([5.0, 7.0, 9.0])) == pytest.approx(np.sqrt(1.5) * np.array([-1.0, 0.0, 1.0]))
+    assert standardised(np.array([4.0, 4.0])).tolist() == [0.0, 0.0]
     assert [bilog(y) for y in (-1.0, 0.0, math.e - 1)] == pytest.approx([-math.log(2), 0.0, 1.0])
     lower = Bound(Metric("accuracy", "%", minimize=False), 50.0, upper=False)
     assert excess(lower, 40.0) == pytest.approx(0.2)
