@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ class FiniteSpace(Space):
     """The hyper-parameters, in the order of `values`."""
     size: int
     """Number of configurations."""
+    revision: ClassVar[str] = ""
+    """Ends the checksum of a table over this space; changed when a view of the space proposes otherwise than before."""
 
     @abstractmethod
     def index(self, configuration: Configuration) -> int:

@@ -257,9 +257,13 @@ class Rows:
         return self._nearest(coordinates, ())
 
     def _nearest(self, coordinates: Sequence[Coordinate], passed_over: Collection[int]) -> int:
-        """The row with given coordinates, or the nearest row, without those in `passed_over` if others remain."""
+        """The row with given coordinates, or the nearest row, without those in `passed_over` if others remain.
+
+        Coordinates that are another way to write a row in `passed_over` stand for the nearest row, too: a method that
+        proposes them does not know that it repeats itself.
+        """
         row = self._space.find(coordinates)
-        if row is None:
+        if row is None or (row in passed_over and list(coordinates) != self._space.points[row].tolist()):
             distances = self._space.distances(coordinates)
             if len(passed_over) < self._space.size:
                 distances[list(passed_over)] = np.inf
@@ -270,7 +274,8 @@ class Rows:
 class NearestRows(Rows):
     """The flat view for proposals: coordinates without a row stand for the nearest row that is not yet used.
 
-    A view belongs to one search. A row is used once the view has returned it, or its coordinates. When all rows are
+    A view belongs to one search. A row is used once the view has returned it, or its coordinates; it is then proposed
+    again only by its own coordinates, not by other ways to write it (isomorphic networks). When all rows are
     used, the view returns the nearest row again. It returns the first of equally near rows.
     """
 

@@ -45,6 +45,7 @@ class ListedCells(ListedChoices, blockwise=True):
     """
 
     table_kind = "nas-bench-101"
+    revision = "+distinct"
 
     def __init__(self, points: NDArray[np.number]) -> None:
         edges = [Categorical(f"{i}-{j}", (0, 1)) for i, j in EDGES]

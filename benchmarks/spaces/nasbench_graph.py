@@ -59,6 +59,7 @@ class GraphNetworks(ListedChoices, blockwise=True):
     """
 
     table_kind = "nas-bench-graph"
+    revision = "+distinct"
 
     def __init__(self, operations: Sequence[str] = OPERATIONS) -> None:
         self._operations = tuple(operations)

@@ -84,16 +84,17 @@ class ImportedTable(TabularBenchmark, blockwise=True):
         facts, digest = description.read(folder / "table.json")
         self._folder, self._facts = folder, facts
         metrics = [Metric(**metric) for metric in facts["metrics"]]
+        space = _space(facts, folder)
         super().__init__(
             facts["name"],
             facts["family"],
-            _space(facts, folder),
+            space,
             metrics,
             lambda: self._array(facts["values"]),
             cost=facts["cost"],
             source=facts["source"],
             licence=facts["licence"],
-            checksum=f"sha256:{digest}",
+            checksum=f"sha256:{digest}{space.revision}",
             absent=facts.get("absent", "failed"),
             absence=facts.get("absence", TableData.absence),
             search_space=facts.get("search_space", ""),

@@ -83,10 +83,11 @@ def open_graph_table(name: str) -> TabularBenchmark:
     """
     data = name.removeprefix("nbgraph-")
     checksum, digest, family = _TABLES[data]
+    space = _space(data == "proteins")
     return TabularBenchmark(
         name,
         family,
-        _space(data == "proteins"),
+        space,
         _metrics("ROC AUC" if data == "proteins" else "accuracy"),
         partial(converted.load, f"{name}-{checksum[:12]}-v{_LAYOUT}", partial(_convert, data), digest),
         cost=_SECONDS,
@@ -96,7 +97,7 @@ def open_graph_table(name: str) -> TabularBenchmark:
             f"{_SECONDS:g} s"
         ),
         licence="Apache-2.0",
-        checksum=f"sha256:{checksum}",
+        checksum=f"sha256:{checksum}{space.revision}",
         absent="infeasible",
         search_space="nas-bench-graph",
     )

@@ -14,6 +14,7 @@ from nasbench.benchmarks import BENCHMARKS, Level, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, Ordinal
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
 from nasbench.benchmarks.spaces.listed import ListedChoices, listed
+from nasbench.benchmarks.spaces.nasbench_graph import OPERATIONS_OF_PROTEINS, GraphNetworks
 from nasbench.benchmarks.tabular import open_table
 from nasbench.benchmarks.tabular.imported import save
 from nasbench.benchmarks.tabular.table import TabularBenchmark
@@ -128,6 +129,21 @@ def test_coordinates_without_a_row_stand_for_the_nearest_that_was_not_given() ->
     assert [flat.at([0, 1]) for _ in range(2)] == [0, 1]
     assert flat.at([0, 1]) == 2  # all have been given: the nearest again
     assert space.as_flat().at([3, 1]) == 2  # another search
+
+
+def test_another_way_to_write_a_network_is_another_network_once_it_was_given() -> None:
+    """Unless it is its own: a method that proposes the very coordinates again means the same network."""
+    space = GraphNetworks(OPERATIONS_OF_PROTEINS)
+    flat, row = space.as_flat(), 1672
+    own = space.points[row].tolist()
+    written = [[x, *ops] for x in range(9) for ops in itertools.product(range(5), repeat=4)]
+    others = [c for c in written if space.find(c) == row and c != own]
+    assert others
+    assert flat.at(others[0]) == row
+    given = [flat.at(c) for c in others]
+    assert row not in given and len(set(given)) == len(given)
+    assert flat.at(own) == row
+    assert flat.at(others[0]) not in (row, *given)
 
 
 def test_real_numbers_may_be_listed(table: Import) -> None:
