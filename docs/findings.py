@@ -35,18 +35,23 @@ PARTS = {
     "ctpe-rivals-ax": ("thinking",),
     "fronts": ("thinking",),
     "knowledge": ("saved",),
+    "priors": ("saved",),
 }
 """Optional parts of a suite's report."""
 
-VIEWS = {"parallel": {f"parallel-{workers}": f"200 evaluations on {workers} workers" for workers in (4, 16, 64)}}
+VIEWS = {
+    "parallel": {f"parallel-{workers}": f"200 evaluations on {workers} workers" for workers in (4, 16, 64)},
+    "pending": {"pending": "200 evaluations on 16 workers"},
+}
 """Suites that are reported by protocol: the name of each report's folder, and its protocol."""
 
-LOOKED_UP = {
-    "looked-up.csv": (),
-    "looked-up-pairs.csv": ("--pairs",),
-    "looked-up-own.csv": ("--own", "benchmarks/tabular/parts/organa-pilot.csv"),
+TABLES = {
+    "looked-up.csv": ("looked_up",),
+    "looked-up-pairs.csv": ("looked_up", "--pairs"),
+    "looked-up-own.csv": ("looked_up", "--own", "benchmarks/tabular/parts/organa-pilot.csv"),
+    "pending.csv": ("pending",),
 }
-"""Tables of examples/looked_up.py, with the options that print them."""
+"""Tables that examples print from a store: the example, and its options."""
 
 _NAMED = re.compile(r"reproduced/([\w-]+/[\w-]+\.\w+)")
 _WIDE = re.compile(r"(\w+) by ([\w, ]+): (\w+) of (\w+) (\S+)")
@@ -80,9 +85,9 @@ def _keep(suite: str, name: str, protocol: str) -> None:
         import kinds
 
         kinds.write(into)
-    for file, options in LOOKED_UP.items():
+    for file, (example, *options) in TABLES.items():
         if f"{suite}/{file}" in named():
-            command = [sys.executable, "-m", "examples.looked_up", f"runs/{suite}", *options]
+            command = [sys.executable, "-m", f"examples.{example}", f"runs/{suite}", *options]
             table = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
             (into / file).write_text(table, encoding="utf-8")
 

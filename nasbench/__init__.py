@@ -200,6 +200,7 @@ def report(
     partial: bool = False,
     full: bool = False,
     wilcoxon: bool = False,
+    against: str | Sequence[str] = (),
 ) -> Report:
     """Writes the report of some stores, taken together, into the folder `out`, and returns its text and its tables.
 
@@ -237,6 +238,7 @@ def report(
         partial: include runs that are under way, and compare all at the length of the shortest.
         full: show every sentence and table that fits a terminal in the text, not the verdict alone.
         wilcoxon: show the Wilcoxon signed-rank tables in the text too.
+        against: archives whose runs in the same settings are compared too: files, or names that come with nasbench.
 
     Returns a result with `text` (without escape codes; `print(result)` shows it), `tables` (a pandas DataFrame by the
     name of each table), `folder` and `files`.
@@ -244,9 +246,9 @@ def report(
     Raises StoreError if a store is missing or empty, or its runs must not be compared; UsageError for an option that is
     not understood.
     """
+    from nasbench.cli.engine.archives import opened_stores
     from nasbench.cli.engine.plan import is_current
     from nasbench.cli.engine.reporting import asked_report
-    from nasbench.results import Store
     from nasbench.results.report.report import write
 
     request = asked_report(
@@ -272,7 +274,7 @@ def report(
         full=full,
         wilcoxon=wilcoxon,
     )
-    return write([Store.open(Path(store)) for store in stores], request, is_current)
+    return write(opened_stores(stores, _several(against)), request, is_current)
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

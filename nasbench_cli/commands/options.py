@@ -86,7 +86,7 @@ def _option(key: Key) -> Callable[[Command], Command]:
 
 
 def asked_suite(context: click.Context, file: Path | None) -> Suite:
-    """The runs that the user describes: a suite file, perhaps without some methods, or a grid (`takes_grid`).
+    """The runs that the user describes: a suite file, perhaps without some methods or with others instead, or a grid.
 
     Raises UsageError if both are given, or neither.
     """
@@ -94,9 +94,11 @@ def asked_suite(context: click.Context, file: Path | None) -> Suite:
     options = [key.option for key in KEYS if key.name in given] + ["--target"] * is_given(context, _TARGET)
     without, target = context.params["without"], context.params[_TARGET]
     if file is not None:
-        if options:
-            raise UsageError(f"a suite describes the whole grid: leave out {' and '.join(options)}, or the suite")
-        return load_suite(file).without(without)
+        strange = [option for option in options if option != "--method"]
+        if strange:
+            raise UsageError(f"a suite describes the whole grid: leave out {' and '.join(strange)}, or the suite")
+        suite = load_suite(file)
+        return suite.with_methods(given["methods"]) if "methods" in given else suite.without(without)
     if without:
         raise UsageError("--without leaves methods of a suite out: here, name only the methods you want")
     if "methods" not in given or "benchmarks" not in given:

@@ -10,15 +10,16 @@ import click
 
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import command_line, takes_data_dir
+from nasbench.cli.engine.archives import opened_stores
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
-from nasbench.results import Store, StoreError
+from nasbench.results import StoreError
 from nasbench.results.display.numbers import count
 from nasbench.results.scores import names as scores
 
 
 @click.command()
-@click.argument("stores", metavar="STORE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("stores", metavar="[STORE]…", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--baseline", metavar="METHOD", help="Method that the others are compared with.  [default: that of the suite]"
 )
@@ -92,14 +93,21 @@ from nasbench.results.scores import names as scores
 )
 @click.option("--full", is_flag=True, help="Print every sentence and table that fits a terminal.")
 @click.option("--wilcoxon", is_flag=True, help="Print the Wilcoxon signed-rank tables here too.")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="ARCHIVE",
+    help="Set the runs beside those of an archive in the same settings: a file, or the name of one that "
+    "comes with nasbench (quick); repeatable.",
+)
 @takes_data_dir
 @click.pass_context
-def report(context: click.Context, /, stores: tuple[Path, ...], out: Path, **wishes: Any) -> None:
+def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import write  # draws plots: heavy
 
+    opened = opened_stores(wishes.pop("stores"), wishes.pop("against"))
     request = replace(asked_report(out, **wishes), command=command_line(context))
-    opened = [Store.open(folder) for folder in stores]
     try:
         written = write(opened, request, is_current)
     except StoreError:

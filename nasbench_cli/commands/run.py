@@ -35,7 +35,7 @@ _WORTH_SAYING = 30.0  # seconds
     type=click.Path(path_type=Path),
     metavar="FILE",
     shell_complete=completion.suites,
-    help="Take the grid from a TOML file, or suites/FILE.toml.",
+    help="Take the grid from a TOML file, or suites/FILE.toml; a --method then replaces its methods.",
 )
 @click.option(
     "--store",

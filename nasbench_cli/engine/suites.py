@@ -56,6 +56,11 @@ class Suite:
             raise UsageError("--without leaves no method of the suite")
         return replace(self, grids=grids)
 
+    def with_methods(self, names: Sequence[str]) -> Suite:
+        """The suite with other methods in the place of its own. Raises UsageError for an unknown method or option."""
+        methods = tuple(MethodSpec.parse(name) for name in names)
+        return replace(self, grids=tuple(replace(grid, methods=methods, places={}) for grid in self.grids))
+
     @property
     def wishes(self) -> dict[str, Any]:
         """Settings for reports that the store keeps: title, checkpoints and so on; empty for a grid of options."""

@@ -1,0 +1,99 @@
+"""Prints what knowing the pending evaluations is worth to each method, and what parallel workers cost it.
+
+    python -m examples.pending STORE
+
+Reads a store of the suite `pending`. A row per method and number of workers, as CSV:
+
+* better, low, high: the probability that a run that knows the pending evaluations is better than one that ignores
+  them, at equal evaluations, and its 95 % confidence interval over search spaces (t);
+* seconds_better, seconds_low, seconds_high: the same at equal seconds, when the run of median length has ended;
+* parallel_better, parallel_low, parallel_high: the probability that a run with so many workers, without that knowledge,
+  is better than one with a single worker after the same number of evaluations.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from nasbench.results import Store
+from nasbench.results.curves import Curves
+from nasbench.results.reading import load, select
+
+PAIRS = {
+    "c-tpe": ("c-tpe:pending=bad", "c-tpe"),
+    "optuna's tpe": ("optuna", "optuna:liar=false"),
+    "smbo": ("smbo:pending=bad", "smbo"),
+    "scbo": ("scbo:pending=mean", "scbo"),
+    "nasbot": ("nasbot", "nasbot:pending=ignored"),
+    "bohb": ("bohb:pending=bad", "bohb"),
+}
+"""Name for display → the method that knows the pending evaluations, and the one that ignores them."""
+WORKERS = (4, 16, 64)
+
+Runs = dict[tuple[str, str], NDArray[np.float64]]
+"""The scores of the runs of a method, by benchmark and constraint; infinite if nothing feasible was found."""
+
+
+def runs(curves: Curves, method: str, at_seconds: bool = False) -> Runs:
+    """The scores of a method's incumbents at the end of the budget, or at the horizon of each setting in seconds."""
+    if method not in curves.methods:
+        return {}
+    values = curves.at_shares(np.ones(1)) if at_seconds else curves.at((curves.end,))
+    number, found = curves.methods.index(method), {}
+    for setting, row in enumerate(curves.settings.itertuples()):
+        own = curves.groups.get((setting, number), np.zeros(0, np.intp))
+        if len(own):
+            found[row.bench, row.constraint] = np.nan_to_num(values[own, 0], nan=np.inf)
+    return found
+
+
+def better(ours: Runs, theirs: Runs, space: Mapping[str, str]) -> tuple[float, float, float]:
+    """P that a run of ours is better, ties counted half: the mean over search spaces, and its confidence interval."""
+    by_space: dict[str, list[float]] = {}
+    for setting in ours.keys() & theirs.keys():
+        a, b = ours[setting][:, None], theirs[setting][None]
+        by_space.setdefault(space[setting[0]], []).append(float(((a < b) + 0.5 * (a == b)).mean()))
+    means = np.array([np.mean(shares) for shares in by_space.values()])
+    half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
+    return float(means.mean()), float(max(0.0, means.mean() - half)), float(min(1.0, means.mean() + half))
+
+
+def main() -> None:
+    """Prints the table."""
+    store = Store(Path(sys.argv[1]))
+    protocols = sorted({fragment.setup.protocol for fragment in store.fragments()})
+    curves = {protocol: load(select([store], protocol)) for protocol in protocols}
+    space = {row.bench: row.space for c in curves.values() for row in c.settings.itertuples()}
+
+    def of(method: str, workers: int, at_seconds: bool = False) -> Runs:
+        ending = f"on {workers} worker{'s' * (workers > 1)}"
+        found: Runs = {}
+        for protocol, c in curves.items():
+            found |= runs(c, method, at_seconds) if protocol.endswith(ending) else {}
+        return found
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    heads = [f"{kind}{end}" for kind, end in product(("", "seconds_", "parallel_"), ("better", "low", "high"))]
+    writer.writerow(["method", "workers", "spaces", *heads])
+    for (name, (knowing, ignoring)), workers in product(PAIRS.items(), WORKERS):
+        estimates = [
+            better(of(knowing, workers), of(ignoring, workers), space),
+            better(of(knowing, workers, True), of(ignoring, workers, True), space),
+            better(of(ignoring, workers), of(ignoring, 1), space)
+            if of(ignoring, 1)
+            else better(of(ignoring, workers), of(knowing, 1), space),
+        ]
+        spaces = len({space[bench] for bench, _ in of(knowing, workers)})
+        writer.writerow([name, workers, spaces, *(f"{value:.2f}" for estimate in estimates for value in estimate)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""`nasbench archive`: packs a store into one file, and computes some of its runs again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.cli.commands.options import takes_data_dir
+from nasbench.cli.engine.archives import again, open_archive
+from nasbench.cli.exits import DONE, SOME_FAILED
+from nasbench.results import Store
+from nasbench.results.display.numbers import count
+
+
+@click.group()
+def archive() -> None:
+    """Pack a store into one file that others can report against, and check such a file."""
+
+
+@archive.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The archive.  [default: STORE.zip, beside the store]",
+)
+def make(store: Path, out: Path | None) -> int:
+    """Pack what reports read of a store's runs: incumbents and their scores, feasibility, provenance.
+
+    Configurations, measured times and search logs stay in the store.
+    """
+    from nasbench.results.store.archive import Archive, pack
+
+    path = out or store.with_name(f"{store.name}.zip")
+    size = pack(Store.open(store), path)
+    made = Archive(path)
+    runs = sum(len(f.runs) for f in made.fragments())
+    click.echo(f"{count(runs, 'run')} of {store} in {size / 1e6:.1f} MB: {path}")
+    click.echo(f"contents sha256:{made.contents}")
+    return DONE
+
+
+@archive.command()
+@click.argument("name", metavar="ARCHIVE")
+@click.option(
+    "--share", type=float, default=0.02, show_default=True, metavar="P", help="Share of the runs, above 0 and up to 1."
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the choice of runs.")
+@takes_data_dir
+def check(name: str, share: float, seed: int) -> int:
+    """Compute a random share of an archive's runs again, and compare them bit for bit.
+
+    ARCHIVE is a file, or the name of an archive that comes with nasbench. The exit code is 1 if a run differs, or none
+    could be computed.
+    """
+    if not 0 < share <= 1:
+        raise UsageError(f"--share must be above 0 and at most 1, not {share:g}")
+    opened = open_archive(name)
+    click.echo(f"contents sha256:{opened.contents}")
+    same, reasons, different = 0, Counter[str](), 0
+    for found in again(opened, share, seed):
+        if found.same:
+            same += 1
+        elif found.same is None:
+            reasons[found.why] += 1
+        else:
+            different += not found.why
+            setup, why = found.setup, f" ({found.why})" if found.why else ""
+            click.echo(f"DIFFERENT  {setup.method} on {setup.bench}, {setup.constraint}, seed {found.seed}{why}")
+    click.echo(f"{count(same, 'run')} computed again with the same bits, {different} with others")
+    for why, number in reasons.most_common():
+        click.echo(f"{count(number, 'run')} not computed: {why}")
+    return DONE if same and not different else SOME_FAILED

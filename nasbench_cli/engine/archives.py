@@ -1,0 +1,115 @@
+"""Archives of stores: those that come with the project, and computing some of their runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nasbench.benchmarks import BENCHMARKS, open_benchmark, parse_constraints
+from nasbench.benchmarks.repeatability import Repeatable
+from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
+from nasbench.cli.engine.runner import run
+from nasbench.methods import MethodSpec
+from nasbench.results import Store
+from nasbench.results.store.archive import Archive, ArchivedFragment, same_rows
+from nasbench.results.store.trajectory import Setup
+
+_EMBEDDED = Path(__file__).parents[2] / "suites" / "archives"
+
+
+def embedded() -> tuple[str, ...]:
+    """Names of the archives that come with the project."""
+    return tuple(sorted(path.stem for path in _EMBEDDED.glob("*.zip")))
+
+
+def open_archive(name: str) -> Archive:
+    """An archive by its path, or one that comes with the project by its name.
+
+    Raises UsageError if there is none, StoreError if it is damaged.
+    """
+    path = Path(name)
+    if not path.is_file() and name in embedded():
+        path = _EMBEDDED / f"{name}.zip"
+    if not path.is_file():
+        raise unknown("archive", name, (*embedded(), "the path of a file"))
+    return Archive(path)
+
+
+def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[Store]:
+    """Stores for a report, and archives with their runs in the settings of these stores; all of them without a store.
+
+    Raises UsageError if there is neither, or if an archive has no run in these settings.
+    """
+    if not folders and not names:
+        raise UsageError(f"give a store, or --against an archive: {', '.join((*embedded(), 'the path of a file'))}")
+    stores = [Store.open(Path(folder)) for folder in folders]
+    if not stores:
+        return list(map(open_archive, names))
+    setups = [f.setup for store in stores for f in store.fragments()]
+    archives = [open_archive(name).limited(setups) for name in names]
+    for name, archive in zip(names, archives, strict=True):
+        if not archive.fragments():
+            protocols = "; ".join(sorted({setup.protocol for setup in setups})) or "no run"
+            raise UsageError(
+                f"the archive {name} has no run in the settings of these stores ({protocols}): it holds "
+                f"{', '.join(archive.protocols)}"
+            )
+    return [*archives, *stores]
+
+
+@dataclass(frozen=True)
+class Again:
+    """A run of an archive that was computed again, or that could not be."""
+
+    setup: Setup
+    seed: int
+    same: bool | None
+    """Whether all its rows are the same, bit for bit; None if it was not computed."""
+    why: str = ""
+    """The reason why it was not computed, or why it may differ."""
+
+
+def again(archive: Archive, share: float, seed: int) -> Iterator[Again]:
+    """Computes a random share of an archive's runs again, and compares them with it.
+
+    Args:
+        share: share of the runs, in (0, 1]; at least one run is computed.
+        seed: seed of the choice.
+    """
+    runs = [(f, s) for f in archive.fragments() for s in f.seeds]
+    count = max(1, round(share * len(runs)))
+    for i in sorted(np.random.default_rng(seed).choice(len(runs), count, replace=False).tolist()):
+        fragment, own = runs[i]
+        assert isinstance(fragment, ArchivedFragment)
+        yield _again(fragment, own)
+
+
+def _again(fragment: ArchivedFragment, seed: int) -> Again:
+    setup = fragment.setup
+    try:
+        planned = _planned(setup, seed)
+    except UsageError as error:
+        return Again(setup, seed, None, str(error))
+    if planned.live:
+        return Again(setup, seed, None, "it trains networks")
+    if planned.setup.id != setup.id:
+        return Again(setup, seed, None, "this installation has another version of the method or of the data")
+    found = run(planned.setup, seed, planned.spec, open_benchmark(setup.bench), planned.bounds)
+    if same_rows(fragment, found):
+        return Again(setup, seed, True)
+    level = planned.spec.method.repeatable
+    return Again(setup, seed, False, "" if level is Repeatable.ANY_PROCESSOR else "it may differ on another processor")
+
+
+def _planned(setup: Setup, seed: int) -> PlannedSetup:
+    """The setup as this installation would run it. Raises UsageError if it cannot."""
+    BENCHMARKS.get(setup.bench)
+    limits = () if setup.constraint == "none" else parse_constraints([setup.constraint])
+    protocol = Protocol(setup.evals, setup.seconds, setup.workers, setup.charge_thinking, setup.train_infeasible)
+    grid = Grid((MethodSpec.parse(setup.method),), (setup.bench,), (limits,), (seed,), protocol)
+    (planned,) = expand([grid])
+    return planned

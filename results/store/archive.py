@@ -1,0 +1,269 @@
+"""Archives: a store in one file, for reading only, with what reports read of each run and nothing else.
+
+    facts.json        the setups with their runs and provenance, the last suite's wishes, and the contents' hash
+    steps.parquet     the rows of each run at which its incumbent or the incumbent's score changes, and its last row
+    feasible.parquet  a bit for every row of each run
+
+So an archive gives the same tables and figures as its store, in about one per cent of the bytes. It has no
+configurations, no measured times and no search logs. Between two kept rows, a row counts as finished when the first of
+them was.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from nasbench.results.errors import StoreError
+from nasbench.results.store import disk
+from nasbench.results.store.contents import content_hash
+from nasbench.results.store.fragment import Fragment, RunRecord
+from nasbench.results.store.store import Store
+from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, to_table
+
+VERSION = 1
+_FACTS, _STEPS, _BITS, _FEASIBLE = "facts.json", "steps.parquet", "feasible.parquet", "feasible"
+_MOMENT = (2026, 1, 1, 0, 0, 0)  # of every member, so that equal contents are equal bytes
+_KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_feasible")
+_OF_LEVELS = ("level", "spent")
+_CHANGES = ("incumbent", "unseen", "unseen_feasible")
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ArchivedFragment(Fragment):
+    """The runs of one setup in an archive."""
+
+    archive: Archive
+    number: int
+    """The number of its first run in the archive."""
+
+    def table(self, columns: list[str] | None = None) -> pa.Table:
+        """The rows in some columns; a metric that its runs do not have is left out, as Parquet does.
+
+        Raises StoreError for a column that archives do not keep.
+        """
+        metrics = {f"metric.{name}" for name in self.setup.metrics}
+        asked = columns or [*_KEPT, _FEASIBLE]
+        return self.archive.rows(self, [name for name in asked if not name.startswith("metric.") or name in metrics])
+
+
+class Archive(Store):
+    """A store in one file. Nothing can be written to it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            with zipfile.ZipFile(path) as file:
+                facts = json.loads(file.read(_FACTS))
+                steps, feasible = (file.read(name) for name in (_STEPS, _BITS))
+            if facts["archive"] > VERSION:
+                raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
+            if facts["digests"] != [disk.digest(steps), disk.digest(feasible)]:
+                raise StoreError(f"{path} is damaged: its rows do not match their digests")
+            self.contents: str = facts["contents"]
+            """The hash of the contents of the store that it was made of."""
+            self._wishes: dict[str, Any] = facts["wishes"]
+            self._fragments = list(self._read(facts["setups"]))
+            self.protocols = sorted({f.setup.protocol for f in self._fragments})
+            """Budgets and workers of all its runs, as text."""
+            self._members = steps, feasible
+        except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{path} is no archive of nasbench ({type(error).__name__}: {error})") from None
+
+    def _read(self, setups: list[dict[str, Any]]) -> Iterator[ArchivedFragment]:
+        number = 0
+        for facts in setups:
+            runs = tuple(RunRecord(**run) for run in facts["runs"])
+            yield ArchivedFragment(self.folder, Setup.from_json(facts["cell"]), runs, facts["provenance"], self, number)
+            number += len(runs)
+
+    def fragments(self) -> list[Fragment]:
+        return list(self._fragments)
+
+    def limited(self, to: Iterable[Setup]) -> Archive:
+        """This archive with the runs in the settings and under the protocols of some setups only."""
+        wanted = {(setup.bench, setup.constraint, setup.protocol) for setup in to}
+        self._fragments = [
+            f for f in self._fragments if (f.setup.bench, f.setup.constraint, f.setup.protocol) in wanted
+        ]
+        return self
+
+    def plans(self) -> list[dict[str, Any]]:
+        """Its suite as a plan that is complete, so that the suite's labels are known."""
+        cells = [(f.setup, f.seeds) for f in self._fragments]
+        command = f"nasbench report --against {self.folder}"
+        return [{"command": command, "saved": "", "wishes": self._wishes, "cells": cells}]
+
+    def search_log(self, f: Fragment, seed: int) -> pa.Table | None:
+        """None: archives keep no search logs."""
+        return None
+
+    def set_aside(self, path: Path, reason: str) -> None:
+        raise StoreError(f"{self.folder} is damaged: {reason}")
+
+    @cached_property
+    def _steps(self) -> tuple[Columns, NDArray[np.intp]]:
+        """The kept rows, and where those of each run begin, with their end."""
+        table = pq.read_table(pa.BufferReader(self._members[0]))
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+        return columns, np.searchsorted(columns["run"], np.arange(columns["run"][-1] + 2))
+
+    @cached_property
+    def _bits(self) -> list[bytes]:
+        bits: list[bytes] = pq.read_table(pa.BufferReader(self._members[1]))[_FEASIBLE].to_pylist()
+        return bits
+
+    def rows(self, fragment: ArchivedFragment, names: Sequence[str]) -> pa.Table:
+        """All rows of a fragment in some columns. Raises StoreError for a column that archives do not keep."""
+        steps, starts = self._steps
+        lengths = np.array([run.rows for run in fragment.runs])
+        runs = slice(fragment.number, fragment.number + len(lengths))
+        own = slice(starts[runs.start], starts[runs.stop])
+        levels = steps["level"][own] if "level" in steps else np.zeros(1)
+        made = {_FEASIBLE, *(() if levels.any() else _OF_LEVELS)}
+        for name in names:
+            if name not in made and name not in steps:
+                raise StoreError(f"{self.folder} is an archive, which keeps no {name}: ask the store of its runs")
+        ends = np.cumsum(lengths)
+        first = np.repeat(ends - lengths, np.diff(starts[runs.start : runs.stop + 1]))
+        repeats = np.diff(np.append(first + steps["row"][own], ends[-1]))
+        found: dict[str, Any] = {name: np.repeat(steps[name][own], repeats) for name in names if name not in made}
+        for name in ("score_feasible", "unseen_feasible"):
+            if name in found:
+                found[name] = pa.array(found[name] == 1, pa.bool_(), mask=found[name] < 0)
+        if "level" in made:  # everything was trained to the end
+            found["level"] = np.full(ends[-1], fragment.setup.setting.highest)
+            found["spent"] = np.concatenate([np.arange(1.0, n + 1) for n in lengths])
+        bits = zip(self._bits[runs], lengths.tolist(), strict=True)
+        parts = [np.unpackbits(np.frombuffer(packed, np.uint8), count=n) for packed, n in bits]
+        found[_FEASIBLE] = np.concatenate(parts).astype(bool)
+        return pa.table({name: found[name] for name in names})
+
+
+def pack(store: Store, path: Path) -> int:
+    """Writes an archive of a store, atomically; returns its bytes.
+
+    Raises StoreError if the store holds no run, or runs with several objectives.
+    """
+    fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
+    if not fragments:
+        raise StoreError(f"{store.folder} holds no finished run")
+    if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
+        raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
+    parts, bits = list[Columns](), list[bytes]()
+    for f in fragments:
+        held_out = [f"metric.{name}" for name in f.setup.setting.held_out]
+        table = f.table([*_KEPT, _FEASIBLE, *_OF_LEVELS, *held_out])
+        columns = {name: _plain(table[name]) for name in table.column_names}
+        if (columns["level"] == f.setup.setting.highest).all():
+            del columns["level"], columns["spent"]
+        feasible, ends = columns.pop(_FEASIBLE).astype(bool), np.cumsum([run.rows for run in f.runs]).tolist()
+        for start, end in pairwise([0, *ends]):
+            bits.append(np.packbits(feasible[start:end]).tobytes())
+            parts.append(kept_rows({name: values[start:end] for name, values in columns.items()}))
+    members = _parquet(_joined(parts)), _parquet(pa.table({_FEASIBLE: bits}))
+    facts = {
+        "archive": VERSION,
+        "schema": SCHEMA_VERSION,
+        "contents": content_hash(store),
+        "wishes": store.wishes(),
+        "digests": list(map(disk.digest, members)),
+        "setups": [
+            {"cell": f.setup.to_json(), "runs": [vars(run) for run in f.runs], "provenance": f.provenance}
+            for f in fragments
+        ],
+    }
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        text = zipfile.ZipInfo(_FACTS, _MOMENT)
+        file.writestr(text, json.dumps(facts), zipfile.ZIP_DEFLATED, 9)
+        for name, member in zip((_STEPS, _BITS), members, strict=True):
+            file.writestr(zipfile.ZipInfo(name, _MOMENT), member)  # Parquet is compressed
+    disk.write(path, memoryview(content.getvalue()))
+    return content.tell()
+
+
+def kept_rows(columns: Columns) -> Columns:
+    """The rows of a run that an archive keeps, with their numbers in `row`."""
+    length = len(columns["incumbent"])
+    changes = np.ones(length, bool)
+    if not any(name in columns for name in _OF_LEVELS):  # with levels every row is kept
+        changes[1:-1] = np.any([_differs(columns[name]) for name in _CHANGES], axis=0)[:-1]
+    row = np.flatnonzero(changes)
+    return {name: values[row] for name, values in columns.items()} | {"row": row.astype(np.int32)}
+
+
+def _differs(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value but the first differs from the one before; NaN equals NaN."""
+    before, after = values[:-1], values[1:]
+    different: NDArray[np.bool_] = (before != after) & ~((before != before) & (after != after))  # noqa: PLR0124
+    return different
+
+
+def _plain(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A column as an array; a Boolean one as 1, 0 and, where it is unknown, -1."""
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8()).fill_null(-1)
+    plain: NDArray[Any] = column.to_numpy()
+    return plain
+
+
+def _joined(parts: Sequence[Columns]) -> pa.Table:
+    """One table of the kept rows of all runs; a column that a run lacks is NaN there, or 0."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    lengths = [len(part["row"]) for part in parts]
+    kinds = {name: next(part[name].dtype for part in parts if name in part) for name in names}
+    joined = {"run": np.repeat(np.arange(len(parts), dtype=np.int32), lengths)}
+    for name, kind in kinds.items():
+        absent = np.nan if kind == np.float64 else 0
+        own = [part[name] if name in part else np.full(n, absent, kind) for part, n in zip(parts, lengths, strict=True)]
+        joined[name] = np.concatenate(own)
+    return pa.table(joined)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    content = pa.BufferOutputStream()
+    times = [name for name in table.column_names if name == "finished"]  # no two are equal: no dictionary helps
+    pq.write_table(
+        table,
+        content,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=[name for name in table.column_names if name not in times],
+        use_byte_stream_split=times or False,
+        dictionary_pagesize_limit=1 << 22,
+        write_statistics=False,
+    )
+    written: bytes = content.getvalue().to_pybytes()
+    return written
+
+
+def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
+    """Whether a run that was computed again has the rows that an archive keeps of it, bit for bit."""
+    names = [*_KEPT, _FEASIBLE, *_OF_LEVELS, *(f"metric.{name}" for name in fragment.setup.setting.held_out)]
+    place = fragment.seeds.index(found.seed)
+    lengths = [run.rows for run in fragment.runs]
+    kept, new = fragment.table(names).slice(sum(lengths[:place]), lengths[place]), to_table(fragment.setup, [found])
+    if len(new) != len(kept):
+        return False
+    in_parts = bool((_plain(kept["level"]) < fragment.setup.setting.highest).any())
+    names = [name for name in names if in_parts or name not in _OF_LEVELS]
+    ours, theirs = ({name: _plain(table[name]) for name in names} for table in (kept, new))
+    if ours.pop(_FEASIBLE).tolist() != theirs.pop(_FEASIBLE).tolist():
+        return False
+    steps, again = kept_rows(ours), kept_rows(theirs)
+    return all(np.array_equal(steps[name], again[name], equal_nan=True) for name in steps)
