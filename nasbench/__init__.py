@@ -246,7 +246,7 @@ def report(
     Raises StoreError if a store is missing or empty, or its runs must not be compared; UsageError for an option that is
     not understood.
     """
-    from nasbench.cli.engine.archives import opened_stores
+    from nasbench.cli.engine.archives import focused, opened_stores
     from nasbench.cli.engine.plan import is_current
     from nasbench.cli.engine.reporting import asked_report
     from nasbench.results.report.report import write
@@ -274,7 +274,8 @@ def report(
         full=full,
         wilcoxon=wilcoxon,
     )
-    return write(opened_stores(stores, _several(against)), request, is_current)
+    opened = opened_stores(stores, _several(against))
+    return write(opened, focused(request, opened), is_current)
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import click
 
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import command_line, takes_data_dir
-from nasbench.cli.engine.archives import opened_stores
+from nasbench.cli.engine.archives import focused, opened_stores
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.results import StoreError
@@ -107,7 +107,7 @@ def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
     from nasbench.results.report.report import write  # draws plots: heavy
 
     opened = opened_stores(wishes.pop("stores"), wishes.pop("against"))
-    request = replace(asked_report(out, **wishes), command=command_line(context))
+    request = replace(focused(asked_report(out, **wishes), opened), command=command_line(context))
     try:
         written = write(opened, request, is_current)
     except StoreError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
 from nasbench.cli.engine.runner import run
 from nasbench.methods import MethodSpec
 from nasbench.results import Store
+from nasbench.results.report.request import Request
 from nasbench.results.store.archive import Archive, ArchivedFragment, same_rows
 from nasbench.results.store.trajectory import Setup
 
@@ -59,6 +60,14 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 f"{', '.join(archive.protocols)}"
             )
     return [*archives, *stores]
+
+
+def focused(request: Request, stores: Sequence[Store]) -> Request:
+    """The request with the one method of the stores as its baseline, if that is set beside archives."""
+    methods = {f.setup.method for store in stores if not isinstance(store, Archive) for f in store.fragments()}
+    if request.baseline is not None or len(methods) != 1 or not any(isinstance(store, Archive) for store in stores):
+        return request
+    return replace(request, baseline=methods.pop())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from nasbench.results.curves import Array
 from nasbench.results.display.look import Look
 from nasbench.results.store import Store
+from nasbench.results.store.archive import ArchivedFragment
 from nasbench.results.store.fragment import Fragment, Torn
 
 LIMIT = 20_000_000
@@ -46,6 +47,9 @@ def as_json(
         names: the methods for display, by number.
     """
     fragments = [(store, f) for store, f in fragments if f.setup.method in numbers]
+    fragments = [
+        (store, f) for store, f in fragments if not isinstance(f, ArchivedFragment)
+    ]  # they keep no evaluations
     entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
     spaces: dict[str, _Configurations] = {}
     facts = {"methods": list(names), "setups": entries, "spaces": {}}

@@ -1,0 +1,181 @@
+"""Archives: the same reports as their stores, damage, and runs that are computed again."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasbench import report, run
+from nasbench.benchmarks import UsageError
+from nasbench.cli.engine.archives import again, embedded, open_archive
+from nasbench.results import Store, StoreError
+from nasbench.results.store.archive import Archive, kept_rows, pack
+from tests.conftest import Printed
+
+SEEDS = 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of three methods, one of which trains in parts, and with its archive."""
+    folder = tmp_path_factory.mktemp("archive")
+    for method, bench in (("random", "sk-forest-wine"), ("asha", "sk-forest-wine"), ("random", "nb201-cifar10")):
+        run(method, bench, seeds=SEEDS, evals=30, workers=2, store=folder / "store")
+    run(
+        ["random", "c-tpe"],
+        "hpolib-naval",
+        constraints="model_size@0.3",
+        seeds=SEEDS,
+        evals=30,
+        workers=2,
+        store=folder / "store",
+    )
+    pack(Store.open(folder / "store"), folder / "store.zip")
+    return folder
+
+
+def test_a_report_of_an_archive_is_that_of_its_store(folder: Path) -> None:
+    options = {"format": "csv,tidy", "full": True}
+    from_store = report(folder / "store", out=folder / "of-store", **options)  # type: ignore[arg-type]
+    from_archive = report(against=str(folder / "store.zip"), out=folder / "of-archive", **options)  # type: ignore[arg-type]
+    names = sorted(path.name for path in (folder / "of-store").glob("*.csv"))
+    assert len(names) > 5
+    assert names == sorted(path.name for path in (folder / "of-archive").glob("*.csv"))
+    for name in names:
+        theirs, ours = ((folder / place / name).read_text() for place in ("of-store", "of-archive"))
+        assert sorted(ours.splitlines()) == sorted(theirs.splitlines()), name
+    assert set(from_store.tables) == set(from_archive.tables)
+
+
+def test_an_archive_is_small_and_the_same_bytes_each_time(folder: Path) -> None:
+    size = pack(Store.open(folder / "store"), folder / "again.zip")
+    assert (folder / "again.zip").read_bytes() == (folder / "store.zip").read_bytes()
+    assert size < sum(path.stat().st_size for path in (folder / "store").glob("*.parquet")) / 3
+
+
+def test_rows_are_kept_where_an_incumbent_or_its_score_changes_and_at_the_end() -> None:
+    nan = np.nan
+    columns = {
+        "incumbent": np.array([nan, nan, 3.0, 3.0, 3.0, 2.0, 2.0]),
+        "unseen": np.array([nan, nan, 5.0, 5.0, nan, 1.0, 1.0]),
+        "unseen_feasible": np.array([-1, -1, 1, 1, -1, 1, 1]),
+    }
+    assert kept_rows(columns)["row"].tolist() == [0, 2, 4, 5, 6]
+    assert kept_rows(columns | {"level": np.ones(7)})["row"].tolist() == list(range(7))
+
+
+def test_what_an_archive_does_not_keep_is_said(folder: Path) -> None:
+    archive = Archive(folder / "store.zip")
+    with pytest.raises(StoreError, match="keeps no configuration"):
+        archive.fragments()[0].table(["configuration"])
+    with pytest.raises(StoreError, match="keeps no metric"):
+        report(against=str(folder / "store.zip"), out=folder / "no", metric="train_time")
+
+
+def tampered(folder: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    with zipfile.ZipFile(folder / "store.zip") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    change(members)
+    path = folder / "tampered.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def test_damage_and_newer_versions_are_refused(folder: Path) -> None:
+    def flip(members: dict[str, bytes]) -> None:
+        steps = bytearray(members["steps.parquet"])
+        steps[len(steps) // 2] ^= 1
+        members["steps.parquet"] = bytes(steps)
+
+    with pytest.raises(StoreError, match="do not match their digests"):
+        Archive(tampered(folder, flip))
+
+    def newer(members: dict[str, bytes]) -> None:
+        members["facts.json"] = json.dumps(json.loads(members["facts.json"]) | {"archive": 99}).encode()
+
+    with pytest.raises(StoreError, match="newer nasbench"):
+        Archive(tampered(folder, newer))
+    (folder / "text.zip").write_text("no archive")
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(folder / "text.zip")
+    with pytest.raises(StoreError, match="holds no finished run"):
+        pack(Store.create(folder / "empty"), folder / "empty.zip")
+
+
+def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(folder: Path) -> None:
+    found = list(again(Archive(folder / "store.zip"), 1.0, 0))
+    assert len(found) == 5 * SEEDS
+    assert all(one.same for one in found)
+
+    def another(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        for setup in facts["setups"]:  # the seeds exchanged: the rows are those of other runs
+            for one, seed in zip(setup["runs"], reversed([one["seed"] for one in setup["runs"]]), strict=True):
+                one["seed"] = seed
+        members["facts.json"] = json.dumps(facts).encode()
+
+    wrong = [one for one in again(Archive(tampered(folder, another)), 1.0, 0) if not one.same]
+    assert len(wrong) == 5 * (SEEDS - 1)  # the middle seed stayed where it was
+
+    def version(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        for setup in facts["setups"]:
+            setup["cell"]["method_version"] = 0
+        members["facts.json"] = json.dumps(facts).encode()
+
+    stale = list(again(Archive(tampered(folder, version)), 0.1, 0))
+    assert {one.same for one in stale} == {None}
+    assert "another version" in stale[0].why
+
+
+def test_one_method_is_set_beside_an_archive_and_is_the_baseline(folder: Path, tmp_path: Path) -> None:
+    run("evolution:population=5", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
+    found = report(tmp_path / "mine", against=str(folder / "store.zip"), out=tmp_path / "out", full=True)
+    assert "Probability that evolution:population=5 is better" in found.text
+    assert set(found.tables["ranks"]["method"]) == {"evolution:population=5", "random"}  # of the same setting only
+    run("random", "nb201-cifar100", seeds=SEEDS, evals=9, store=tmp_path / "other")
+    with pytest.raises(UsageError, match=r"no run in the settings of these stores \(9 evaluations on 1 worker\)"):
+        report(tmp_path / "other", against=str(folder / "store.zip"), out=tmp_path / "out")
+
+
+def test_the_commands(nasbench: Callable[..., Printed], folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    made = nasbench("archive", "make", folder / "store", "--out", path)
+    assert made.code == 0
+    assert f"{5 * SEEDS} runs of {folder / 'store'} in 0.0 MB: {path}" in made.out
+    checked = nasbench("archive", "check", path, "--share", 0.2)
+    assert checked.code == 0
+    assert f"{SEEDS} runs computed again with the same bits, 0 with others" in checked.out
+    assert Archive(path).contents in checked.out
+    assert nasbench("archive", "check", path, "--share", 2).code == 2
+    assert nasbench("archive", "check", "nothing").code == 2
+    assert nasbench("report").code == 2
+
+
+def test_a_suite_runs_with_other_methods(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    suite = tmp_path / "few.toml"
+    suite.write_text(
+        'title = "few"\nmethods = ["random"]\nbenchmarks = ["nb201-cifar10"]\nseeds = 2\nevals = 5\nworkers = 3\n'
+    )
+    printed = nasbench("run", "--suite", suite, "--method", "evolution:population=3", "--store", tmp_path / "mine")
+    assert printed.code == 0
+    setups = {(f.setup.method, f.setup.protocol) for f in Store.open(tmp_path / "mine").fragments()}
+    assert setups == {("evolution:population=3", "5 evaluations on 3 workers")}
+    assert nasbench("run", "--suite", suite, "--evals", 9).code == 2
+
+
+def test_quick_is_embedded_small_and_of_this_code() -> None:
+    assert "quick" in embedded()
+    archive = open_archive("quick")
+    assert archive.folder.stat().st_size <= 3_000_000
+    assert sum(len(f.runs) for f in archive.fragments()) == 21_760
+    found = list(again(archive, 0.0005, 1))
+    assert [one.same for one in found if one.same is not None]
+    assert all(one.same for one in found), [one for one in found if not one.same]
