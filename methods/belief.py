@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr, ndtri
 
 from nasbench.benchmarks.knowledge import EXPERTS
 from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
@@ -72,6 +71,8 @@ class Belief:
         Args:
             kept: probability of each hyper-parameter to have the believed value itself.
         """
+        from scipy.special import ndtr, ndtri  # SciPy takes a while
+
         centre, categorical = self._centre, self._mixed.categorical
         u, sure = rng.random(len(centre)), rng.random(len(centre)) < CERTAIN
         low, high = ndtr(-centre / SPREAD), ndtr((1 - centre) / SPREAD)
@@ -84,6 +85,8 @@ class Belief:
 
     def log_density(self, configuration: Configuration) -> float:
         """The logarithm of the density, with ordered hyper-parameters on [0, 1]; absent ones do not count."""
+        from scipy.special import ndtr
+
         centre, categorical = self._centre, self._mixed.categorical
         coordinates = self._mixed.flat.coordinates(configuration)
         row = self._mixed.at(coordinates)

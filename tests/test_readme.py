@@ -36,6 +36,7 @@ FILES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.
 FILES += sorted(path for path in (ROOT / "docs").glob("**/*.md") if not path.is_symlink())
 PAGES = {str(path.relative_to(ROOT)): path.read_text() for path in FILES}
 GROUPS = {
+    "archive": ("make", "check"),
     "data": ("list", "fetch", "verify"),
     "import": ("table", "nas-bench-201", "nas-bench-101", "nats-bench-size", "lcbench", "taskset", "columns"),
 }

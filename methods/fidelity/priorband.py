@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks import Level
 from nasbench.benchmarks.spaces import AsFlat, Configuration
+from nasbench.methods.belief import Belief
 from nasbench.methods.contract import METHODS, Observation, Problem, Rank
 from nasbench.methods.fidelity.hyperband import Hyperband
-
-if TYPE_CHECKING:
-    from nasbench.methods.belief import Belief
 
 
 @METHODS.register("priorband")
@@ -51,8 +48,6 @@ class PriorBand(Hyperband):
         prior: str = "",
     ) -> None:
         super().__init__(problem, rng, eta=eta, lowest=lowest, brackets=brackets)
-        from nasbench.methods.belief import Belief
-
         self._prior = Belief.of(prior, problem, rng)
         self._ranked: dict[Level, list[tuple[Rank, Configuration]]] = {level: [] for level in self._levels}
         """What was trained up to each level, with its rank."""
@@ -60,12 +55,10 @@ class PriorBand(Hyperband):
 
     @classmethod
     def make_ready(cls) -> None:
-        import nasbench.methods.belief  # noqa: F401, for SciPy
+        import scipy.special  # noqa: F401
 
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        from nasbench.methods.belief import Belief
-
         return super().misfit(problem, options) or Belief.misfit(str(options.get("prior", "")), problem)
 
     def tell(self, observation: Observation) -> None:
@@ -87,8 +80,6 @@ class PriorBand(Hyperband):
 
     def _incumbent(self) -> Belief | None:
         """The distribution around the best that was trained to the end; None if nothing was."""
-        from nasbench.methods.belief import Belief
-
         ended = self._ranked[self._levels[-1]]
         if not ended:
             return None

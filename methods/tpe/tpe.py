@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 
 from nasbench.benchmarks.spaces import AsFlat, Categorical, Configuration, Coordinate
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.methods.belief import Belief
 from nasbench.methods.contract import METHODS, Method, Observation, Problem
 
 if TYPE_CHECKING:
-    from nasbench.methods.belief import Belief
     from nasbench.methods.tpe.sampler import Rules, Sampler
 
 _LOG = logging.getLogger("nasbench")
@@ -285,20 +285,13 @@ class CTPE(TPE):
             raise UsageError(f"knowledge needs a constraint on a cheap metric (known before training), not on {names}")
         self._cheap = cheap if knowledge else []
         if prior:
-            from nasbench.methods.belief import Belief
-
             self._belief = Belief.of(prior, problem, rng)
         if not self._bounds and not problem.several:
             _LOG.info("c-tpe without a constraint is tpe")
 
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        if prior := str(options.get("prior", "")):
-            from nasbench.methods.belief import Belief
-
-            if reason := Belief.misfit(prior, problem):
-                return reason
-        return super().misfit(problem, options)
+        return Belief.misfit(str(options.get("prior", "")), problem) or super().misfit(problem, options)
 
     def ask(self) -> Configuration:
         if self._asked == 0 and self._cheap:
