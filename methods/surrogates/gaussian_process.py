@@ -7,7 +7,6 @@ Each surrogate defines its covariance and fits its hyper-parameters: `networks` 
 from __future__ import annotations
 
 import math
-from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -42,19 +41,6 @@ class GaussianProcess:
         """The logarithm of the marginal likelihood of the values."""
         misfit = 0.5 * self._values @ self.weights
         return -float(misfit + self.half_log_determinant + 0.5 * len(self._values) * math.log(2 * math.pi))
-
-    @cached_property
-    def level(self) -> float:
-        """The constant that explains the values best: their mean by generalised least squares, 1'K⁻¹y / 1'K⁻¹1."""
-        ones = self.solved(np.ones(len(self._values)))
-        return float(ones @ self._values / ones.sum())
-
-    def centred(self) -> GaussianProcess:
-        """The same covariance, conditioned on what the values differ from their `level`."""
-        other = copy(self)
-        other._values = self._values - self.level
-        other.__dict__.pop("weights", None)
-        return other
 
     @property
     def half_log_determinant(self) -> float:

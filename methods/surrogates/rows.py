@@ -22,12 +22,11 @@ _STEPS = 30
 
 
 class RowProcess:
-    """A process with a constant mean and the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
+    """A process of mean 0 with the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
 
         k(x, y) = s² M(r) exp(-Σ w_j [x_j ≠ y_j]),  M(r) = (1 + √5 r + 5 r²/3) exp(-√5 r),  r² = Σ (x_i - y_i)² / l_i²
 
-    plus independent noise. l, w, s², the noise and the mean maximise the marginal likelihood, the first four within
-    bounds.
+    plus independent noise. l, w, s² and the noise maximise the marginal likelihood within bounds.
     """
 
     def __init__(self, categorical: NDArray[np.bool_]) -> None:
@@ -58,8 +57,7 @@ class RowProcess:
 
     def _condition(self, rows: Rows, targets: NDArray[np.float64]) -> None:
         self._rows = rows
-        process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
-        self._level, self._process = process.level, process.centred()
+        self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
 
     @property
     def lengths(self) -> NDArray[np.float64]:
@@ -80,13 +78,12 @@ class RowProcess:
 
     def mean(self, rows: Rows) -> NDArray[np.float64]:
         """The posterior mean at rows, shape (n,)."""
-        mean: NDArray[np.float64] = self._level + self.covariance(rows, self._rows) @ self._process.weights
+        mean: NDArray[np.float64] = self.covariance(rows, self._rows) @ self._process.weights
         return mean
 
     def posterior(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean, shape (n,), and covariance, shape (n, n), of the noiseless function at rows."""
-        mean, covariance = self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
-        return self._level + mean, covariance
+        return self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
 
     def sample(self, rows: Rows, normals: NDArray[np.float64]) -> NDArray[np.float64]:
         """A joint posterior draw of the function at rows, shape (n,), made from n standard normal numbers."""
@@ -125,8 +122,7 @@ def _negative_likelihood(
     decay = scales[-2] * np.exp(-root) * overlap
     covariance = (1 + root + root**2 / 3) * decay
     try:
-        # The mean is at its optimum, so that it adds nothing to the gradient.
-        process = GaussianProcess(covariance, scales[-1], targets).centred()
+        process = GaussianProcess(covariance, scales[-1], targets)
     except np.linalg.LinAlgError:
         return math.inf, np.zeros(len(parameters))
     slope = 0.5 * (process.solved(np.eye(len(targets))) - np.outer(process.weights, process.weights))
