@@ -84,6 +84,8 @@ def main() -> None:
     heads = [f"{kind}{end}" for kind, end in product(("", "seconds_", "parallel_"), ("better", "low", "high"))]
     writer.writerow(["method", "workers", "spaces", *heads])
     for (name, (knowing, ignoring)), workers in product(PAIRS.items(), WORKERS):
+        if not of(knowing, workers):
+            continue
         estimates = [
             better(of(knowing, workers), of(ignoring, workers), space),
             better(of(knowing, workers, True), of(ignoring, workers, True), space),
