@@ -63,7 +63,8 @@ def better(ours: Runs, theirs: Runs, space: Mapping[str, str]) -> tuple[float, f
         by_space.setdefault(space[setting[0]], []).append(float(((a < b) + 0.5 * (a == b)).mean()))
     means = np.array([np.mean(shares) for shares in by_space.values()])
     half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
-    return float(means.mean()), float(max(0.0, means.mean() - half)), float(min(1.0, means.mean() + half))
+    low, high = np.clip([means.mean() - half, means.mean() + half], 0.0, 1.0)
+    return float(means.mean()), float(low), float(high)
 
 
 def main() -> None:

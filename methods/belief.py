@@ -56,6 +56,8 @@ class Belief:
                 raise UsageError(f"prior must be {', '.join(EXPERTS)}, or NAME=VALUE+NAME=VALUE, not {text!r}")
             if name not in by_name:
                 raise unknown("hyper-parameter", name, by_name)
+            if mode[name] is not None:
+                raise UsageError(f"the prior has two values for {name}")
             mode[name] = _coordinate(by_name[name], value)
         return cls(flat, tuple(mode.values()))
 
@@ -63,7 +65,7 @@ class Belief:
     def misfit(text: str, problem: Problem) -> str:
         """The reason why a problem has no such expert, as the end of the sentence "it …"; empty if it has one."""
         lacks = text in EXPERTS and problem.knowledge is None
-        return "takes its prior from a simulated expert of a table, and that benchmark is none" if lacks else ""
+        return f"simulates an expert from a table for prior={text}, and that benchmark is none" if lacks else ""
 
     def draw(self, rng: Generator, kept: float = 0.0) -> Configuration:
         """A configuration drawn from the distribution.
@@ -101,9 +103,10 @@ class Belief:
 def _coordinate(h: Hyperparameter, text: str) -> Coordinate:
     """The coordinate of a value that the user wrote. Raises UsageError, with the allowed values, for another one."""
     if isinstance(h, Float | Integer):
-        number = int(text) if isinstance(h, Integer) and text.lstrip("-").isdigit() else _number(text)
-        if belongs(h, number):
-            return number
+        number = _number(text)
+        whole = int(number) if isinstance(h, Integer) and number.is_integer() else number
+        if belongs(h, whole):
+            return whole
     else:
         for place, value in enumerate(h.values):
             if text == str(value) or (not isinstance(value, str | bool) and _number(text) == value):

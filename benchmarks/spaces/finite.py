@@ -22,7 +22,8 @@ class FiniteSpace(Space):
     size: int
     """Number of configurations."""
     revision: ClassVar[str] = ""
-    """Ends the checksum of a table over this space; changed when a view of the space proposes otherwise than before."""
+    """The end of the checksum of a table over this space. Change it when a view proposes otherwise than before, so that
+    older runs count as stale."""
 
     @abstractmethod
     def index(self, configuration: Configuration) -> int:

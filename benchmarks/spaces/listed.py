@@ -263,7 +263,8 @@ class Rows:
         proposes them does not know that it repeats itself.
         """
         row = self._space.find(coordinates)
-        if row is None or (row in passed_over and list(coordinates) != self._space.points[row].tolist()):
+        written_otherwise = row in passed_over and list(coordinates) != self._space.points[row].tolist()
+        if row is None or (written_otherwise and len(passed_over) < self._space.size):
             distances = self._space.distances(coordinates)
             if len(passed_over) < self._space.size:
                 distances[list(passed_over)] = np.inf

@@ -33,14 +33,14 @@ class SCBO(Method):
     Each ask draws all functions from their posteriors at 2^`power` candidates inside the region. It proposes the best
     candidate that is feasible in the draw, or else the one that violates least. The region's sides are in proportion to
     the objective's length-scales. Objectives are standardised; constraints are transformed by sgn(y) ln(1 + |y|) of
-    their relative excess, and then standardised. Each region begins with `initial`
-    random configurations. A failed evaluation counts with the worst excess known. By default
-    pending evaluations (asynchronous workers) are ignored: the draws differ.
+    their relative excess, and then standardised. Each region begins with `initial` random configurations. A failed
+    evaluation counts with the worst excess known. By default pending evaluations (asynchronous workers) are ignored:
+    the draws differ.
 
     Options:
         initial: random configurations that begin each region, at least 2.
         power: 2^power candidates are compared per ask; 4 to 13.
-        pending: ignored, or mean: each process also takes its own mean as the value of every pending evaluation.
+        pending: ignored, or mean: the posterior mean counts as the observed value of every pending evaluation.
     """
 
     repeatable = Repeatable.SAME_KERNELS

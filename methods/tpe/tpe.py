@@ -44,7 +44,7 @@ _CTPE_PAPER = (
 )
 VARIANTS = ("amended", "paper", "scripts")
 PENDING = ("ignored", "bad")
-"""What TPE and BOHB may take pending evaluations for."""
+"""How TPE and BOHB may treat pending evaluations."""
 
 
 def good_by_square_root(observations: int) -> int:
@@ -288,6 +288,12 @@ class CTPE(TPE):
             self._belief = Belief.of(prior, problem, rng)
         if not self._bounds and not problem.several:
             _LOG.info("c-tpe without a constraint is tpe")
+
+    @classmethod
+    def make_ready(cls) -> None:
+        import scipy.special  # noqa: F401, for priors
+
+        super().make_ready()
 
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def make(store: Path, out: Path | None) -> int:
     """
     from nasbench.results.store.archive import Archive, pack
 
-    path = out or store.with_name(f"{store.name}.zip")
+    path = out or Path(f"{os.path.abspath(store)}.zip")
     size = pack(Store.open(store), path)
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
@@ -68,7 +69,7 @@ def check(name: str, share: float, seed: int) -> int:
         elif found.same is None:
             reasons[found.why] += 1
         else:
-            different += not found.why
+            different += 1
             setup, why = found.setup, f" ({found.why})" if found.why else ""
             click.echo(f"DIFFERENT  {setup.method} on {setup.bench}, {setup.constraint}, seed {found.seed}{why}")
     click.echo(f"{count(same, 'run')} computed again with the same bits, {different} with others")

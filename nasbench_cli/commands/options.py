@@ -97,6 +97,10 @@ def asked_suite(context: click.Context, file: Path | None) -> Suite:
         strange = [option for option in options if option != "--method"]
         if strange:
             raise UsageError(f"a suite describes the whole grid: leave out {' and '.join(strange)}, or the suite")
+        if "methods" in given and without:
+            raise UsageError(
+                "--method replaces all methods of a suite, so that --without leaves nothing out: give one of them"
+            )
         suite = load_suite(file)
         return suite.with_methods(given["methods"]) if "methods" in given else suite.without(without)
     if without:

@@ -43,7 +43,7 @@ def open_archive(name: str) -> Archive:
 def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[Store]:
     """Stores for a report, and archives with their runs in the settings of these stores; all of them without a store.
 
-    Raises UsageError if there is neither, or if an archive has no run in these settings.
+    Raises UsageError if there is neither, or if an archive has no run in these settings, or other versions of them.
     """
     if not folders and not names:
         raise UsageError(f"give a store, or --against an archive: {', '.join((*embedded(), 'the path of a file'))}")
@@ -59,6 +59,15 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
                 f"the archive {name} has no run in the settings of these stores ({protocols}): it holds "
                 f"{', '.join(archive.protocols)}"
             )
+    own = {setup.key: setup.id for setup in setups}
+    data = {setup.bench: setup.data for setup in setups}
+    for name, archive in zip(names, archives, strict=True):
+        for setup in (f.setup for f in archive.fragments()):
+            if setup.data != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
+                raise UsageError(
+                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data or by another version "
+                    "than these stores: leave it out, or take the archive of this version of nasbench"
+                )
     return [*archives, *stores]
 
 
@@ -105,6 +114,8 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
         return Again(setup, seed, None, str(error))
     if planned.live:
         return Again(setup, seed, None, "it trains networks")
+    if setup.charge_thinking:
+        return Again(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
         return Again(setup, seed, None, "this installation has another version of the method or of the data")
     found = run(planned.setup, seed, planned.spec, open_benchmark(setup.bench), planned.bounds)

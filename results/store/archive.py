@@ -4,9 +4,9 @@
     steps.parquet     the rows of each run at which its incumbent or the incumbent's score changes, and its last row
     feasible.parquet  a bit for every row of each run
 
-So an archive gives the same tables and figures as its store, in about one per cent of the bytes. It has no
-configurations, no measured times and no search logs. Between two kept rows, a row counts as finished when the first of
-them was.
+So an archive gives the same verdicts, tables and curves as its store, in about one per cent of the bytes. It has no
+configurations (so no pictures of networks), no measured times and no search logs. Between two kept rows, a row counts
+as finished when the first of them was.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,9 @@ _MOMENT = (2026, 1, 1, 0, 0, 0)  # of every member, so that equal contents are e
 _KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_feasible")
 _OF_LEVELS = ("level", "spent")
 _CHANGES = ("incumbent", "unseen", "unseen_feasible")
+
+_DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What reading a damaged archive may raise."""
 
 Columns = dict[str, NDArray[Any]]
 
@@ -69,9 +73,9 @@ class Archive(Store):
         try:
             with zipfile.ZipFile(path) as file:
                 facts = json.loads(file.read(_FACTS))
+                if facts["archive"] > VERSION or facts["schema"] > SCHEMA_VERSION:
+                    raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
                 steps, feasible = (file.read(name) for name in (_STEPS, _BITS))
-            if facts["archive"] > VERSION:
-                raise StoreError(f"{path} was written by a newer nasbench: upgrade nasbench")
             if facts["digests"] != [disk.digest(steps), disk.digest(feasible)]:
                 raise StoreError(f"{path} is damaged: its rows do not match their digests")
             self.contents: str = facts["contents"]
@@ -81,7 +85,7 @@ class Archive(Store):
             self.protocols = sorted({f.setup.protocol for f in self._fragments})
             """Budgets and workers of all its runs, as text."""
             self._members = steps, feasible
-        except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
+        except _DAMAGE as error:
             raise StoreError(f"{path} is no archive of nasbench ({type(error).__name__}: {error})") from None
 
     def _read(self, setups: list[dict[str, Any]]) -> Iterator[ArchivedFragment]:
@@ -95,7 +99,7 @@ class Archive(Store):
         return list(self._fragments)
 
     def limited(self, to: Iterable[Setup]) -> Archive:
-        """This archive with the runs in the settings and under the protocols of some setups only."""
+        """Restricts this archive to the runs in the settings and under the protocols of some setups; returns itself."""
         wanted = {(setup.bench, setup.constraint, setup.protocol) for setup in to}
         self._fragments = [
             f for f in self._fragments if (f.setup.bench, f.setup.constraint, f.setup.protocol) in wanted
@@ -120,7 +124,7 @@ class Archive(Store):
         """The kept rows, and where those of each run begin, with their end."""
         table = pq.read_table(pa.BufferReader(self._members[0]))
         columns = {name: table[name].to_numpy() for name in table.column_names}
-        return columns, np.searchsorted(columns["run"], np.arange(columns["run"][-1] + 2))
+        return columns, np.searchsorted(columns["run"], np.arange(len(self._bits) + 1))
 
     @cached_property
     def _bits(self) -> list[bytes]:
@@ -137,7 +141,7 @@ class Archive(Store):
         made = {_FEASIBLE, *(() if levels.any() else _OF_LEVELS)}
         for name in names:
             if name not in made and name not in steps:
-                raise StoreError(f"{self.folder} is an archive, which keeps no {name}: ask the store of its runs")
+                raise StoreError(f"archives do not keep {name}, and {self.folder} is one: report the store of its runs")
         ends = np.cumsum(lengths)
         first = np.repeat(ends - lengths, np.diff(starts[runs.start : runs.stop + 1]))
         repeats = np.diff(np.append(first + steps["row"][own], ends[-1]))
@@ -157,11 +161,13 @@ class Archive(Store):
 def pack(store: Store, path: Path) -> int:
     """Writes an archive of a store, atomically; returns its bytes.
 
-    Raises StoreError if the store holds no run, or runs with several objectives.
+    Raises StoreError if the store holds no run, runs with several objectives, or runs of an earlier schema.
     """
     fragments = sorted(store.fragments(), key=lambda f: (f.setup.bench, f.setup.constraint, f.setup.method, f.setup.id))
     if not fragments:
         raise StoreError(f"{store.folder} holds no finished run")
+    if any(f.setup.schema != SCHEMA_VERSION for f in fragments):
+        raise StoreError(f"{store.folder} has runs of an earlier nasbench, which cannot be archived: run them again")
     if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
         raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
     parts, bits = list[Columns](), list[bytes]()
@@ -172,9 +178,10 @@ def pack(store: Store, path: Path) -> int:
         if (columns["level"] == f.setup.setting.highest).all():
             del columns["level"], columns["spent"]
         feasible, ends = columns.pop(_FEASIBLE).astype(bool), np.cumsum([run.rows for run in f.runs]).tolist()
-        for start, end in pairwise([0, *ends]):
+        for run, (start, end) in zip(f.runs, pairwise([0, *ends]), strict=True):
             bits.append(np.packbits(feasible[start:end]).tobytes())
-            parts.append(kept_rows({name: values[start:end] for name, values in columns.items()}))
+            own = {name: values[start:end] for name, values in columns.items()}
+            parts.append(kept_rows(own, bool(run.failure)))
     members = _parquet(_joined(parts)), _parquet(pa.table({_FEASIBLE: bits}))
     facts = {
         "archive": VERSION,
@@ -197,12 +204,17 @@ def pack(store: Store, path: Path) -> int:
     return content.tell()
 
 
-def kept_rows(columns: Columns) -> Columns:
-    """The rows of a run that an archive keeps, with their numbers in `row`."""
+def kept_rows(columns: Columns, stopped: bool = False) -> Columns:
+    """The rows of a run that an archive keeps, with their numbers in `row`.
+
+    Args:
+        stopped: whether the run stopped early: its last row is no evaluation, so the one before is kept, too.
+    """
     length = len(columns["incumbent"])
     changes = np.ones(length, bool)
     if not any(name in columns for name in _OF_LEVELS):  # with levels every row is kept
         changes[1:-1] = np.any([_differs(columns[name]) for name in _CHANGES], axis=0)[:-1]
+        changes[-2:] |= stopped
     row = np.flatnonzero(changes)
     return {name: values[row] for name, values in columns.items()} | {"row": row.astype(np.int32)}
 
@@ -265,5 +277,5 @@ def same_rows(fragment: ArchivedFragment, found: Trajectory) -> bool:
     ours, theirs = ({name: _plain(table[name]) for name in names} for table in (kept, new))
     if ours.pop(_FEASIBLE).tolist() != theirs.pop(_FEASIBLE).tolist():
         return False
-    steps, again = kept_rows(ours), kept_rows(theirs)
+    steps, again = (kept_rows(columns, bool(found.failure)) for columns in (ours, theirs))
     return all(np.array_equal(steps[name], again[name], equal_nan=True) for name in steps)

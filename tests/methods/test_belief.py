@@ -76,6 +76,8 @@ def test_values_that_are_kept_are_the_believed_ones() -> None:
         ("rate=2", r"rate cannot be 2; allowed: \[0.0001, 1.0\]"),
         ("rate=fast", "rate cannot be fast"),
         ("layers=1.5", "layers cannot be 1.5"),
+        ("layers=--5", "layers cannot be --5"),
+        ("op=conv+op=pool", "the prior has two values for op"),
         ("width=9", "width cannot be 9; allowed: 8, 16, 32, 64"),
     ],
 )

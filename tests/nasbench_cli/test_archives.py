@@ -66,14 +66,17 @@ def test_rows_are_kept_where_an_incumbent_or_its_score_changes_and_at_the_end() 
         "unseen_feasible": np.array([-1, -1, 1, 1, -1, 1, 1]),
     }
     assert kept_rows(columns)["row"].tolist() == [0, 2, 4, 5, 6]
+    assert kept_rows(columns | {"incumbent": np.array([nan, nan, 3.0, 3.0, 3.0, 3.0, 3.0])}, stopped=True)[
+        "row"
+    ].tolist()[-2:] == [5, 6]
     assert kept_rows(columns | {"level": np.ones(7)})["row"].tolist() == list(range(7))
 
 
 def test_what_an_archive_does_not_keep_is_said(folder: Path) -> None:
     archive = Archive(folder / "store.zip")
-    with pytest.raises(StoreError, match="keeps no configuration"):
+    with pytest.raises(StoreError, match="archives do not keep configuration"):
         archive.fragments()[0].table(["configuration"])
-    with pytest.raises(StoreError, match="keeps no metric"):
+    with pytest.raises(StoreError, match=r"archives do not keep metric\.train_time"):
         report(against=str(folder / "store.zip"), out=folder / "no", metric="train_time")
 
 
@@ -96,6 +99,17 @@ def test_damage_and_newer_versions_are_refused(folder: Path) -> None:
 
     with pytest.raises(StoreError, match="do not match their digests"):
         Archive(tampered(folder, flip))
+
+    def flip_facts(members: dict[str, bytes]) -> None:
+        members["facts.json"] = members["facts.json"][:-3]
+
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(tampered(folder, flip_facts))
+    content = bytearray((folder / "store.zip").read_bytes())
+    content[200] ^= 0xFF  # inside the compressed facts
+    (folder / "flipped.zip").write_bytes(bytes(content))
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(folder / "flipped.zip")
 
     def newer(members: dict[str, bytes]) -> None:
         members["facts.json"] = json.dumps(json.loads(members["facts.json"]) | {"archive": 99}).encode()
@@ -135,6 +149,39 @@ def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(folder:
     assert "another version" in stale[0].why
 
 
+def test_runs_without_an_evaluation_are_archived_and_shown(tmp_path: Path) -> None:
+    run("random", "nb201-cifar10", seeds=6, seconds=2000.0, store=tmp_path / "short")
+    pack(Store.open(tmp_path / "short"), tmp_path / "short.zip")
+    archive = Archive(tmp_path / "short.zip")
+    assert min(record.rows for f in archive.fragments() for record in f.runs) == 0
+    assert all(one.same for one in again(archive, 1.0, 0))
+    page = report(tmp_path / "short", out=tmp_path / "page", format="html")  # with all evaluations in the page
+    assert [path.name for path in page.files] == ["index.html"]
+
+
+def test_a_clock_with_measured_times_is_not_compared(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
+    command = ("run", "--method", "random", "--bench", "nb201-cifar10", "--evals", 5, "--seeds", 1, "--charge-thinking")
+    assert nasbench(*command, "--store", tmp_path / "charged").code == 0
+    pack(Store.open(tmp_path / "charged"), tmp_path / "charged.zip")
+    printed = nasbench("archive", "check", tmp_path / "charged.zip")
+    assert printed.code == 1
+    assert "1 run not computed: its clock has measured times" in printed.out
+
+
+def test_another_version_in_the_archive_is_refused_with_its_name(folder: Path, tmp_path: Path) -> None:
+    def version(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        for setup in facts["setups"]:
+            setup["cell"]["data"] = "sha256:other"
+        members["facts.json"] = json.dumps(facts).encode()
+
+    run("evolution:population=5", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
+    with pytest.raises(
+        UsageError, match=r"the archive .*tampered.zip has runs of random on nb201-cifar10 with other data"
+    ):
+        report(tmp_path / "mine", against=str(tampered(folder, version)), out=tmp_path / "out")
+
+
 def test_one_method_is_set_beside_an_archive_and_is_the_baseline(folder: Path, tmp_path: Path) -> None:
     run("evolution:population=5", "nb201-cifar10", seeds=SEEDS, evals=30, workers=2, store=tmp_path / "mine")
     found = report(tmp_path / "mine", against=str(folder / "store.zip"), out=tmp_path / "out", full=True)
@@ -169,6 +216,7 @@ def test_a_suite_runs_with_other_methods(nasbench: Callable[..., Printed], tmp_p
     setups = {(f.setup.method, f.setup.protocol) for f in Store.open(tmp_path / "mine").fragments()}
     assert setups == {("evolution:population=3", "5 evaluations on 3 workers")}
     assert nasbench("run", "--suite", suite, "--evals", 9).code == 2
+    assert nasbench("run", "--suite", suite, "--method", "local", "--without", "random").code == 2
 
 
 def test_quick_is_embedded_small_and_of_this_code() -> None:

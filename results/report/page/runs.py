@@ -46,10 +46,9 @@ def as_json(
         numbers: the number of each method by its name with options.
         names: the methods for display, by number.
     """
-    fragments = [(store, f) for store, f in fragments if f.setup.method in numbers]
-    fragments = [
-        (store, f) for store, f in fragments if not isinstance(f, ArchivedFragment)
-    ]  # they keep no evaluations
+    fragments = [  # archives keep no evaluations
+        (store, f) for store, f in fragments if f.setup.method in numbers and not isinstance(f, ArchivedFragment)
+    ]
     entries = [_entry(store, f, numbers[f.setup.method]) for store, f in fragments]
     spaces: dict[str, _Configurations] = {}
     facts = {"methods": list(names), "setups": entries, "spaces": {}}
@@ -113,7 +112,7 @@ def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
     places = np.array([known.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
     objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
     lengths = [run.rows for run in fragment.runs]
-    starts = np.cumsum([0, *lengths[:-1]])
+    starts = np.unique(np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0])  # a run may have no evaluation
     has_one = ~np.isnan(incumbent)
     new = has_one.copy()
     new[1:] &= ~has_one[:-1] | (incumbent[1:] != incumbent[:-1])
