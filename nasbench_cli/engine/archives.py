@@ -65,8 +65,8 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
         for setup in (f.setup for f in archive.fragments()):
             if setup.data != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
-                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data or by another version "
-                    "than these stores: leave it out, or take the archive of this version of nasbench"
+                    f"the archive {name} has runs of {setup.method} on {setup.bench} with other data or by another "
+                    "version than these stores: leave it out, or take the archive of this version of nasbench"
                 )
     return [*archives, *stores]
 
