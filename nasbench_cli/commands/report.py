@@ -106,10 +106,11 @@ def report(context: click.Context, /, out: Path, **wishes: Any) -> None:
     """Turn stores, taken together, into tables and plots: on the terminal, and as files in DIR."""
     from nasbench.results.report.report import write  # draws plots: heavy
 
-    opened = opened_stores(wishes.pop("stores"), wishes.pop("against"))
-    request = replace(focused(asked_report(out, **wishes), opened), command=command_line(context))
+    stores, against = wishes.pop("stores"), wishes.pop("against")
+    request = replace(asked_report(out, **wishes), command=command_line(context))
+    opened = opened_stores(stores, against)
     try:
-        written = write(opened, request, is_current)
+        written = write(opened, focused(request, opened), is_current)
     except StoreError:
         for store in opened:
             say_notices(store)  # about files that were set aside, perhaps all of them
