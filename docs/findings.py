@@ -77,7 +77,8 @@ def _keep(suite: str, name: str, protocol: str) -> None:
     into.mkdir(parents=True)
     shown = shown.replace(f"{ROOT}/", "")
     tables = re.split(r"\n(?:How each number|\d+ files in)", shown, maxsplit=1)[0]
-    (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
+    if f"{name}/report.txt" in named():
+        (into / "report.txt").write_text(tables.rstrip() + "\n", encoding="utf-8")
     for path in report.iterdir():
         if f"{name}/{path.name}" in named():
             shutil.copyfile(path, into / path.name)
