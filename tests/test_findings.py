@@ -59,7 +59,7 @@ def test_of_a_report_the_files_are_kept_that_somebody_names(tmp_path: Path, monk
     monkeypatch.setattr(findings.subprocess, "run", reports)
     findings.keep("mine")
     kept = sorted(path.name for path in (tmp_path / "docs" / "reproduced" / "mine").iterdir())
-    assert kept == ["claims.csv", "ranks.svg", "report.txt"]
+    assert kept == ["claims.csv", "ranks.svg"]  # no page names report.txt
 
 
 def test_a_block_is_cut_between_two_beginnings_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

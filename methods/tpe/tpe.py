@@ -286,7 +286,7 @@ class CTPE(TPE):
         self._cheap = cheap if knowledge else []
         if prior:
             self._belief = Belief.of(prior, problem, rng)
-        if not self._bounds and not problem.several:
+        if not self._bounds and not problem.several and not prior:
             _LOG.info("c-tpe without a constraint is tpe")
 
     @classmethod

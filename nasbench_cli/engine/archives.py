@@ -35,6 +35,8 @@ def open_archive(name: str) -> Archive:
     path = Path(name)
     if not path.is_file() and name in embedded():
         path = _EMBEDDED / f"{name}.zip"
+    if path.is_dir():
+        raise UsageError(f"{name} is a folder: `nasbench archive make {name}` makes an archive of a store")
     if not path.is_file():
         raise unknown("archive", name, (*embedded(), "the path of a file"))
     return Archive(path)

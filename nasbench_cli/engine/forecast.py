@@ -19,6 +19,8 @@ class Forecast:
 
     The estimate for a run is the median of stored runs of its method, benchmark and protocol. Without such runs it is
     the stated time, multiplied by the ratio of measured to stated time for runs of its method, or else for all runs.
+    All of that is multiplied by how much longer the session has taken than the runs that it finished or has under way:
+    by other work on the machine, the start of processes and the writing of the store.
 
     Args:
         store: the store.
@@ -31,6 +33,8 @@ class Forecast:
         self._missing, self._jobs = missing, jobs
         self._stated = {planned.setup.id: stated(planned) for planned, _ in missing}
         self._looking, self._begun = threading.Lock(), monotonic()
+        self._at_first: dict[str, int] | None = None
+        """Number of missing runs of each setup at the first look."""
 
     def left(self, under_way: float = 0.0) -> str:
         """The remaining time in words. Before a run has finished it assumes, and says, that the machine is idle.
@@ -43,10 +47,14 @@ class Forecast:
         each, is_measured = self._each(costs)
         runs = {p.setup.id: len(set(seeds) - stored.get(p.setup.id, {}).keys()) for p, seeds in self._missing}
         number = sum(runs.values())
+        self._at_first = self._at_first or runs
+        done = sum((count - runs[setup]) * each[setup] for setup, count in self._at_first.items())
         whole = sum(count * each[setup] for setup, count in runs.items()) / max(1, min(self._jobs, number))
         if not is_measured and monotonic() - self._begun > whole:
             return f"longer than the {span(whole)} expected on an idle machine"
-        left = whole * max(0.0, 1 - under_way / max(number, 1))
+        done += whole * self._jobs / max(number, 1) * min(self._jobs, number)  # those under way may be nearly finished
+        slower = max(1.0, (monotonic() - self._begun) * self._jobs / done) if is_measured and done else 1.0
+        left = whole * slower * max(0.0, 1 - under_way / max(number, 1))
         return f"about {span(left)} left" + ("" if is_measured else " on an idle machine")
 
     def _each(self, costs: Costs) -> tuple[dict[str, float], bool]:

@@ -75,6 +75,21 @@ def test_what_takes_longer_than_stated_is_said_until_a_run_has_finished(
     assert left() == "about 3.0 min left"
 
 
+def test_a_session_that_is_slower_than_its_runs_is_forecast_at_its_own_pace(
+    planned: list[tuple[PlannedSetup, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(forecast, "monotonic", lambda: now[0])
+    store = Store.create(tmp_path / "store")
+    setup, seeds = planned[0][0], list(range(12))
+    left = Forecast(store, [(setup, seeds)], 1).left
+    left()
+    for seed in seeds[:9]:
+        finish(store, setup, seed, 30)
+    now[0] = 3000.0  # ten runs of 30 s, one of them under way, have taken ten times as long
+    assert left() == f"about {3 * 30 * 10 / 60:.1f} min left"
+
+
 def test_what_is_said_of_runs_below_a_second_is_not_applied_to_others(
     planned: list[tuple[PlannedSetup, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
