@@ -244,7 +244,7 @@ class CTPE(TPE):
 
     Takes any number of inequality constraints. `knowledge=200` looks up the cheap constraints (model size) of 200
     random configurations before the first evaluation and adds them to the observations of these constraints (knowledge
-    augmentation, appendix C). Without a constraint and a prior it is TPE.
+    augmentation, appendix C). With neither a constraint nor a prior it is TPE.
 
     Options:
         knowledge: random configurations whose cheap constraints are looked up before the first ask; 0 for none.
