@@ -7,8 +7,8 @@ Reads a store of the suite `pending`. A row per method and number of workers, as
 * better, low, high: the probability that a run that knows the pending evaluations is better than one that ignores
   them, at equal evaluations, and its 95 % confidence interval over search spaces (t);
 * seconds_better, seconds_low, seconds_high: the same at equal seconds, when the run of median length has ended;
-* parallel_better, parallel_low, parallel_high: the probability that a run with so many workers, without that knowledge,
-  is better than one with a single worker after the same number of evaluations.
+* parallel_better, parallel_low, parallel_high: the probability that a run with several workers that ignores pending
+  evaluations is better than a run with one worker, after the same number of evaluations.
 """
 
 from __future__ import annotations

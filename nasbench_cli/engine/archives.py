@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nasbench.benchmarks import BENCHMARKS, open_benchmark, parse_constraints
+from nasbench.benchmarks import open_benchmark, parse_constraints
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.cli.engine.plan import Grid, PlannedSetup, Protocol, expand
@@ -129,8 +129,7 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
 
 def _planned(setup: Setup, seed: int) -> PlannedSetup:
     """The setup as this installation would run it. Raises UsageError if it cannot."""
-    BENCHMARKS.get(setup.bench)
-    limits = () if setup.constraint == "none" else parse_constraints([setup.constraint])
+    limits = parse_constraints([setup.constraint])
     protocol = Protocol(setup.evals, setup.seconds, setup.workers, setup.charge_thinking, setup.train_infeasible)
     grid = Grid((MethodSpec.parse(setup.method),), (setup.bench,), (limits,), (seed,), protocol)
     (planned,) = expand([grid])

@@ -49,10 +49,11 @@ class Forecast:
         number = sum(runs.values())
         self._at_first = self._at_first or runs
         done = sum((count - runs[setup]) * each[setup] for setup, count in self._at_first.items())
-        whole = sum(count * each[setup] for setup, count in runs.items()) / max(1, min(self._jobs, number))
+        expected = sum(count * each[setup] for setup, count in runs.items())
+        whole = expected / max(1, min(self._jobs, number))
         if not is_measured and monotonic() - self._begun > whole:
             return f"longer than the {span(whole)} expected on an idle machine"
-        done += whole * self._jobs / max(number, 1) * min(self._jobs, number)  # those under way may be nearly finished
+        done += self._jobs * expected / max(number, 1)  # those under way may be nearly finished
         slower = max(1.0, (monotonic() - self._begun) * self._jobs / done) if is_measured and done else 1.0
         left = whole * slower * max(0.0, 1 - under_way / max(number, 1))
         return f"about {span(left)} left" + ("" if is_measured else " on an idle machine")

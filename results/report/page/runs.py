@@ -112,7 +112,7 @@ def _rows(fragment: Fragment, known: _Configurations) -> dict[str, Any]:
     places = np.array([known.number(text) for text in encoded.dictionary.to_pylist()], np.int64)
     objective, feasible, incumbent, finished = (table[name].to_numpy() for name in _COLUMNS[1:])
     lengths = [run.rows for run in fragment.runs]
-    starts = np.unique(np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0])  # a run may have no evaluation
+    starts = np.cumsum([0, *lengths[:-1]])[np.array(lengths) > 0]  # a run may have no evaluation
     has_one = ~np.isnan(incumbent)
     new = has_one.copy()
     new[1:] &= ~has_one[:-1] | (incumbent[1:] != incumbent[:-1])
