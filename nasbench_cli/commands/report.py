@@ -98,7 +98,7 @@ from nasbench.results.scores import names as scores
     multiple=True,
     metavar="ARCHIVE",
     help="Set the runs beside those of an archive in the same settings: a file, or the name of one that "
-    "comes with nasbench (quick); repeatable.",
+    "comes with nasbench (quick, sealed, wide); repeatable.",
 )
 @takes_data_dir
 @click.pass_context

@@ -219,11 +219,13 @@ def test_a_suite_runs_with_other_methods(nasbench: Callable[..., Printed], tmp_p
     assert nasbench("run", "--suite", suite, "--method", "local", "--without", "random").code == 2
 
 
-def test_quick_is_embedded_small_and_of_this_code() -> None:
-    assert "quick" in embedded()
-    archive = open_archive("quick")
+@pytest.mark.parametrize(("name", "runs"), [("quick", 21_760), ("sealed", 7_280), ("wide", 19_460)])
+def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name: str, runs: int) -> None:
+    """Of `wide` and `sealed` only runs on tables that are here can be computed again."""
+    assert embedded() == ("quick", "sealed", "wide")
+    archive = open_archive(name)
     assert archive.folder.stat().st_size <= 3_000_000
-    assert sum(len(f.runs) for f in archive.fragments()) == 21_760
-    found = list(again(archive, 0.0005, 1))
-    assert [one.same for one in found if one.same is not None]
-    assert all(one.same for one in found), [one for one in found if not one.same]
+    assert sum(len(f.runs) for f in archive.fragments()) == runs
+    found = [one.same for one in again(archive, 0.0005, 1)]
+    assert False not in found
+    assert name == "sealed" or True in found
