@@ -62,13 +62,13 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	@echo "test: every test but the slow ones, on two processes: about seven minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
-	$(BIN)/python -m pytest -n 2
+	@echo "test: every test but the slow ones, in three processes, for some wait: about five minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Faults and kills at every operation, generated input, many processes on one store, and the longest checks.
 test-slow: setup
 	@echo "test-slow: the slow tests, the longest among them, on two processes"
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 reproduce: .venv/core
 	$(BIN)/nasbench run --suite suites/quick.toml --jobs $(JOBS)

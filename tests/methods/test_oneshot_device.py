@@ -72,6 +72,7 @@ class Syncs(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flexible", [False, True])
 def test_no_step_of_a_window_reads_a_value_from_the_device(flexible: bool) -> None:
     """Of no rule: a value that is read on the meta device raises, and what reads inside PyTorch is counted."""
@@ -104,6 +105,7 @@ def test_the_guard_sees_a_read() -> None:
     assert syncs.found == ["_local_scalar_dense"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
 def test_a_pass_is_one_graph_without_breaks() -> None:
     """As torch.compile sees it: with kernel sizes and depths, some of them dead. Nothing is compiled here."""
