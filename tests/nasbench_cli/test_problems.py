@@ -30,7 +30,7 @@ SOON = {
     "popnas": ["popnas:first=10,children=6,exploration=2", "popnas:first=8,children=4,pareto=time+size"],
     "cnsga2": ["cnsga2:population=4"],
     "nsga2": ["nsga2:population=4"],
-    "parego": ["parego", "parego:by=evolution"],
+    "parego": ["parego", "parego:by=smbo"],
     "smbo": ["smbo:candidates=32"],
     "optuna": ["optuna", *(f"optuna:sampler={name}" for name in ("nsga3,population=4", "cmaes", "qmc"))],
     "c-tpe": ["c-tpe", "c-tpe:knowledge=20", "c-tpe:variant=paper", "c-tpe:variant=scripts"],
@@ -138,7 +138,8 @@ def named(cheap: bool) -> list[Any]:
     """The methods as parameters of a test; those that take seconds, or all unless it is cheap, make it a slow one."""
     slow, long = [pytest.mark.slow], [pytest.mark.slow, pytest.mark.long]
     plain: list[Any] = [] if cheap else slow
-    return [pytest.param(name, marks=long if name in DEAR else slow if name in LESS_DEAR else plain) for name in NAMES]
+    dear = DEAR if cheap else (*DEAR, "parego")  # by smbo, with all of its candidates
+    return [pytest.param(name, marks=long if name in dear else slow if name in LESS_DEAR else plain) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", named(cheap=True))
