@@ -97,7 +97,7 @@ class Comparison:
     def by_exposure(self) -> dict[str, Verdicts]:
         """Where defaults of methods were chosen, where none were, and on sealed spaces: estimates without p."""
         inside = self.curves.in_sample(range(len(self.methods)))
-        sealed = self.curves.settings["sealed"].fillna(False).to_numpy(bool)
+        sealed = self.curves.settings["sealed"].to_numpy(bool)
         scopes = {"in sample": inside, "out of sample": ~inside, "sealed": sealed}
         return {
             name: judge(self.field, np.flatnonzero(scope), self.baseline)

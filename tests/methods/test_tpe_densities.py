@@ -296,6 +296,11 @@ def test_coordinates_survive_packing(h: Hyperparameter, late: bool) -> None:
         assert found == (pytest.approx(x) if x is not None else None)
 
 
+def test_the_range_of_an_integer_holds_the_reals_that_round_to_it() -> None:
+    dims = one(Integer("many", 1, 100))
+    assert [float(dims.pack([x])[1][0]) for x in (1, 50, 100)] == pytest.approx([0.005, 0.495, 0.995])
+
+
 def test_a_candidate_between_levels_moves_to_the_nearest_in_the_logarithm_and_the_lower_of_two() -> None:
     dims = one(Ordinal("lr", (1.0, 10.0, 100.0), log=True), continuous_log=True)
     for place, level in [(0.0, 0), (0.5, 0), (0.51, 1), (1.49, 1), (2.0, 2)]:

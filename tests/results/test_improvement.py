@@ -32,6 +32,13 @@ def test_it_is_the_u_statistic_of_mann_and_whitney(data: st.DataObject, ours: np
     assert found == pytest.approx(expected)
 
 
+def test_ties_are_a_share_of_the_pairs_that_both_ran() -> None:
+    missing = improvement.MISSING
+    assert improvement.ties(np.array([[0]]), np.array([[0]])) == 1.0
+    assert improvement.ties(np.array([[0, 2]]), np.array([[0, 1, missing]])) == 0.25
+    assert improvement.ties(np.array([[missing]]), np.array([[0]])) == 0.0
+
+
 def test_many_runs_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     ours, theirs = places_of(*rng.integers(20, size=(2, 5, 40)).astype(float))

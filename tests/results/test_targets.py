@@ -35,6 +35,14 @@ def test_the_area_under_a_budget_in_seconds_is_over_time(filled: Fill) -> None:
     assert targets.areas(Comparison(curves, 0, (8.0,))).tolist() == pytest.approx([6 / 8], abs=0.01)
 
 
+def test_a_setting_counts_where_its_median_is_worse_than_its_oracle(filled: Fill) -> None:
+    found = {}
+    for bench, median in (("near", 1.25), ("equal", 1.0), ("unknown", float("nan"))):
+        found[make_setup(bench=bench, setting=dataclasses.replace(SETTING, median=median))] = [make_run(0, [2.0])]
+    curves = load_all(filled(found))
+    assert curves.settings["bench"].iloc[targets.with_oracle(curves)].tolist() == ["near"]
+
+
 def comparison_of(filled: Fill, seeds: int = 12) -> Comparison:
     rng = np.random.default_rng(4)
     for i, method in enumerate("ab"):

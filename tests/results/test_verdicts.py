@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -10,13 +11,13 @@ import pytest
 from scipy import stats
 
 from nasbench.results import Store
-from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison
+from nasbench.results.statistics.comparison import CLAIMS, CONSTRAINTS, SETTINGS, Comparison, _common
 from nasbench.results.statistics.estimates import holm
-from nasbench.results.statistics.improvement import places
+from nasbench.results.statistics.improvement import MISSING, places
 from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
-from nasbench.results.statistics.verdicts import corrected, judge
+from nasbench.results.statistics.verdicts import corrected, judge, smallest_p
 from tests.results.conftest import load_all, make_run, make_setup
 from tests.results.drawn_runs import PLACE, Fill, Values, compared, drawn, one_family_of_four, setups
 
@@ -251,6 +252,21 @@ def test_the_smallest_p_that_seeds_allow_is_said_for_the_share_that_verdicts_hav
     raw = judge(comparison.field, np.arange(len(comparison.curves.settings)), 0)
     floors = [pair.floor for pair in comparison.overall.pairs.values()]
     assert floors == pytest.approx([min(pair.floor / SHARE, 1.0) for pair in raw.pairs.values()])
+
+
+def test_the_smallest_p_of_one_setting_is_that_of_its_permutations_and_of_more_that_of_their_t() -> None:
+    alone = [smallest_p(np.array([seeds]), np.ones(1)) for seeds in (4, 5, 20)]
+    assert alone == pytest.approx([1.0, 2 / math.comb(10, 5), 2 / math.comb(40, 20)])
+    few, many = (smallest_p(np.array([seeds, seeds]), np.full(2, 0.5)) for seeds in (5, 20))
+    assert many < 1e-6 < alone[1] < few < 0.05
+
+
+def test_seeds_of_all_methods_count_where_there_are_five() -> None:
+    """Two methods in one setting; the second lacks some seeds."""
+    places_ = np.zeros((1, 2, 8), int)
+    for lacking, expected in ((3, 5), (4, 8)):
+        places_[0, 1] = np.where(np.arange(8) < lacking, MISSING, 1)
+        assert _common(places_).sum() == expected
 
 
 def test_identical_methods_are_one_in_ranks_and_not_counted_by_holm(filled: Fill) -> None:

@@ -92,6 +92,13 @@ def test_the_floor_is_that_of_these_very_differences() -> None:
     assert signed_rank(np.arange(1.0, 61.0)).floor > 100 * found.p
 
 
+def test_without_a_difference_p_is_one_and_without_a_pair_it_is_unknown() -> None:
+    assert signed_rank(np.zeros(3)) == (0, 0.0, 0.0, 1.0, 1.0, True)
+    found = signed_rank(np.zeros(0))
+    assert np.isnan([found.p, found.floor]).all()
+    assert found.is_exact
+
+
 def test_relative_differences_do_not_depend_on_the_unit() -> None:
     values, baseline = np.array([3.0, 2.0, 0.0, 1.0]), np.array([2.0, 3.0, 0.0, 1.0 + 1e-12])
     found = wilcoxon.relative_differences(values, baseline)
