@@ -120,10 +120,11 @@ def _again(fragment: ArchivedFragment, seed: int) -> Again:
         return Again(setup, seed, None, "its clock has measured times")
     if planned.setup.id != setup.id:
         return Again(setup, seed, None, "this installation has another version of the method or of the data")
-    found = run(planned.setup, seed, planned.spec, open_benchmark(setup.bench), planned.bounds)
+    benchmark = open_benchmark(setup.bench)
+    found = run(planned.setup, seed, planned.spec, benchmark, planned.bounds)
     if same_rows(fragment, found):
         return Again(setup, seed, True)
-    level = planned.spec.method.repeatable
+    level = Repeatable.both(planned.spec.method.repeatable, benchmark.repeatable)
     return Again(setup, seed, False, "" if level is Repeatable.ANY_PROCESSOR else "it may differ on another processor")
 
 

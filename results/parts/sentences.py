@@ -25,8 +25,12 @@ def answer(comparison: Comparison) -> list[str]:
     return texts
 
 
-def headline(comparison: Comparison) -> str:
-    """The verdict in one or two short sentences: who is first or shares first place, who is last, and on new tasks."""
+def headline(comparison: Comparison, names_baseline: bool = False) -> str:
+    """The verdict in two or three short sentences: who is first or shares first place, who is last, and on new tasks.
+
+    Args:
+        names_baseline: whether a baseline that is not first is told of, too.
+    """
     why = hindrance(comparison)
     if why is not None:
         return why
@@ -42,6 +46,7 @@ def headline(comparison: Comparison) -> str:
     tied = [called(comparison, overall, pair.b) for pair in level]
     if not better and not worse:
         return f"{where} no method differs significantly from {first}, which has the lowest expected rank."
+    own = f" {_of_baseline(comparison)}" if names_baseline and comparison.baseline != leader.method else ""
     if worse:
         verdict = f"{first} has the lowest expected rank, but {beaten_by(comparison, overall, worse)}, one against one"
     elif tied:
@@ -51,7 +56,16 @@ def headline(comparison: Comparison) -> str:
     last = overall.ranks[-1]
     if last.first == last.last == len(overall.ranks) > 2:
         verdict += f"; {called(comparison, overall, last.method)} is last"
-    return f"{where} {verdict}. {_new_in_brief(comparison)}"
+    return f"{where} {verdict}.{own} {_new_in_brief(comparison)}"
+
+
+def _of_baseline(comparison: Comparison) -> str:
+    """The methods from which the baseline differs significantly on these benchmarks."""
+    pairs = comparison.against_baseline(comparison.overall)
+    names = {sign: [comparison.methods[p.b] for p in pairs if p.verdict == sign] for sign in (1, -1)}
+    told = [f"{word} than {listed(names[sign])}" for sign, word in ((1, "better"), (-1, "worse")) if names[sign]]
+    own = comparison.methods[comparison.baseline]
+    return f"{own} is {listed(told)}." if told else f"{own} differs significantly from no other method."
 
 
 def _new_in_brief(comparison: Comparison) -> str:

@@ -87,7 +87,7 @@ def write(
     place = next(i for i, part in enumerate(parts) if part.name == "settings")
     added = [make(subject, words) for make, words in optional]
     parts[place:place] = added
-    headline = sentences.headline(subject.comparison)
+    headline = sentences.headline(subject.comparison, names_baseline=request.baseline is not None)
     title = _wishes(stores).get("title") or "nasbench report"
     title += " (partial)" if any(MISSING in warning for warning in warnings) else ""
     contents = _contents(request, subject, headline, parts, title, warnings)

@@ -13,6 +13,7 @@ import pytest
 from nasbench import report, run
 from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.archives import again, embedded, open_archive
+from nasbench.methods import MethodSpec
 from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive, kept_rows, pack
 from tests.conftest import Printed
@@ -226,6 +227,9 @@ def test_the_archives_that_come_with_the_project_are_small_and_of_this_code(name
     archive = open_archive(name)
     assert archive.folder.stat().st_size <= 3_000_000
     assert sum(len(f.runs) for f in archive.fragments()) == runs
-    found = [one.same for one in again(archive, 0.0005, 1)]
-    assert False not in found
-    assert name == "sealed" or True in found
+    for setup in (fragment.setup for fragment in archive.fragments()):
+        assert setup.method_version == MethodSpec.parse(setup.method).method.version
+    found = list(again(archive, 0.0005, 1))
+    assert all(one.same or "is not here" in one.why for one in found), [one for one in found if not one.same]
+    assert name == "sealed" or any(one.same for one in found)
+    assert name != "quick" or all(one.same for one in found)

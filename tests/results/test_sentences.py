@@ -7,7 +7,7 @@ import pytest
 
 from nasbench.results.parts.claims import claims, part
 from nasbench.results.parts.part import Subject
-from nasbench.results.parts.sentences import answer
+from nasbench.results.parts.sentences import answer, headline
 from nasbench.results.reading import load, select
 from tests.results.conftest import LITERATURE, Fill, load_all, make_run, make_setup
 from tests.results.drawn_runs import Values, compared, drawn, one_family_of_four, setups
@@ -31,6 +31,20 @@ def test_the_first_is_named_with_whom_it_beats_and_by_how_much(filled: Fill) -> 
     assert "On b, after 3 evaluations on 1 worker, a is first (expected rank 1.00 of 3" in said
     assert "1.00 (0.88-1.00) against b; 1.00 (0.88-1.00) against c; p < 0.001 (20 seeds; Holm over 3 pairs)" in said
     assert "This says nothing about new tasks: one benchmark." in said
+
+
+def test_a_headline_tells_of_the_baseline_where_that_was_asked_for(filled: Fill) -> None:
+    comparison = compared(filled, clear("abcd"), baseline=1)
+    told = "On b a is first; d is last. One benchmark says nothing about new tasks."
+    assert headline(comparison) == told
+    own = "last. b is better than c and d and worse than a. One"
+    assert headline(comparison, names_baseline=True) == told.replace("last. One", own)
+
+
+def test_a_headline_tells_of_a_baseline_that_differs_from_none(filled: Fill) -> None:
+    """It is best in half of its runs, and worst in the others."""
+    comparison = compared(filled, clear("ab") | {"c": {PLACE: [0.0, 100.0] * 10}}, baseline=2)
+    assert "c differs significantly from no other method." in headline(comparison, names_baseline=True)
 
 
 def test_no_first_is_named_where_one_other_does_not_differ(filled: Fill) -> None:
