@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nasbench.benchmarks.repeatability import Repeatable
 from nasbench.benchmarks.spaces import AsGraph, Configuration, Space
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
-from nasbench.benchmarks.spaces.features import tokens
+from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Rank
 
@@ -198,7 +198,8 @@ def words_of(space: Space, encoding: str) -> Callable[[Configuration], frozenset
     """The function that encodes a configuration: by the operations along its paths, or by its values."""
     if encoding == "path" and isinstance(space, AsGraph):
         return lambda configuration: frozenset(_paths(space.as_graph(configuration)))
-    return lambda configuration: frozenset(tokens(space, configuration))
+    words = tokenizer(space)
+    return lambda configuration: frozenset(words(configuration))
 
 
 def _paths(graph: LayerGraph) -> Iterator[str]:

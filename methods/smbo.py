@@ -140,6 +140,7 @@ class Ridge:
         """Begins anew."""
         self.n = 0
         self._seen = np.zeros(0, np.int64)
+        self._unseen = np.ones(self.size, np.bool_)
         self._inverse = np.zeros((0, 0))
         self._gram = np.zeros((self.size, self.size))  # of all observations except the recent ones
         self._recent: list[Array] = []
@@ -148,7 +149,8 @@ class Ridge:
 
     def add(self, features: Array, target: float) -> None:
         """Adds one observation; `features` are counts, shape (size,)."""
-        self._widen(np.setdiff1d(np.flatnonzero(features), self._seen))
+        present = np.flatnonzero(features)
+        self._widen(present[self._unseen[present]])
         self.n += 1
         self._sum += features
         self._cross += target * features
@@ -177,6 +179,7 @@ class Ridge:
         if len(buckets):
             known = len(self._seen)
             self._seen = np.append(self._seen, buckets)
+            self._unseen[buckets] = False
             wider = np.eye(len(self._seen)) / self._alpha
             wider[:known, :known] = self._inverse
             self._inverse = wider

@@ -31,6 +31,7 @@ class Hashed:
     def __init__(self, space: Space, buckets: int) -> None:
         self._space, self._buckets = space, buckets
         self._known: dict[Configuration, Indices] = {}
+        self._tokens = tokenizer(space)
         self._rows = (
             space if isinstance(space, FiniteSpace) and space.blockwise and not isinstance(space, AsTokens) else None
         )
@@ -48,7 +49,7 @@ class Hashed:
         if buckets is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            buckets = np.array([self._bucket(token) for token in tokens(self._space, configuration)], np.int64)
+            buckets = np.array([self._bucket(token) for token in self._tokens(configuration)], np.int64)
             self._known[configuration] = buckets
         return buckets
 
@@ -70,10 +71,14 @@ class Hashed:
         return crc32(token.encode()) % self._buckets
 
 
-def tokens(space: Space, configuration: Configuration) -> list[str]:
-    """A configuration as words: its values by name, numbers in bins. A program adds its modules and their sequences."""
+def tokenizer(space: Space) -> Callable[[Configuration], list[str]]:
+    """The function that writes a configuration of a space as words.
+
+    The words are its values by name, numbers in bins. A program adds its modules and their sequences.
+    """
     if isinstance(space, AsTokens):
-        return space.as_tokens(configuration)
-    values = space.values(configuration)
+        return space.as_tokens
     ranges = {h.name: h for h in space.hyperparameters} if isinstance(space, ParameterSpace) else {}
-    return [f"{name}={binned(ranges.get(name), value)}" for name, value in values.items()]
+    return lambda configuration: [
+        f"{name}={binned(ranges.get(name), value)}" for name, value in space.values(configuration).items()
+    ]

@@ -123,7 +123,9 @@ class GridSpace(FiniteSpace, blockwise=True):
         return "{" + ", ".join([values[c] for values, c in zip(self._json, configuration, strict=True)]) + "}"
 
     def digits(self, block: Block) -> NDArray[np.int64]:
-        digits: NDArray[np.int64] = np.stack(np.unravel_index(block, self.sizes), axis=1)
+        digits = np.empty((len(block), len(self.sizes)), np.int64)
+        for d, column in enumerate(np.unravel_index(block, self.sizes)):
+            digits[:, d] = column
         return digits
 
     def as_flat(self) -> GridSpace:

@@ -12,7 +12,7 @@ from numpy.random import Generator
 from nasbench.benchmarks import Benchmark, Evaluation, Fidelity, Level, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
-from nasbench.benchmarks.spaces.features import tokens
+from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.checks.check import (
     Check,
@@ -83,7 +83,7 @@ def _features_tell_neighbours(benchmark: Benchmark) -> str | None:
     for _ in range(_SAMPLES):
         one = space.sample(rng)
         words, neighbour, stranger = (
-            set(tokens(space, configuration)) for configuration in (one, space.mutate(one, rng), space.sample(rng))
+            set(tokenizer(space)(configuration)) for configuration in (one, space.mutate(one, rng), space.sample(rng))
         )
         near.append(len(words & neighbour) / len(words | neighbour))
         far.append(len(words & stranger) / len(words | stranger))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
-from nasbench.benchmarks.spaces.features import tokens
+from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.nasbench101 import EDGES, ListedCells, compact, point_of
 from nasbench.cli.checks.benchmarks import BENCHMARK_CHECKS
 from nasbench.cli.checks.check import Failed
@@ -27,7 +27,7 @@ def test_a_cell_is_its_edges_its_operations_and_what_its_edges_join() -> None:
 def test_one_more_edge_leaves_all_other_words() -> None:
     more = compact(point_of("0101001000010000", ["input", "conv3x3-bn-relu", "maxpool3x3", "output"]))
     space = ListedCells(np.array(sorted([CHAIN, more])))
-    one, other = (set(tokens(space, space.find(point))) for point in (CHAIN, more))
+    one, other = (set(tokenizer(space)(space.find(point))) for point in (CHAIN, more))
     assert other - one == {"0-6", "input>output"}
     assert not one - other
 
