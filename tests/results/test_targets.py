@@ -25,14 +25,16 @@ def test_padding_does_not_dominate_the_area(filled: Fill) -> None:
     setting = dataclasses.replace(SETTING, worst=1e9)
     run = make_run(0, [1.09] * 10, [False, False] + [True] * 8)  # (1.09 - 1) / (10 - 1) = 0.01
     curves = load_all(filled({make_setup(setting=setting): [run]}))
-    assert targets.areas(Comparison(curves, 0, (10.0,))).tolist() == pytest.approx([0.8 * 2 / 3])
+    assert targets.areas(comparison := Comparison(curves, 0, (10.0,))).tolist() == pytest.approx([0.8 * 2 / 3])
+    assert comparison.along(4).tolist() == [1, 4, 7, 10]
 
 
 def test_the_area_under_a_budget_in_seconds_is_over_time(filled: Fill) -> None:
     """Evaluations of a second; the optimum from the third on, of a budget of eight seconds: six of them."""
     run = make_run(0, [10.0, 1.0])
     curves = load_all(filled({make_setup(evals=None, seconds=8.0): [run]}))
-    assert targets.areas(Comparison(curves, 0, (8.0,))).tolist() == pytest.approx([6 / 8], abs=0.01)
+    assert targets.areas(comparison := Comparison(curves, 0, (8.0,))).tolist() == pytest.approx([6 / 8], abs=0.01)
+    assert comparison.along(4).tolist() == [2, 4, 6, 8]
 
 
 def test_a_setting_counts_where_its_median_is_worse_than_its_oracle(filled: Fill) -> None:

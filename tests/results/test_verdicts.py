@@ -269,6 +269,14 @@ def test_seeds_of_all_methods_count_where_there_are_five() -> None:
         assert _common(places_).sum() == expected
 
 
+def test_in_one_setting_p_is_that_of_all_permutations_the_best_run_included(filled: Fill) -> None:
+    values = {"a": {PLACE: [float(s) for s in range(1, 9)]}, "b": {PLACE: [0.5, *(s + 4.25 for s in range(7))]}}
+    pair = judge(compared(filled, values).field, np.arange(1), 0).pair(0, 1)
+    a, b = (np.array(own[PLACE]) for own in values.values())
+    assert pair is not None
+    assert pair.these.p() == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
+
+
 def test_identical_methods_are_one_in_ranks_and_not_counted_by_holm(filled: Fill) -> None:
     values = drawn("ab", constraints=("none",))
     comparison = compared(filled, {**values, "twin": values["a"]}, baseline=2)
