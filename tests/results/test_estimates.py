@@ -184,7 +184,9 @@ def test_variances_that_differ_by_chance_alone_lend_as_much_as_is_allowed() -> N
 
 
 def test_one_pair_borrows_nothing_and_a_variance_of_zero_does_no_harm() -> None:
-    assert moderation.moderated(np.array([0.2]), np.array([3.0]), 2)[1].tolist() == [3.0]
+    for methods in (2, 5):
+        variances, freedom = moderation.moderated(np.array([0.2]), np.array([3.0]), methods)
+        assert (variances.tolist(), freedom.tolist()) == (pytest.approx([0.2]), [3.0])
     assert moderation.moderated(np.zeros(0), np.zeros(0), 0)[1].tolist() == []
     drawn, more = moderation.moderated(np.array([0.0, 0.1, 0.2, 0.15]), np.full(4, 3.0), 8)
     assert np.isfinite(drawn).all()
