@@ -62,8 +62,8 @@ setup: .venv/core
 	touch $@
 
 test: setup
-	@echo "test: every test but the slow ones, in three processes, because some tests wait: about five minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	@echo "test: every test but the slow ones, on two processes: about six minutes on two idle cores (a part: $(BIN)/python -m pytest tests/methods)"
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Faults and kills at every operation, generated input, many processes on one store, and the longest checks.
 test-slow: setup
