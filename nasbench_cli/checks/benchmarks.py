@@ -79,11 +79,12 @@ def _space_holds_together(benchmark: Benchmark) -> None:
 def _features_tell_neighbours(benchmark: Benchmark) -> str | None:
     """A configuration must have more words (what linear models see) in common with a neighbour than with a stranger."""
     rng, space = _rng(), benchmark.space
+    words_of = tokenizer(space)
     near, far, most = [], [], 0
     for _ in range(_SAMPLES):
         one = space.sample(rng)
         words, neighbour, stranger = (
-            set(tokenizer(space)(configuration)) for configuration in (one, space.mutate(one, rng), space.sample(rng))
+            set(words_of(configuration)) for configuration in (one, space.mutate(one, rng), space.sample(rng))
         )
         near.append(len(words & neighbour) / len(words | neighbour))
         far.append(len(words & stranger) / len(words | stranger))

@@ -10,7 +10,7 @@ import click
 
 from nasbench.cli.commands.messages import say_notices
 from nasbench.cli.commands.options import command_line, takes_data_dir
-from nasbench.cli.engine.archives import focused, opened_stores
+from nasbench.cli.engine.archives import embedded, focused, opened_stores
 from nasbench.cli.engine.plan import is_current
 from nasbench.cli.engine.reporting import asked_report
 from nasbench.results import StoreError
@@ -98,7 +98,7 @@ from nasbench.results.scores import names as scores
     multiple=True,
     metavar="ARCHIVE",
     help="Set the runs beside those of an archive in the same settings: a file, or the name of one that "
-    "comes with nasbench (quick, sealed, wide); repeatable.",
+    f"comes with nasbench ({', '.join(embedded())}); repeatable.",
 )
 @takes_data_dir
 @click.pass_context
