@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import signal
 import tempfile
@@ -39,6 +40,12 @@ settings.load_profile("here")
 def pytest_collection_finish() -> None:
     """What is imported by now stays: a collection of garbage need not look at it (half a million objects)."""
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def without_notices_of_conversion() -> None:
+    """Which test is the first to need a table is chance, and no test may depend on it."""
+    logging.getLogger("nasbench").addFilter(lambda record: not record.getMessage().startswith("converting "))
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ class Forecast:
 
     The estimate for a run is the median of stored runs of its method, benchmark and protocol. Without such runs it is
     the stated time, multiplied by the ratio of measured to stated time for runs of its method, or else for all runs.
-    All of that is multiplied by how much longer the session has taken than the runs that it finished or has under way:
-    by other work on the machine, the start of processes and the writing of the store.
+    To each run is added what the session has needed beside its runs, per finished run: the start of processes, the
+    conversion of tables, the writing of the store. It is added, not multiplied: most of it happens once, at first.
 
     Args:
         store: the store.
@@ -48,14 +48,17 @@ class Forecast:
         runs = {p.setup.id: len(set(seeds) - stored.get(p.setup.id, {}).keys()) for p, seeds in self._missing}
         number = sum(runs.values())
         self._at_first = self._at_first or runs
-        done = sum((count - runs[setup]) * each[setup] for setup, count in self._at_first.items())
         expected = sum(count * each[setup] for setup, count in runs.items())
-        whole = expected / max(1, min(self._jobs, number))
-        if not is_measured and monotonic() - self._begun > whole:
-            return f"longer than the {span(whole)} expected on an idle machine"
-        done += self._jobs * expected / max(number, 1)  # those under way may be nearly finished
-        slower = max(1.0, (monotonic() - self._begun) * self._jobs / done) if is_measured and done else 1.0
-        left = whole * slower * max(0.0, 1 - under_way / max(number, 1))
+        together = max(1, min(self._jobs, number))
+        took = monotonic() - self._begun
+        if not is_measured and took > expected / together:
+            return f"longer than the {span(expected / together)} expected on an idle machine"
+        if is_measured:
+            finished = {setup: count - runs[setup] for setup, count in self._at_first.items()}
+            done = sum(count * each[setup] for setup, count in finished.items())
+            done += self._jobs * expected / max(number, 1)  # those under way may be nearly finished
+            expected += number * max(0.0, took * self._jobs - done) / max(1, sum(finished.values()))
+        left = expected / together * max(0.0, 1 - under_way / max(number, 1))
         return f"about {span(left)} left" + ("" if is_measured else " on an idle machine")
 
     def _each(self, costs: Costs) -> tuple[dict[str, float], bool]:

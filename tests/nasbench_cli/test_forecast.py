@@ -86,8 +86,24 @@ def test_a_session_that_is_slower_than_its_runs_is_forecast_at_its_own_pace(
     left()
     for seed in seeds[:9]:
         finish(store, setup, seed, 30)
-    now[0] = 3000.0  # ten runs of 30 s, one of them under way, have taken ten times as long
-    assert left() == f"about {3 * 30 * 10 / 60:.1f} min left"
+    now[0] = 3000.0  # ten runs of 30 s, one of them under way: beside them, 300 s for each that has finished
+    assert left() == f"about {3 * (30 + 300) / 60:.1f} min left"
+
+
+def test_what_a_session_does_once_is_not_forecast_again_for_longer_runs(
+    planned: list[tuple[PlannedSetup, list[int]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(forecast, "monotonic", lambda: now[0])
+    monkeypatch.setitem(STATED, "random", 1.0)
+    store = Store.create(tmp_path / "store")
+    setups = {p.spec.name: p for p, _ in planned}
+    left = Forecast(store, [(setups["random"], list(range(40))), (setups["evolution"], [0])], 1).left
+    left()
+    for seed in range(40):
+        finish(store, setups["random"], seed, 1)
+    now[0] = 640.0  # of which tables were converted in 400 s, and 200 s are those of a run under way
+    assert left() == f"about {(200 + 400 / 40) / 60:.1f} min left"
 
 
 def test_what_is_said_of_runs_below_a_second_is_not_applied_to_others(
