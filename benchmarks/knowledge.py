@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Knowledge:
-    """What may be known of a table's task beforehand. A method is given configurations, and never a value.
+    """What may be known of a table's task beforehand. No method is given a value of the task itself.
 
     Args:
         benchmark: a benchmark with a finite space whose means are known.
@@ -76,6 +76,20 @@ class Knowledge:
             raise UsageError(f"no other table has the space of {self._benchmark.name}")
         space = _space(self._benchmark)
         return tuple(map(space.configuration, _greedy(self._benchmark, self._bounds, min(size, space.size))))
+
+    def evaluated(self, number: int, rng: Generator) -> dict[str, tuple[tuple[Configuration, ...], Array]]:
+        """What is known of each other task, by name: random configurations, and their mean objectives, shape (n,).
+
+        Every task gives `number` of those that did not fail, or all if it has fewer.
+        """
+        known = {}
+        for peer in _peers(self._benchmark):
+            objectives = _means(peer)[:, 0]
+            succeeded = np.flatnonzero(np.isfinite(objectives))
+            chosen = rng.choice(succeeded, size=min(number, len(succeeded)), replace=False)
+            space = _space(peer)
+            known[peer.name] = tuple(space.configuration(int(i)) for i in chosen), objectives[chosen]
+        return known
 
 
 def _space(benchmark: Benchmark) -> FiniteSpace:

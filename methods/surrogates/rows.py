@@ -56,7 +56,7 @@ class RowProcess:
             self._condition(np.concatenate([rows, believed]), np.concatenate([targets, self.mean(believed)]))
 
     def _condition(self, rows: Rows, targets: NDArray[np.float64]) -> None:
-        self._rows = rows
+        self._rows, self._targets = rows, targets
         self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
 
     @property
@@ -85,14 +85,24 @@ class RowProcess:
         """Posterior mean, shape (n,), and covariance, shape (n, n), of the noiseless function at rows."""
         return self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
 
+    def predict(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean and variance of the noiseless function at each of n rows, shape (n,) each."""
+        mean, variance = self._process.predict(self.covariance(rows, self._rows), math.exp(self.parameters[-2]))
+        return mean, np.maximum(variance, 0.0)
+
+    def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and variance of each target given the others, noise included, shape (n,) each (5.12)."""
+        precisions = np.diag(self._process.solved(np.eye(len(self._rows))))
+        return self._targets - self._process.weights / precisions, 1 / precisions
+
     def sample(self, rows: Rows, normals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A joint posterior draw of the function at rows, shape (n,), made from n standard normal numbers."""
+        """Joint posterior draws of the function at n rows, of standard normal numbers: shape (n,) or (n, draws)."""
         mean, covariance = self.posterior(rows)
         jitter = 1e-8 * math.exp(self.parameters[-2])
         while True:
             try:
                 factor = cholesky(covariance + jitter * np.eye(len(rows)), lower=True, overwrite_a=True)
-                drawn: NDArray[np.float64] = mean + factor @ normals
+                drawn: NDArray[np.float64] = (mean + (factor @ normals).T).T
                 return drawn
             except np.linalg.LinAlgError:  # nearly equal rows: rounding errors exceed the jitter
                 jitter *= 10

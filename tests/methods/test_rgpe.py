@@ -1,0 +1,152 @@
+"""RGPE: what is known of other tables, how processes are weighed, and what a search gains by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nasbench.benchmarks import Bound, open_benchmark
+from nasbench.benchmarks.knowledge import Knowledge
+from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.methods.rgpe import losses, mixture, normal_scores, ranking_weights
+from nasbench.methods.surrogates.rows import RowProcess
+
+NAVAL = open_benchmark("hpolib-naval")
+NORMAL = np.random.default_rng(5).standard_normal
+
+
+def fitted(rows: np.ndarray, values: np.ndarray) -> RowProcess:
+    process = RowProcess(np.zeros(rows.shape[1], bool))
+    process.fit(rows, values)
+    return process
+
+
+def test_other_tables_give_random_configurations_with_their_means_and_the_own_table_nothing() -> None:
+    known = Knowledge(NAVAL).evaluated(40, np.random.default_rng(0))
+    assert list(known) == ["hpolib-parkinsons", "hpolib-protein", "hpolib-slice"]
+    for name, (configurations, objectives) in known.items():
+        table = open_benchmark(name)
+        assert len(set(configurations)) == 40
+        means = [table.mean_metrics(c)[table.objective.name] for c in configurations]  # type: ignore[attr-defined]
+        assert objectives.tolist() == means
+    first, second = (known[name][0] for name in ("hpolib-protein", "hpolib-slice"))
+    assert first != second
+
+
+def test_a_table_with_fewer_configurations_gives_them_all_and_none_that_failed() -> None:
+    peers = Knowledge(open_benchmark("nbgraph-cora")).evaluated(10**6, np.random.default_rng(0))
+    means = open_benchmark("nbgraph-arxiv").all_means()[:, 0]  # type: ignore[attr-defined]
+    assert len(peers["nbgraph-arxiv"][0]) == np.isfinite(means).sum()
+    assert np.isfinite(peers["nbgraph-arxiv"][1]).all()
+
+
+def test_normal_scores_are_the_quantiles_of_ranks_and_ties_share_one() -> None:
+    assert normal_scores(np.array([5.0, -1e9, 7.0])) == pytest.approx([0.0, -0.967422, 0.967422], abs=1e-6)
+    assert normal_scores(np.array([2.0, 2.0])).tolist() == [0.0, 0.0]
+
+
+def test_each_value_given_the_others_is_what_a_process_of_the_others_predicts() -> None:
+    rows = np.random.default_rng(1).random((12, 2))
+    values = np.sin(5 * rows[:, 0]) + rows[:, 1]
+    process = fitted(rows, values)
+    mean, variance = process.left_out()
+    noise = np.exp(process.parameters[-1])
+    for i in range(12):
+        others = np.arange(12) != i
+        one = RowProcess(np.zeros(2, bool))
+        one.parameters = process.parameters
+        one._condition(rows[others], values[others])
+        expected, spread = one.predict(rows[[i]])
+        assert (mean[i], variance[i]) == pytest.approx((expected[0], spread[0] + noise), rel=1e-6)
+
+
+def test_predictions_are_the_diagonal_of_the_posterior_and_draws_have_its_moments() -> None:
+    rows, places = np.random.default_rng(2).random((2, 9, 3))
+    process = fitted(rows, rows.sum(axis=1))
+    mean, variance = process.predict(places)
+    middle, covariance = process.posterior(places)
+    assert mean == pytest.approx(middle)
+    assert variance == pytest.approx(np.diag(covariance), abs=1e-9)
+    drawn = process.sample(places, np.random.default_rng(0).standard_normal((9, 20_000)))
+    assert drawn.shape == (9, 20_000)
+    assert drawn.mean(axis=1) == pytest.approx(mean, abs=5 * np.sqrt(variance.max() / 20_000))
+    assert np.cov(drawn) == pytest.approx(covariance, abs=0.05 * variance.max())
+    one = NORMAL(9)
+    assert process.sample(places, one) == pytest.approx(process.sample(places, one[:, None])[:, 0])
+
+
+def test_losses_count_misranked_pairs_and_an_opposite_task_misranks_all() -> None:
+    rows = np.linspace(0, 1, 8)[:, None]
+    values = rows[:, 0]
+    alike, opposite, own = fitted(rows, values), fitted(rows, -values), fitted(rows, values)
+    counted = losses([alike, opposite, own], rows, values, np.random.default_rng(0))
+    assert counted.shape == (3, 256)
+    assert counted[0].max() <= 2
+    assert counted[1].min() >= 26  # of 28 pairs
+
+
+def test_the_own_process_is_judged_on_each_value_by_the_others() -> None:
+    rows, noise = np.linspace(0, 1, 12)[:, None], np.random.default_rng(4).standard_normal(12)
+    own = fitted(rows, noise)
+    own.parameters = np.log([0.05, 1.0, 1e-6])  # it passes through every value, and knows nothing between them
+    own._condition(rows, noise)
+    (counted,) = losses([own], rows, noise, np.random.default_rng(0))
+    assert 25 < counted.mean() < 41  # of 66 pairs, as by chance
+
+
+def test_weights_are_shares_of_draws_in_which_a_process_ranks_best() -> None:
+    counted = np.array([[0, 3, 5, 5], [2, 3, 4, 9], [4, 6, 4, 4]])
+    # Won: draw 1 by the first, draw 2 by both, draw 3 by the second and the third, draw 4 by the third.
+    assert ranking_weights(counted).tolist() == [1.5 / 4, 1 / 4, 1.5 / 4]
+
+
+def test_a_task_that_mostly_ranks_worse_than_the_own_process_weighs_nothing() -> None:
+    counted = np.array([[0, 9, 9, 9], [5, 5, 5, 6]])
+    assert ranking_weights(counted).tolist() == [0.0, 1.0]
+    assert ranking_weights(np.array([[9, 9], [9, 9]])).tolist() == [0.5, 0.5]
+
+
+def test_a_mixture_weighs_means_and_squares_weights_of_variances() -> None:
+    rows, places = np.random.default_rng(3).random((2, 6, 1))
+    one, two = fitted(rows, np.cos(rows[:, 0])), fitted(rows, NORMAL(6))
+    mean, deviation = mixture([one, two], np.array([0.25, 0.75]), places)
+    (a, v), (b, w) = one.predict(places), two.predict(places)
+    assert mean == pytest.approx(0.25 * a + 0.75 * b)
+    assert deviation**2 == pytest.approx(0.0625 * v + 0.5625 * w)
+
+
+def search(method: str, seed: int, evals: int = 12, bounds: tuple[Bound, ...] = ()) -> tuple[float, list[object]]:
+    """The best feasible mean that a search finds, and what it asked for."""
+    searcher = MethodSpec.parse(method).build(Problem.of(NAVAL, bounds), np.random.default_rng(seed))
+    asked, best = list[object](), np.inf
+    for i in range(evals):
+        asked.append(searcher.ask())
+        evaluation = NAVAL.evaluate(asked[-1], i)
+        feasible = all(bound.holds(evaluation.metrics[bound.metric.name]) for bound in bounds)
+        searcher.tell(Observation(asked[-1], evaluation, feasible))
+        if feasible:
+            best = min(best, NAVAL.mean_metrics(asked[-1])[NAVAL.objective.name])  # type: ignore[attr-defined]
+    return best, asked
+
+
+def test_a_search_with_related_tasks_is_better_than_a_random_one_and_proposes_nothing_twice() -> None:
+    found = [search("rgpe:candidates=100", seed) for seed in range(3)]
+    assert np.median([best for best, _ in found]) < min(search("random", seed)[0] for seed in range(5))
+    assert all(len(set(asked)) == 12 for _, asked in found)
+
+
+def test_constraints_are_learnt_from_own_observations() -> None:
+    time = next(metric for metric in NAVAL.metrics if metric.name == "train_time")
+    values = NAVAL.all_means()[:, NAVAL.column("train_time")]  # type: ignore[attr-defined]
+    bound = Bound(time, float(np.quantile(values, 0.2)), upper=True)
+    _, asked = search("rgpe:candidates=100", 0, 30, (bound,))
+    held = [bound.holds(NAVAL.mean_metrics(c)["train_time"]) for c in asked]  # type: ignore[attr-defined]
+    assert sum(held[15:]) >= 8  # by chance 3
+
+
+def test_it_needs_other_tables_and_sane_options() -> None:
+    with pytest.raises(UsageError, match=r"known must lie in \[3, 100000\], not 2"):
+        MethodSpec.parse("rgpe:known=2").build(Problem.of(NAVAL), np.random.default_rng(0))
+    with pytest.raises(UsageError, match="learns from other tables on the same space, and there is none"):
+        MethodSpec.parse("rgpe").build(Problem.of(open_benchmark("synthetic-tree")), np.random.default_rng(0))
