@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from typing import ClassVar
 
 from numpy.random import Generator
 
 from nasbench.benchmarks.contract import WHOLE
 from nasbench.benchmarks.knowledge import EXPERTS
+from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, learner
 from nasbench.methods.tpe.tpe import CTPE
 
@@ -26,12 +28,15 @@ class WarmStart(Method):
     choice. Experts are simulated from the table: `good` believes in one of its best 1 % of feasible configurations,
     `weak` in one of the best 25 %, `misleading` in one of the worst 25 %. `tasks` is a portfolio of configurations that
     are good on the other tables of the same space, and never looks at the table at hand; a constraint is carried over
-    by the share of configurations that satisfy it.
+    by the share of configurations that satisfy it. The name of a metric that is known without an evaluation, such as a
+    zero-cost proxy, begins with the best by it of `scored` random configurations, and with a minus before the name with
+    the worst by it (`-params`: the largest first); each score costs its seconds.
 
     Options:
         by: the method that continues, with its defaults; one that learns from evaluations it did not ask for.
-        knowledge: good, weak, misleading or tasks.
+        knowledge: good, weak, misleading, tasks, or a metric that is known without an evaluation.
         size: configurations at the beginning, at least 1.
+        scored: random configurations that a metric scores, at least `size`.
     """
 
     source = (
@@ -41,24 +46,38 @@ class WarmStart(Method):
     tuned_on = CTPE.tuned_on
     seconds = CTPE.seconds
     initial_option = "size"
+    newer_options: ClassVar = {"scored": 100}
 
     def __init__(
-        self, problem: Problem, rng: Generator, *, by: str = "c-tpe", knowledge: str = _OTHER_TASKS, size: int = 10
+        self,
+        problem: Problem,
+        rng: Generator,
+        *,
+        by: str = "c-tpe",
+        knowledge: str = _OTHER_TASKS,
+        size: int = 10,
+        scored: int = 100,
     ) -> None:
-        if knowledge not in (*EXPERTS, _OTHER_TASKS):
-            raise unknown("knowledge", knowledge, (*EXPERTS, _OTHER_TASKS))
         if size < 1:
             raise UsageError(f"size must be at least 1, not {size}")
-        self._problem, self._rng, self._knowledge, self._size = problem, rng, knowledge, size
+        if not size <= scored <= 100_000:
+            raise UsageError(f"scored must lie in [{size}, 100000], not {scored}")
+        self._problem, self._rng, self._knowledge = problem, rng, knowledge
+        self._size, self._scored = size, scored
         self._method = learner(by, "warm-start")(problem, rng)
         self._beginning: deque[Configuration] | None = None
 
     @classmethod
     def misfit(cls, problem: Problem, options: Mapping[str, int | float | bool | str]) -> str:
-        if problem.knowledge is None:
-            return "begins with what is known of a table, and that benchmark is none"
-        if options["knowledge"] == _OTHER_TASKS and not problem.knowledge.tasks:
-            return "begins with the results of other tables on the same space, and there is none"
+        begins = str(options["knowledge"])
+        if begins in (*EXPERTS, _OTHER_TASKS):
+            if problem.knowledge is None:
+                return "begins with what is known of a table, and that benchmark is none"
+            if begins == _OTHER_TASKS and not problem.knowledge.tasks:
+                return "begins with the results of other tables on the same space, and there is none"
+        elif begins.removeprefix("-") not in (known := _known_at_once(problem)):
+            allowed = ", ".join((*EXPERTS, _OTHER_TASKS, *known))
+            return f"cannot begin with the knowledge {begins!r} there; allowed: {allowed}"
         by = str(options["by"])
         reason = learner(by, "warm-start").misfit(problem, {})
         return f"continues with {by}, which {reason}" if reason else super().misfit(problem, options)
@@ -79,6 +98,9 @@ class WarmStart(Method):
 
     def _believed(self) -> list[Configuration]:
         """The configurations at the beginning."""
+        if self._knowledge not in (*EXPERTS, _OTHER_TASKS):
+            metric = _known_at_once(self._problem)[self._knowledge.removeprefix("-")]
+            return self._first_by(metric, metric.minimize == self._knowledge.startswith("-"))
         knowledge, space = self._problem.knowledge, self._problem.space
         assert knowledge is not None  # see `misfit`
         if self._knowledge == _OTHER_TASKS:
@@ -91,3 +113,17 @@ class WarmStart(Method):
                     break
             chosen.append(mutant)
         return chosen
+
+    def _first_by(self, metric: Metric, highest: bool) -> list[Configuration]:
+        """The first by a metric of different random configurations that satisfy the constraints known at once."""
+        space, known = self._problem.space, self._problem.known
+        assert known is not None  # see `misfit`
+        drawn = dict.fromkeys(space.sample(self._rng) for _ in range(self._scored))
+        allowed = [c for c in drawn if self._problem.allows(c)] or list(drawn)
+        return sorted(allowed, key=lambda c: known(metric.name, c), reverse=highest)[: self._size]
+
+
+def _known_at_once(problem: Problem) -> dict[str, Metric]:
+    """The metrics that are known without an evaluation, by name, but for the objectives."""
+    of_interest = problem.told.items() if problem.known else ()
+    return {name: metric for name, metric in of_interest if metric.cheap and metric not in problem.objectives}

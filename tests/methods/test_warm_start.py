@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from nasbench.benchmarks import Bound, open_benchmark
+from nasbench.benchmarks import Bound, Metric, open_benchmark
 from nasbench.benchmarks.knowledge import Knowledge
+from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods import MethodSpec, Observation, Problem
 from nasbench.methods.warm_start import WarmStart
@@ -34,6 +37,42 @@ def test_the_portfolio_of_the_other_tasks_comes_first_and_the_method_learns_from
         assert plain.ask() == configuration
         method.tell(told(configuration))
         plain.tell(told(configuration))
+
+
+@pytest.mark.parametrize(
+    ("name", "minimize", "highest"),
+    [("proxy", True, False), ("proxy", False, True), ("-proxy", True, True), ("-proxy", False, False)],
+)
+def test_a_metric_scores_random_configurations_and_its_best_come_first(
+    name: str, minimize: bool, highest: bool
+) -> None:
+    proxy, scores = Metric("proxy", "", minimize, "zero-cost proxy", cheap=True), dict[object, float]()
+
+    def known(metric: str, configuration: Configuration) -> float:
+        assert metric == "proxy"
+        assert configuration not in scores  # each costs seconds
+        return scores.setdefault(configuration, float(np.sin(37 * len(scores))))
+
+    problem = replace(Problem.of(CAR), known=known, told={CAR.objective.name: CAR.objective, "proxy": proxy})
+    spec = MethodSpec.parse(f"warm-start:knowledge={name},size=5,scored=30")
+    method = spec.build(problem, np.random.default_rng(0))
+    first = [method.ask() for _ in range(5)]
+    assert 25 < len(scores) <= 30  # a few draws are the same
+    assert [scores[c] for c in first] == sorted(scores.values(), reverse=highest)[:5]
+    for configuration in first:
+        method.tell(told(configuration))
+    method.ask()  # now c-TPE
+
+
+def test_what_a_metric_begins_with_satisfies_constraints_that_are_known() -> None:
+    naval = open_benchmark("hpolib-naval")
+    sizes = naval.all_means()[:, naval.column("model_size")]  # type: ignore[attr-defined]
+    bound = Bound(naval.metrics[2], float(np.quantile(sizes, 0.8)), upper=False)
+    problem = Problem.of(naval, (bound,))
+    method = MethodSpec.parse("warm-start:knowledge=model_size").build(problem, np.random.default_rng(1))
+    begun = [naval.mean_metrics(method.ask())["model_size"] for _ in range(10)]  # type: ignore[attr-defined]
+    assert min(begun) >= bound.limit
+    assert begun == sorted(begun)
 
 
 @pytest.mark.parametrize("expert", ["good", "weak", "misleading"])
@@ -75,6 +114,12 @@ def test_good_experts_begin_better_than_weak_ones_and_those_than_misleading_ones
             "begins with what is known of a table, and that benchmark is none",
         ),
         ("warm-start:knowledge=good", "nbgraph-proteins", ""),
+        ("warm-start:knowledge=model_size", "hpolib-naval", ""),
+        (
+            "warm-start:knowledge=best",
+            "hpolib-naval",
+            "cannot begin with the knowledge 'best' there; allowed: good, weak, misleading, tasks, model_size",
+        ),
     ],
 )
 def test_what_it_cannot_begin_with_is_said(name: str, bench: str, sentence: str) -> None:
@@ -84,8 +129,8 @@ def test_what_it_cannot_begin_with_is_said(name: str, bench: str, sentence: str)
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"knowledge": "best"}, "unknown knowledge 'best'"),
         ({"size": 0}, "size must be at least 1, not 0"),
+        ({"scored": 9}, r"scored must lie in \[10, 100000\], not 9"),
         (
             {"by": "local"},
             "warm-start cannot search by local, which learns from its own proposals only; allowed: .*c-tpe",
