@@ -46,7 +46,7 @@ class SCBO(Method):
     repeatable = Repeatable.SAME_KERNELS
     source = "D. Eriksson and M. Poloczek. Scalable Constrained Bayesian Optimization. AISTATS 2021."
     needs = (AsFlat,)
-    version = 2
+    version = 3
     seconds = 0.06
     newer_options: ClassVar = {"pending": "ignored"}
 

@@ -7,6 +7,7 @@ Each surrogate defines its covariance and fits its hyper-parameters: `networks` 
 from __future__ import annotations
 
 import math
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +36,19 @@ class GaussianProcess:
         self._lower, failed = dpotrf(observed.T, lower=1, overwrite_a=1)  # transposed: as LAPACK stores a matrix
         if failed:
             raise np.linalg.LinAlgError("the covariance of the observations is singular")
+
+    @property
+    def level(self) -> float:
+        """The constant mean under which the values are most likely: by generalised least squares, 1'K⁻¹y / 1'K⁻¹1."""
+        ones = self.solved(np.ones(len(self._values)))
+        return float(ones @ self._values / ones.sum())
+
+    def lowered(self, level: float) -> GaussianProcess:
+        """The same process, conditioned on the values less a constant."""
+        other = copy(self)
+        other._values = self._values - level
+        other.__dict__.pop("weights", None)
+        return other
 
     @property
     def likelihood(self) -> float:

@@ -22,11 +22,12 @@ _STEPS = 30
 
 
 class RowProcess:
-    """A process of mean 0 with the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
+    """A process with a constant mean and the covariance (Rasmussen and Williams, 2006, chapters 2 and 5)
 
         k(x, y) = s² M(r) exp(-Σ w_j [x_j ≠ y_j]),  M(r) = (1 + √5 r + 5 r²/3) exp(-√5 r),  r² = Σ (x_i - y_i)² / l_i²
 
-    plus independent noise. l, w, s² and the noise maximise the marginal likelihood within bounds.
+    plus independent noise. The mean, l, w, s² and the noise maximise the marginal likelihood, all but the mean within
+    bounds.
     """
 
     def __init__(self, categorical: NDArray[np.bool_]) -> None:
@@ -34,11 +35,15 @@ class RowProcess:
         self._categorical = categorical
         bounds = [_WEIGHT if c else _LENGTH for c in categorical] + [_SCALE, _NOISE]
         self._bounds = [(math.log(low), math.log(high)) for low, high in bounds]
-        self.parameters = np.log([0.5] * len(categorical) + [1.0, 0.01])
+        self._first = np.log([0.5] * len(categorical) + [1.0, 0.01])
+        self.parameters = self._first
         """Shape (d + 2,): logarithms of l or w per column, of s², and of the noise's variance."""
 
     def fit(self, rows: Rows, targets: NDArray[np.float64], believed: Rows | None = None) -> None:
-        """Fits n targets, shape (n,), at rows; the search for parameters starts from their present values.
+        """Fits n targets, shape (n,), at rows.
+
+        The search for parameters starts twice, from their present values and from the first ones: where one start alone
+        ends in a poor maximum, all later fits would begin there.
 
         Args:
             believed: rows at which the posterior mean is then taken for the target: there the mean stays as it is, and
@@ -46,9 +51,12 @@ class RowProcess:
         """
         differences = _differences(rows, self._categorical)
         arguments = (differences, self._categorical, targets)
-        parameters, value, _ = fmin_l_bfgs_b(
-            _negative_likelihood, self.parameters, args=arguments, bounds=self._bounds, maxiter=_STEPS
-        )
+        starts = [self.parameters] if self.parameters is self._first else [self.parameters, self._first]
+        found = [
+            fmin_l_bfgs_b(_negative_likelihood, start, args=arguments, bounds=self._bounds, maxiter=_STEPS)
+            for start in starts
+        ]
+        parameters, value, _ = min(found, key=lambda end: end[1] if math.isfinite(end[1]) else math.inf)
         if math.isfinite(value):
             self.parameters = parameters
         self._condition(rows, targets)
@@ -57,7 +65,9 @@ class RowProcess:
 
     def _condition(self, rows: Rows, targets: NDArray[np.float64]) -> None:
         self._rows, self._targets = rows, targets
-        self._process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
+        process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
+        self._level = process.level
+        self._process = process.lowered(self._level)
 
     @property
     def lengths(self) -> NDArray[np.float64]:
@@ -78,17 +88,18 @@ class RowProcess:
 
     def mean(self, rows: Rows) -> NDArray[np.float64]:
         """The posterior mean at rows, shape (n,)."""
-        mean: NDArray[np.float64] = self.covariance(rows, self._rows) @ self._process.weights
+        mean: NDArray[np.float64] = self._level + self.covariance(rows, self._rows) @ self._process.weights
         return mean
 
     def posterior(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean, shape (n,), and covariance, shape (n, n), of the noiseless function at rows."""
-        return self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
+        mean, covariance = self._process.posterior(self.covariance(rows, self._rows), self.covariance(rows, rows))
+        return self._level + mean, covariance
 
     def predict(self, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and variance of the noiseless function at each of n rows, shape (n,) each."""
         mean, variance = self._process.predict(self.covariance(rows, self._rows), math.exp(self.parameters[-2]))
-        return mean, np.maximum(variance, 0.0)
+        return self._level + mean, np.maximum(variance, 0.0)
 
     def left_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and variance of each target given the others, noise included, shape (n,) each (5.12)."""
@@ -124,7 +135,7 @@ def _negative_likelihood(
     categorical: NDArray[np.bool_],
     targets: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
-    """Minus the logarithm of the marginal likelihood and its gradient (Rasmussen and Williams, equations 5.8, 5.9)."""
+    """Minus the log marginal likelihood under the best mean, and its gradient (Rasmussen and Williams, equation 5.9)."""
     scales = np.exp(parameters)
     weights = np.where(categorical, scales[:-2], scales[:-2] ** -2.0)
     root = math.sqrt(5) * np.sqrt(np.tensordot(weights[~categorical], differences[~categorical], 1))
@@ -133,6 +144,7 @@ def _negative_likelihood(
     covariance = (1 + root + root**2 / 3) * decay
     try:
         process = GaussianProcess(covariance, scales[-1], targets)
+        process = process.lowered(process.level)  # the best mean adds nothing to the gradient
     except np.linalg.LinAlgError:
         return math.inf, np.zeros(len(parameters))
     slope = 0.5 * (process.solved(np.eye(len(targets))) - np.outer(process.weights, process.weights))

@@ -50,15 +50,15 @@ def test_each_value_given_the_others_is_what_a_process_of_the_others_predicts() 
     rows = np.random.default_rng(1).random((12, 2))
     values = np.sin(5 * rows[:, 0]) + rows[:, 1]
     process = fitted(rows, values)
+    level = process.mean(np.full((1, 2), 1e9))[0]
+    covariance = process.covariance(rows, rows) + np.exp(process.parameters[-1]) * np.eye(12)
     mean, variance = process.left_out()
-    noise = np.exp(process.parameters[-1])
     for i in range(12):
         others = np.arange(12) != i
-        one = RowProcess(np.zeros(2, bool))
-        one.parameters = process.parameters
-        one._condition(rows[others], values[others])
-        expected, spread = one.predict(rows[[i]])
-        assert (mean[i], variance[i]) == pytest.approx((expected[0], spread[0] + noise), rel=1e-6)
+        weights = np.linalg.solve(covariance[np.ix_(others, others)], covariance[others, i])
+        expected = level + weights @ (values[others] - level)
+        spread = covariance[i, i] - weights @ covariance[others, i]
+        assert (mean[i], variance[i]) == pytest.approx((expected, spread), rel=1e-5)
 
 
 def test_predictions_are_the_diagonal_of_the_posterior_and_draws_have_its_moments() -> None:

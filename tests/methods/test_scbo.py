@@ -39,7 +39,10 @@ def test_the_likelihood_is_that_of_the_normal_distribution_and_its_gradient_that
     apart = _differences(rows, KINDS)
     value, gradient = _negative_likelihood(at, apart, KINDS, targets)
     covariance = process.covariance(rows, rows) + 0.05 * np.eye(12)
-    assert value == pytest.approx(-multivariate_normal(np.zeros(12), covariance).logpdf(targets))
+    means = np.linspace(-2, 2, 4001)  # the mean is the one under which the targets are most likely
+    likelihoods = [multivariate_normal(np.full(12, mean), covariance).logpdf(targets) for mean in means]
+    assert value == pytest.approx(-max(likelihoods), abs=1e-5)
+    assert abs(means[np.argmax(likelihoods)]) > 0.05
     numerical = approx_fprime(at, lambda x: _negative_likelihood(x, apart, KINDS, targets)[0], 1e-6)
     assert gradient == pytest.approx(numerical, rel=1e-3, abs=1e-4)
 
@@ -53,9 +56,12 @@ def test_the_posterior_is_that_of_scikit_learn() -> None:
     ours.fit(rows, targets)
     lengths, scale, noise = np.exp(ours.parameters[:2]), *np.exp(ours.parameters[2:])
     kernel = kernels.ConstantKernel(scale, "fixed") * kernels.Matern(lengths, "fixed", nu=2.5)
-    theirs = gaussian_process.GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(rows, targets)
+    level = ours.mean(np.full((1, 2), 1e9))[0]  # far from all observations
+    assert abs(level) > 0.01
+    theirs = gaussian_process.GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(rows, targets - level)
     mean, covariance = theirs.predict(points, return_cov=True)
-    assert ours.mean(points) == pytest.approx(mean, abs=1e-6)
+    assert ours.mean(points) == pytest.approx(level + mean, abs=1e-6)
+    assert ours.posterior(points)[0] == pytest.approx(level + mean, abs=1e-6)
     assert ours.posterior(points)[1] == pytest.approx(covariance, abs=1e-6)
 
 
@@ -70,6 +76,25 @@ def test_a_fit_raises_the_likelihood_and_stays_within_its_bounds() -> None:
     assert process.mean(rows) == pytest.approx(targets, abs=0.1)
     relevant, irrelevant = process.parameters[0], process.parameters[2]
     assert relevant < irrelevant <= math.log(4) + 1e-9
+
+
+def test_the_mean_is_that_of_generalised_least_squares() -> None:
+    rows = np.random.default_rng(3).random((20, 2)) ** 3  # dense at one corner: its values count less each
+    targets = 5 + rows[:, 0] + np.random.default_rng(4).standard_normal(20)
+    process = RowProcess(np.array([False, False]))
+    process.fit(rows, targets)
+    inverse = np.linalg.inv(process.covariance(rows, rows) + math.exp(process.parameters[-1]) * np.eye(20))
+    assert process.mean(np.full((1, 2), 1e9)) == pytest.approx(inverse.sum(axis=0) @ targets / inverse.sum())
+
+
+def test_a_fit_leaves_a_poor_maximum_that_an_earlier_one_left_behind() -> None:
+    rows = np.random.default_rng(0).random((60, 10))
+    targets = standardised(((rows - 0.4) ** 2).sum(axis=1))
+    fresh, stuck = RowProcess(np.zeros(10, bool)), RowProcess(np.zeros(10, bool))
+    stuck.parameters = np.log([0.01] * 10 + [1.0, 1e-3])  # white noise: a maximum of its own
+    for process in (fresh, stuck):
+        process.fit(rows, targets)
+    assert stuck.parameters == pytest.approx(fresh.parameters)
 
 
 def test_draws_have_the_posterior_s_mean_and_covariance() -> None:
