@@ -135,7 +135,7 @@ def _negative_likelihood(
     categorical: NDArray[np.bool_],
     targets: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
-    """Minus the log marginal likelihood under the best mean, and its gradient (Rasmussen and Williams, equation 5.9)."""
+    """Minus the log marginal likelihood under the best mean, and its gradient (Rasmussen and Williams, section 5.4)."""
     scales = np.exp(parameters)
     weights = np.where(categorical, scales[:-2], scales[:-2] ** -2.0)
     root = math.sqrt(5) * np.sqrt(np.tensordot(weights[~categorical], differences[~categorical], 1))
