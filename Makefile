@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 FINDINGS := reproduce-ctpe reproduce-nasbot reproduce-deep-architect reproduce-zo-darts reproduce-multi-fidelity
 FINDINGS += reproduce-fronts reproduce-which-method reproduce-wide reproduce-rivals reproduce-grand
-FINDINGS += reproduce-one-shot reproduce-parallel reproduce-knowledge
+FINDINGS += reproduce-one-shot reproduce-parallel reproduce-knowledge reproduce-proxies
 
 # What stands in the way of an installation, in one sentence. Any Python 3 can read it.
 define CHECK_PYTHON
@@ -79,7 +79,7 @@ picture: reproduce
 	$(BIN)/python docs/findings.py quick
 
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
-# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Images that are
+# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Data that are
 # missing are fetched.
 reproduce-ctpe: SUITES := ctpe-paper
 reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
@@ -97,11 +97,14 @@ reproduce-grand: EXTRAS := peers,live,gp
 reproduce-one-shot: SUITES := learns
 reproduce-parallel: SUITES := parallel pending
 reproduce-knowledge: SUITES := knowledge priors
-reproduce-one-shot: IMAGES := medmnist-organa
-reproduce-zo-darts: IMAGES := medmnist-breast
-reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
+reproduce-proxies: SUITES := proxies
+reproduce-proxies: OPTIONS := --sealed
+reproduce-proxies: DATA := transnas-micro transnas-macro
+reproduce-one-shot: DATA := medmnist-organa
+reproduce-zo-darts: DATA := medmnist-breast
+reproduce-grand: DATA := medmnist-breast medmnist-pneumonia
 $(FINDINGS): setup
-	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
+	$(if $(DATA),$(BIN)/nasbench data fetch $(DATA))
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS) $(OPTIONS); done
 	$(BIN)/python docs/findings.py $(SUITES)
 

@@ -36,6 +36,7 @@ PARTS = {
     "fronts": ("thinking",),
     "knowledge": ("saved",),
     "priors": ("saved",),
+    "proxies": ("saved",),
 }
 """Optional parts of a suite's report."""
 

@@ -35,7 +35,7 @@ class RGPE(Method):
     own observations. The weight of a process is the share of posterior draws in which it misranks the fewest pairs of
     observations; the task's own is judged on each observation by the others. Objectives are turned into normal scores,
     task by task. The probability that the task's constraints hold, by processes of its own observations, is a factor of
-    the expected improvement. No configuration is proposed twice, and none is drawn at random at first.
+    the expected improvement. Candidates are new ones, while there are any, and no random ones come first.
 
     Options:
         known: configurations that are known of each other table, at least 3.

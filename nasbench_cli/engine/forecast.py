@@ -33,8 +33,6 @@ class Forecast:
         self._missing, self._jobs = missing, jobs
         self._stated = {planned.setup.id: stated(planned) for planned, _ in missing}
         self._looking, self._begun = threading.Lock(), monotonic()
-        self._at_first: dict[str, int] | None = None
-        """Number of missing runs of each setup at the first look."""
 
     def left(self, under_way: float = 0.0) -> str:
         """The remaining time in words. Before a run has finished it assumes, and says, that the machine is idle.
@@ -47,14 +45,13 @@ class Forecast:
         each, is_measured = self._each(costs)
         runs = {p.setup.id: len(set(seeds) - stored.get(p.setup.id, {}).keys()) for p, seeds in self._missing}
         number = sum(runs.values())
-        self._at_first = self._at_first or runs
         expected = sum(count * each[setup] for setup, count in runs.items())
         together = max(1, min(self._jobs, number))
         took = monotonic() - self._begun
         if not is_measured and took > expected / together:
             return f"longer than the {span(expected / together)} expected on an idle machine"
         if is_measured:
-            finished = {setup: count - runs[setup] for setup, count in self._at_first.items()}
+            finished = {p.setup.id: len(seeds) - runs[p.setup.id] for p, seeds in self._missing}
             done = sum(count * each[setup] for setup, count in finished.items())
             done += self._jobs * expected / max(number, 1)  # those under way may be nearly finished
             expected += number * max(0.0, took * self._jobs - done) / max(1, sum(finished.values()))

@@ -83,7 +83,6 @@ def test_a_session_that_is_slower_than_its_runs_is_forecast_at_its_own_pace(
     store = Store.create(tmp_path / "store")
     setup, seeds = planned[0][0], list(range(12))
     left = Forecast(store, [(setup, seeds)], 1).left
-    left()
     for seed in seeds[:9]:
         finish(store, setup, seed, 30)
     now[0] = 3000.0  # ten runs of 30 s, one of them under way: beside them, 300 s for each that has finished
@@ -99,8 +98,7 @@ def test_what_a_session_does_once_is_not_forecast_again_for_longer_runs(
     store = Store.create(tmp_path / "store")
     setups = {p.spec.name: p for p, _ in planned}
     left = Forecast(store, [(setups["random"], list(range(40))), (setups["evolution"], [0])], 1).left
-    left()
-    for seed in range(40):
+    for seed in range(40):  # before the first look
         finish(store, setups["random"], seed, 1)
     now[0] = 640.0  # of which tables were converted in 400 s, and 200 s are those of a run under way
     assert left() == f"about {(200 + 400 / 40) / 60:.1f} min left"
