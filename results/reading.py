@@ -52,7 +52,7 @@ def select(
         raise StoreError(f"{names} holds no finished run: `nasbench status {names}` says what is missing{advice}")
     if protocol is None and len(protocols) > 1:
         choices = "; ".join(f"--protocol '{p}'" for p in protocols)
-        raise StoreError(f"{names} mixes runs that must not be compared; choose one of {choices}")
+        raise StoreError(f"{names}: runs that must not be compared with each other; choose one of {choices}")
     if protocol is not None and protocol not in protocols:
         raise StoreError(f"{names} has no runs of protocol {protocol!r}; allowed: {'; '.join(protocols)}")
     chosen = [(store, f) for store, f in selected if f.setup.protocol == (protocol or protocols[0])]

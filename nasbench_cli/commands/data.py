@@ -81,7 +81,7 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
             raise unknown("data set, table or surrogate", name, [*DATASETS.names(), *SOURCES])
     if everything and (images or not all(name in SCENARIOS for name in names)):
         raise UsageError(f"--all stands alone, or with one of {', '.join(SCENARIOS)}")
-    if given is not None and len(published) != len(names):
+    if given is not None and (len(published) != len(names) or not names):
         raise UsageError(
             f"--from takes the files of {', '.join(SOURCES)}, not those of {', '.join(images) or 'images'}"
         )
@@ -102,7 +102,7 @@ def data_verify(names: tuple[str, ...]) -> int:
     """
     files = [_file(name) for name in names] or [f for f in medmnist.files().values() if medmnist.located(f)]
     if not files:
-        click.echo(f"no file in {data_folder()}: `nasbench data fetch NAME` downloads one", err=True)
+        click.echo(f"no images in {data_folder()}: `nasbench data fetch NAME` downloads some", err=True)
     good = bool(files)
     for data in files:
         path = medmnist.located(data)

@@ -39,8 +39,9 @@ from nasbench.results.scores import names as scores
 @click.option(
     "--score",
     type=click.Choice(scores()),
-    help="What is compared on tables: the incumbent's mean over the repetitions that its run has not observed, or over "
-    "all, or its observed value.  [default: the suite's, or unseen]",
+    help="What is compared: on tables the incumbent's mean over repetitions that its run has not observed (unseen), or "
+    "over all (mean), or its observed value; of several objectives the share of the attainable hypervolume (share); "
+    "where searches are looked up, the average of what they draw (average).  [default: the suite's, or unseen]",
 )
 @click.option(
     "--metric",

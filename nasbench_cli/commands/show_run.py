@@ -29,6 +29,8 @@ def show_run(
 ) -> None:
     """Show one run of a store: the steps of its incumbent, its share of feasible evaluations, and its time."""
     click.echo(run_page(store, method, bench, seed, constrain, svg, page))
+    for path in filter(None, (svg, page)):
+        click.echo(f"written: {path}")
 
 
 def run_page(

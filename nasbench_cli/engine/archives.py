@@ -37,8 +37,10 @@ def open_archive(name: str) -> Archive:
         path = _EMBEDDED / f"{name}.zip"
     if path.is_dir():
         raise UsageError(f"{name} is a folder: `nasbench archive make {name}` makes an archive of a store")
+    if not path.is_file() and (path.suffix or path.parent.name):
+        raise UsageError(f"there is no file {name}; archives that come with nasbench: {', '.join(embedded())}")
     if not path.is_file():
-        raise unknown("archive", name, (*embedded(), "the path of a file"))
+        raise unknown("archive", name, embedded())
     return Archive(path)
 
 
@@ -68,7 +70,8 @@ def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[S
             if setup.data != data[setup.bench] or setup.id != own.get(setup.key, setup.id):
                 raise UsageError(
                     f"the archive {name} has runs of {setup.method} on {setup.bench} with other data or by another "
-                    "version than these stores: leave it out, or take the archive of this version of nasbench"
+                    "version than these stores: leave it out, or take the archive of this version of nasbench; columns "
+                    "that were added to a table (`nasbench import columns`) are other data: use another --data-dir"
                 )
     return [*archives, *stores]
 

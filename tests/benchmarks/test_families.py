@@ -361,6 +361,7 @@ def test_the_list_names_families_and_what_is_here(nasbench: Callable[..., Printe
     ("arguments", "why"),
     [
         (["medmnist-breast", "--from", "."], "--from takes the files of"),
+        (["--all", "--from", "."], "--from takes the files of"),
         (["nas-bench-mr", "--all"], "--all stands alone, or with one of yahpo-lcbench"),
         (["nas-bench-mrr"], "did you mean nas-bench-mr?"),
         ([], "name what to fetch"),

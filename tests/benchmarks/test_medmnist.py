@@ -163,7 +163,7 @@ def test_verify_names_what_is_damaged_or_missing(
     assert nasbench("data", "verify", NAME).code == 1
     nothing = nasbench("data", "verify")
     assert nothing.code == 1
-    assert "no file in" in nothing.err
+    assert "no images in" in nothing.err
     assert nasbench("data", "verify", "digits").code == 2
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "breastmnist.npz").write_bytes(CONTENT[:100])  # right in the folder is fine, too

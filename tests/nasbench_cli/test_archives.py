@@ -193,6 +193,9 @@ def test_one_method_is_set_beside_an_archive_and_is_the_baseline(folder: Path, t
         report(tmp_path / "other", against=str(folder / "store.zip"), out=tmp_path / "out")
 
 
+ADVICE = "--out names the file to write, in a folder that exists\n"
+
+
 def test_the_commands(nasbench: Callable[..., Printed], folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     made = nasbench("archive", "make", folder / "store", "--out", path)
@@ -203,7 +206,14 @@ def test_the_commands(nasbench: Callable[..., Printed], folder: Path, tmp_path: 
     assert f"{SEEDS} runs computed again with the same bits, 0 with others" in checked.out
     assert Archive(path).contents in checked.out
     assert nasbench("archive", "check", path, "--share", 2).code == 2
-    assert nasbench("archive", "check", "nothing").code == 2
+    assert nasbench("archive", "check", "nothing").err.startswith("nasbench: unknown archive 'nothing'")
+    missing = nasbench("archive", "check", "nothing.zip")
+    assert (missing.code, missing.out) == (2, "")
+    assert missing.err.startswith("nasbench: there is no file nothing.zip; archives that come with nasbench: quick")
+    nowhere = nasbench("archive", "make", folder / "store", "--out", tmp_path / "no" / "a.zip")
+    assert (nowhere.code, nowhere.err) == (2, f"nasbench: there is no folder {tmp_path / 'no'}: {ADVICE}")
+    on_it = nasbench("archive", "make", folder / "store", "--out", tmp_path)
+    assert (on_it.code, on_it.err) == (2, f"nasbench: {tmp_path} is a folder: {ADVICE}")
     assert nasbench("report").code == 2
 
 

@@ -414,7 +414,7 @@ def test_the_best_is_bold_in_latex_markdown_and_on_a_terminal(compared: Store, t
 def test_two_stores_with_different_budgets_must_be_chosen_from(compared: Store, tmp_path: Path) -> None:
     other = Store.create(tmp_path / "other")
     other.commit(make_setup("b", evals=2), [make_run(0, [3.0, 2.0])], FACTS)
-    with pytest.raises(StoreError, match=r"and .*other mixes runs that must not be compared; choose one of"):
+    with pytest.raises(StoreError, match=r"and .*other: runs that must not be compared with each other; choose one of"):
         report.write([compared, other], Request(tmp_path / "out", formats=QUICK))
     assert (
         "1 run of"

@@ -57,7 +57,9 @@ def test_of_larger_stores_the_page_holds_names_only(filled: Fill) -> None:
 def test_a_single_run_is_written_as_a_page_whatever_its_size(filled: Fill, tmp_path: Path) -> None:
     store, page = stored(filled), tmp_path / "run.html"
     words = [str(store.folder), "a", "toy", "4", "--page", str(page)]
-    assert CliRunner().invoke(show_run, words).exit_code == 0
+    shown = CliRunner().invoke(show_run, words)
+    assert shown.exit_code == 0
+    assert shown.output.endswith(f"written: {page}\n")
     text = page.read_text()
     assert 'data-seed="4"' in text
     (embedded,) = re.findall(r'<script type="application/json" id="runs-data">(.*?)</script>', text)
