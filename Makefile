@@ -99,7 +99,6 @@ reproduce-parallel: SUITES := parallel pending
 reproduce-knowledge: SUITES := knowledge priors
 reproduce-proxies: SUITES := proxies
 reproduce-proxies: OPTIONS := --sealed
-reproduce-proxies: DATA := transnas-micro transnas-macro
 reproduce-one-shot: DATA := medmnist-organa
 reproduce-zo-darts: DATA := medmnist-breast
 reproduce-grand: DATA := medmnist-breast medmnist-pneumonia
