@@ -79,7 +79,7 @@ picture: reproduce
 	$(BIN)/python docs/findings.py quick
 
 # A page of docs/findings each: its suites are run, or gone on with, and reported, and the page shows what came out.
-# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Data that are
+# What it costs stands on the page; `nasbench plan suites/NAME.toml` says it beforehand for this machine. Images that are
 # missing are fetched.
 reproduce-ctpe: SUITES := ctpe-paper
 reproduce-nasbot: SUITES := nasbot nasbot-hpo nasbot-free
@@ -99,11 +99,11 @@ reproduce-parallel: SUITES := parallel pending
 reproduce-knowledge: SUITES := knowledge priors
 reproduce-proxies: SUITES := proxies
 reproduce-proxies: OPTIONS := --sealed
-reproduce-one-shot: DATA := medmnist-organa
-reproduce-zo-darts: DATA := medmnist-breast
-reproduce-grand: DATA := medmnist-breast medmnist-pneumonia
+reproduce-one-shot: IMAGES := medmnist-organa
+reproduce-zo-darts: IMAGES := medmnist-breast
+reproduce-grand: IMAGES := medmnist-breast medmnist-pneumonia
 $(FINDINGS): setup
-	$(if $(DATA),$(BIN)/nasbench data fetch $(DATA))
+	$(if $(IMAGES),$(BIN)/nasbench data fetch $(IMAGES))
 	set -e; for suite in $(SUITES); do $(BIN)/nasbench run --suite suites/$$suite.toml --jobs $(JOBS) $(OPTIONS); done
 	$(BIN)/python docs/findings.py $(SUITES)
 

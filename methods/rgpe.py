@@ -47,7 +47,7 @@ class RGPE(Method):
         "M. Feurer, B. Letham, F. Hutter and E. Bakshy. Practical Transfer Learning for Bayesian Optimization. 2018."
     )
     needs = (AsFlat,)
-    seconds = 0.04
+    seconds = 0.05
 
     def __init__(self, problem: Problem, rng: Generator, *, known: int = 50, candidates: int = 500) -> None:
         for name, value, low in (("known", known, _FEWEST), ("candidates", candidates, 2)):

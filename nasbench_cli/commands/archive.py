@@ -36,11 +36,11 @@ def make(store: Path, out: Path | None) -> int:
     """
     from nasbench.results.store.archive import Archive, pack
 
-    path = out or Path(f"{os.path.abspath(store)}.zip")
+    opened, path = Store.open(store), out or Path(f"{os.path.abspath(store)}.zip")
     if path.is_dir() or not path.parent.is_dir():
         what = f"{path} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UsageError(f"{what}: --out names the file to write, in a folder that exists")
-    size = pack(Store.open(store), path)
+    size = pack(opened, path)
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
     click.echo(f"{count(runs, 'run')} of {store} in {size / 1e6:.1f} MB: {path}")

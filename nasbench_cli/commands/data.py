@@ -81,7 +81,7 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
             raise unknown("data set, table or surrogate", name, [*DATASETS.names(), *SOURCES])
     if everything and (images or not all(name in SCENARIOS for name in names)):
         raise UsageError(f"--all stands alone, or with one of {', '.join(SCENARIOS)}")
-    if given is not None and (len(published) != len(names) or not names):
+    if given is not None and (images or not published):
         raise UsageError(
             f"--from takes the files of {', '.join(SOURCES)}, not those of {', '.join(images) or 'images'}"
         )

@@ -37,11 +37,11 @@ def open_archive(name: str) -> Archive:
         path = _EMBEDDED / f"{name}.zip"
     if path.is_dir():
         raise UsageError(f"{name} is a folder: `nasbench archive make {name}` makes an archive of a store")
-    if not path.is_file() and (path.suffix or path.parent.name):
+    if path.is_file():
+        return Archive(path)
+    if path.suffix or path.parent.name:
         raise UsageError(f"there is no file {name}; archives that come with nasbench: {', '.join(embedded())}")
-    if not path.is_file():
-        raise unknown("archive", name, embedded())
-    return Archive(path)
+    raise unknown("archive", name, embedded())
 
 
 def opened_stores(folders: Sequence[str | Path], names: Sequence[str]) -> list[Store]:
