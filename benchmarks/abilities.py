@@ -236,7 +236,7 @@ def named(benchmark: Benchmark, metric: str) -> Metric:
     """The metric of a benchmark by its name. Raises UsageError with the allowed names if there is none."""
     chosen = next((m for m in benchmark.metrics if m.name == metric), None)
     if chosen is None:
-        raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics])
+        raise unknown(f"metric of {benchmark.name}", metric, [m.name for m in benchmark.metrics if not m.held_out])
     return chosen
 
 

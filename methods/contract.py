@@ -371,8 +371,10 @@ def learner(name: str, asker: str) -> type[Method]:
 
     Raises UsageError, with those that can be, for a method that learns from its own proposals only.
     """
+    able = ", ".join(each for each in sorted(METHODS.names()) if METHODS.get(each).learns_from_all)
+    if name not in METHODS.names():
+        raise UsageError(f"{asker} cannot search by {name}, which is no method; allowed: {able}")
     method = METHODS.get(name)
     if not method.learns_from_all:
-        able = ", ".join(name for name in METHODS.names() if METHODS.get(name).learns_from_all)
         raise UsageError(f"{asker} cannot search by {name}, which learns from its own proposals only; allowed: {able}")
     return method

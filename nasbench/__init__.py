@@ -108,7 +108,7 @@ def run(
     benchmarks: str | Sequence[str],
     *,
     constraints: str | Sequence[str] = "none",
-    objectives: Sequence[str] = (),
+    objectives: str | Sequence[str] = (),
     seeds: int | str = 10,
     evals: int | None = None,
     seconds: float | None = None,
@@ -151,16 +151,16 @@ def run(
     import pandas as pd
 
     from nasbench.cli.engine.executors import chosen
-    from nasbench.cli.engine.keys import asked_grid
+    from nasbench.cli.engine.keys import asked_grid, several
     from nasbench.cli.engine.session import begin
     from nasbench.cli.engine.suites import Suite
 
     where = chosen(executor, jobs)
     grid = asked_grid(
-        methods=_several(methods),
-        benchmarks=_several(benchmarks),
-        constraints=[_several(constraints)],
-        objectives=objectives,
+        methods=several(methods),
+        benchmarks=several(benchmarks),
+        constraints=[several(constraints)],
+        objectives=several(objectives),
         seeds=seeds,
         evals=evals,
         budget_seconds=seconds,
@@ -194,7 +194,7 @@ def report(
     format: str | Sequence[str] = "html,csv,latex,svg",
     part: str | Sequence[str] = (),
     paper: str | Path | None = None,
-    figure_width: str = "3.3in",
+    figure_width: str | None = None,
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
     partial: bool = False,
@@ -232,7 +232,7 @@ def report(
         format: formats of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
         part: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
         paper: a folder for figures and tables for a paper.
-        figure_width: of the paper's figures, in in, cm, mm or pt.
+        figure_width: of the paper's figures, in in, cm, mm or pt; 3.3in, a column, if it is not given.
         ioh: a folder for the runs in the format of IOHanalyzer.
         optuna: a new file for the runs as studies of Optuna.
         partial: include runs that are under way, and compare all at the length of the shortest.
@@ -247,6 +247,7 @@ def report(
     not understood.
     """
     from nasbench.cli.engine.archives import focused, opened_stores
+    from nasbench.cli.engine.keys import several
     from nasbench.cli.engine.plan import is_current
     from nasbench.cli.engine.reporting import asked_report
     from nasbench.results.report.report import write
@@ -274,9 +275,5 @@ def report(
         full=full,
         wilcoxon=wilcoxon,
     )
-    opened = opened_stores(stores, _several(against))
+    opened = opened_stores(stores, several(against))
     return write(opened, focused(request, opened), is_current)
-
-
-def _several(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)

@@ -117,7 +117,10 @@ def _choice(column: Column) -> list[_Line]:
     values = sorted(column.values.unique().tolist())
     seen = ", ".join(map(str, values)) if len(values) <= 6 else f"{values[0]} to {values[-1]}"
     remark = f"{len(values)} values: {_plain(seen)}"
-    if len(values) > FEW and not column.is_number:
+    texts = [] if column.is_number else [value for value in map(str, values) if not _is_number(value)]
+    if texts and len(texts) < len(values) / 2:
+        remark = f"? numbers, but for {_plain(', '.join(texts))}: an empty field says that a measurement is missing"
+    elif len(values) > FEW and not column.is_number:
         remark = f"? {remark}; [extract] makes columns of a text's parts"
     elif len(values) > FEW and column.meaning is None:
         remark = f"? {remark}; or is it a measurement?"

@@ -150,7 +150,8 @@ def _useless(column: Column) -> str:
     if column.meaning in _MEASURED and not column.is_number:
         texts = column.values.dropna().astype(str)
         if texts.str.fullmatch(_WRITTEN).all():
-            return f"a measurement by its name, but its values are text, such as {texts.iloc[0]!r}: write plain numbers"
+            odd = texts[pd.to_numeric(texts, errors="coerce").isna()].iloc[0]
+            return f"a measurement by its name, but its values are text, such as {odd!r}: write plain numbers"
     return "the same in every row" if column.distinct == 1 and not column.missing else ""
 
 

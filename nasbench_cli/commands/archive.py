@@ -21,7 +21,7 @@ def archive() -> None:
     """Pack a store into one file that others can report against, and check such a file."""
 
 
-@archive.command()
+@archive.command(short_help="Pack what reports read of a store's runs.")
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -48,7 +48,7 @@ def make(store: Path, out: Path | None) -> int:
     return DONE
 
 
-@archive.command()
+@archive.command(short_help="Compute some of an archive's runs again, and compare.")
 @click.argument("name", metavar="ARCHIVE")
 @click.option(
     "--share", type=float, default=0.02, show_default=True, metavar="P", help="Share of the runs, above 0 and up to 1."

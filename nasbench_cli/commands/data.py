@@ -22,7 +22,7 @@ from nasbench.cli.commands.import_ import save_columns, save_scenario, save_tabl
 from nasbench.cli.commands.options import makes_data_dir, takes_data_dir
 from nasbench.cli.commands.progress import Progress
 from nasbench.cli.exits import DONE, SOME_FAILED
-from nasbench.cli.layout import table
+from nasbench.cli.layout import prose, table, terminal_width
 from nasbench.results.display.numbers import count
 
 SOURCES: dict[str, Source] = {**FAMILIES, **SCENARIOS, **ADDITIONS}
@@ -34,7 +34,7 @@ def data() -> None:
     """Fetch images, published tables and surrogates, and check them; no other command uses the network."""
 
 
-@data.command("list")
+@data.command("list", short_help="List what can be fetched, and what is here.")
 @takes_data_dir
 def data_list() -> None:
     """List what can be fetched, with its licence, and what is here."""
@@ -46,13 +46,13 @@ def data_list() -> None:
         rows.append((dataset.name, counts, str(dataset.channels), str(dataset.classes), dataset.licence, place))
     click.echo(f"{table(rows)}\n")
     here = BENCHMARKS.names()
-    published = [("published", "what", "licence", "here")]
+    published = [("published", "here", "what; licence")]
     for source in SOURCES.values():
-        published.append((source.name, source.what, source.licence, _made(source, here) or "not here"))
-    click.echo(table(published))
+        published.append((source.name, _made(source, here) or "not here", f"{source.what}; {source.licence}"))
+    click.echo(prose(published, terminal_width()))
 
 
-@data.command("fetch")
+@data.command("fetch", short_help="Fetch official files, and check them.")
 @click.argument("names", nargs=-1, metavar="NAME…")
 @click.option(
     "--all", "everything", is_flag=True, help="All of MedMNIST; with a surrogate, all of its tasks instead of eight."
@@ -91,7 +91,7 @@ def data_fetch(names: tuple[str, ...], everything: bool, given: Path | None) -> 
         _fetch_images(images or list(medmnist.files()))
 
 
-@data.command("verify")
+@data.command("verify", short_help="Compare files with their official MD5 sums.")
 @click.argument("names", nargs=-1, metavar="[NAME…]")
 @takes_data_dir
 def data_verify(names: tuple[str, ...]) -> int:

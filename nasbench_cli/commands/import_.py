@@ -51,7 +51,7 @@ def import_() -> None:
 def import_table(file: Path, spec: Path | None, is_guess: bool) -> None:
     """Turn a CSV file (also compressed) or a Parquet file into a benchmark.
 
-    The specification names its hyper-parameters, metrics, repetitions and cost: see examples/nb201-devices.toml.
+    The specification names its hyper-parameters, metrics, repetitions and cost: see examples/digits_mlp.toml.
     """
     if is_guess:
         _write_guess(file, spec)

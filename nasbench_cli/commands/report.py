@@ -77,10 +77,8 @@ from nasbench.results.scores import names as scores
 )
 @click.option(
     "--figure-width",
-    default="3.3in",
-    show_default=True,
     metavar="WIDTH",
-    help="Width of the paper's figures, such as 3.3in (a column), 84mm or 240pt.",
+    help="Width of the paper's figures, such as 84mm or 240pt.  [default: 3.3in, a column]",
 )
 @click.option("--ioh", type=click.Path(path_type=Path), metavar="DIR", help="Also write the runs for IOHanalyzer.")
 @click.option(

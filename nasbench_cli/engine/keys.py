@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 from nasbench.benchmarks import BenchmarkSpec, Constraint, UsageError, parse_constraints
@@ -40,9 +41,37 @@ class Key:
         default = self.default_text or ("" if self.several or not self.default else str(self.default))
         return f"{self.meaning}  [default: {default}]" if default else self.meaning
 
+    def check(self, value: Any) -> None:
+        """Raises UsageError for a value that is not of the key's types; NumPy's numbers are numbers."""
+        items = value if self.several else [value]
+        if self.parse is _setting:
+            items = [text for setting in value for text in ([setting] if isinstance(setting, str) else setting)]
+        for item in items:
+            if not any(_is(item, kind) for kind in self.types):
+                words = " or ".join(_WORDS[kind] for kind in self.types if kind is not int or float not in self.types)
+                raise UsageError(f"{self.name.replace('_', '-')} must be {words}, not {item!r}")
+
     def read(self, value: Any) -> Any:
         """The value as a grid holds it. Raises UsageError."""
         return tuple(map(self.parse, value)) if self.several else self.parse(value)
+
+
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False"}
+
+
+def _is(value: Any, kind: type) -> bool:
+    """Whether a value of Python or NumPy is of this kind; a truth value is no number."""
+    numbers = {int: Integral, float: Real}
+    return isinstance(value, numbers.get(kind, kind)) and (kind is bool or not isinstance(value, bool))
+
+
+def several(names: str | Iterable[str]) -> list[str]:
+    """Names as a list; a single name may be given as a text. Raises UsageError for what is neither."""
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Iterable):
+        raise UsageError(f"a name, or a list of names, is expected, not {names!r}")
+    return list(names)
 
 
 def check_benchmark(name: str) -> str:
@@ -153,11 +182,14 @@ def asked_grid(**given: Any) -> Grid:
         given: values by key; None and absent keys mean the default. An item of `constraints` is one setting: a text, or
             several texts that hold together.
 
-    Raises UsageError, with the nearest name, for whatever is not there.
+    Raises UsageError for a value of another type and, with the nearest name, for whatever is not there.
     """
     values = with_defaults(given)
     if not values["methods"] or not values["benchmarks"]:
         raise UsageError("give at least one method and one benchmark")
+    for key in KEYS:
+        if values[key.name] is not None:
+            key.check(values[key.name])
     return grid_of({key.name: key.read(values[key.name]) for key in KEYS})
 
 

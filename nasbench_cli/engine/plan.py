@@ -52,8 +52,9 @@ class Protocol:
             raise UsageError("a run needs a budget: evals, budget-seconds, or both")
         if self.evals is not None and not 1 <= self.evals <= MAX_EVALUATIONS:
             raise UsageError(f"evals must lie in [1, {MAX_EVALUATIONS}], not {self.evals}")
-        if self.seconds is not None:
-            object.__setattr__(self, "seconds", float(self.seconds))  # 60 and 60.0 are one budget
+        for name, kind in (("evals", int), ("workers", int), ("seconds", float)):  # 60 and 60.0 are one budget
+            value = getattr(self, name)
+            object.__setattr__(self, name, value if value is None else kind(value))  # NumPy's numbers become Python's
         if self.seconds is not None and not 0 < self.seconds < float("inf"):
             raise UsageError(f"budget-seconds must be positive and finite, not {self.seconds:g}")
         if not 1 <= self.workers <= 10_000:

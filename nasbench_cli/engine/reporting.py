@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
+from nasbench.cli.engine.keys import several
 from nasbench.cli.engine.suites import method_label, parse_checkpoints
 from nasbench.results.parts.literature import Literature
 from nasbench.results.report.request import FORMATS, Request
 from nasbench.results.selection import Selection
 
+_COLUMN = "3.3in"  # a column of most conferences
 _CLAIMS = Path(__file__).parents[2] / "suites" / "claims"
 
 
@@ -33,7 +35,7 @@ def asked_report(
     format: str | Sequence[str] = Request.formats,
     part: str | Sequence[str] = (),
     paper: str | Path | None = None,
-    figure_width: str = "3.3in",
+    figure_width: str | None = None,
     ioh: str | Path | None = None,
     optuna: str | Path | None = None,
     partial: bool = False,
@@ -51,6 +53,8 @@ def asked_report(
     if checkpoints is not None:
         checkpoints = checkpoints if isinstance(checkpoints, str) else ",".join(map(str, checkpoints))
     _refuse_shared({"--out": _path(out), "--paper": _path(paper), "--ioh": _path(ioh), "--optuna": _path(optuna)})
+    if figure_width is not None and paper is None:
+        raise UsageError("--figure-width is of the figures that --paper DIR writes: give --paper too")
     pairs = label.items() if isinstance(label, Mapping) else map(_label, several(label))
     return Request(
         Path(out),
@@ -66,7 +70,7 @@ def asked_report(
         {method_label(name): short for name, short in pairs},
         tuple(several(part)),
         _path(paper),
-        _inches(figure_width),
+        _inches(_COLUMN if figure_width is None else figure_width),
         _path(ioh),
         _path(optuna),
         partial,
@@ -74,11 +78,6 @@ def asked_report(
         full,
         Literature.read(_CLAIMS),
     )
-
-
-def several(names: str | Iterable[str]) -> list[str]:
-    """Names as a list; a single name may be given as a text."""
-    return [names] if isinstance(names, str) else list(names)
 
 
 def _labels(methods: str | Sequence[str]) -> tuple[str, ...]:

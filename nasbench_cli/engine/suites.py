@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -198,9 +199,10 @@ class _Reader:
             score=self._parse("score", check_score, facts["score"]) if "score" in facts else None,
         )
         self._block = (0, 0)
-        longest = [grid.protocol.evals for grid in suite.grids]
-        if all(evals is not None and evals < suite.checkpoints[0] for evals in longest) and "checkpoints" in facts:
-            self._fail("checkpoints", f"must lie within the evals, not {list(suite.checkpoints)}")
+        evals = [grid.protocol.evals or math.inf for grid in suite.grids]
+        beyond = [checkpoint for checkpoint in suite.checkpoints if checkpoint > max(evals)]
+        if beyond and "checkpoints" in facts:
+            self._fail("checkpoints", f"must lie within the evals ({max(evals)}), not {beyond}")
         labels = self._typed("labels", facts.get("labels", {}), dict)
         known = [
             (self._method("labels", spec, suite), self._typed("labels", short, str)) for spec, short in labels.items()

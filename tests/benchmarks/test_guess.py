@@ -164,12 +164,19 @@ def test_the_numbers_that_pandas_gives_its_rows_are_left_out(guessed: Guessed) -
 
 
 def test_a_measurement_that_is_written_as_text_is_no_hyperparameter(guessed: Guessed) -> None:
-    text = guessed('lr,params,val_acc,loss,val_loss\n1,"1,000",57%,hinge,0.3\n2,"2,000",61%,mse,0.4\n')
+    text = guessed('lr,params,val_acc,loss,val_loss\n1,"999",57%,hinge,0.3\n2,"2,000",61%,mse,0.4\n')
     facts = tomllib.loads(text)
     assert [h["name"] for h in facts["hyperparameter"]] == ["lr", "loss"]
     assert list(by_name(facts["metric"])) == ["valid-loss"]
     assert "#   val_acc: a measurement by its name, but its values are text, such as '57%': write plain numbers" in text
-    assert "#   params: a measurement by its name" in text
+    assert "#   params: a measurement by its name, but its values are text, such as '2,000'" in text
+
+
+def test_a_word_among_numbers_is_named(guessed: Guessed) -> None:
+    doubt = "? numbers, but for oops: an empty field says that a measurement is missing"
+    assert doubt in guessed("lr,err,val_loss\n1,0.5,1\n2,oops,2\n3,0.7,3\n")
+    assert doubt not in guessed("lr,err,val_loss\n1,0.5,1\n2,,2\n3,0.7,3\n")
+    assert "? numbers" not in guessed("lr,kind,val_loss\n1,1,1\n2,wide,2\n3,deep,3\n")
 
 
 @pytest.mark.filterwarnings("error")

@@ -135,6 +135,10 @@ def test_what_it_cannot_begin_with_is_said(name: str, bench: str, sentence: str)
             {"by": "local"},
             "warm-start cannot search by local, which learns from its own proposals only; allowed: .*c-tpe",
         ),
+        (
+            {"by": "foo"},
+            "warm-start cannot search by foo, which is no method; allowed: c-tpe, c-tpe-naive, (?!.*local)",
+        ),
     ],
 )
 def test_bad_options_are_refused_with_what_is_allowed(options: dict[str, object], sentence: str) -> None:

@@ -35,7 +35,7 @@ ASKED = ("run", "--method", "random", "--method", "evolution", "--bench", "hpobe
         (["--executor", "processes:seconds=3"], "unknown option of processes 'seconds'"),
         (["--executor", "processes:ask_seconds=soon"], "option ask_seconds of processes must be a number, not 'soon'"),
         (["--executor", "processes:evaluation_seconds=0"], "evaluation_seconds must be positive, not 0"),
-        (["--jobs", 0], "jobs must be at least 1, not 0"),
+        (["--jobs", 0], "jobs must be at least 1, and a whole number, not 0"),
     ],
 )
 def test_an_executor_that_cannot_be_had_is_refused_before_anything_else(

@@ -38,6 +38,7 @@ def test_two_networks_are_compared(nasbench: Callable[..., Printed], tmp_path: P
     ("changes", "sentence"),
     [
         ({"labels": 5}, "is not a network in JSON with nn_class, labels"),
+        ({"edges": None}, "and perhaps strides ('NoneType'"),
         ({"nn_class": "rnn"}, "unknown nn_class 'rnn'"),
         ({"edges": [[0, 1]]}, "every layer"),
     ],

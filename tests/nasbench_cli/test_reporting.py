@@ -145,7 +145,9 @@ def test_the_text_has_no_escape_codes(small_store: Store, tmp_path: Path) -> Non
         ({"label": "random"}, "must be METHOD=SHORT"),
         ({"checkpoints": "x"}, "must be evaluation counts"),
         ({"checkpoints": [0]}, "at least 1"),
-        ({"figure_width": "3"}, "must be a length"),
+        ({"figure_width": "3", "paper": "paper"}, "must be a length"),
+        ({"figure_width": "84mm"}, "give --paper too"),
+        ({"bench": 5}, "a name, or a list of names, is expected, not 5"),
     ],
 )
 def test_a_wrong_option_is_a_sentence(small_store: Store, tmp_path: Path, options: dict[str, str], said: str) -> None:

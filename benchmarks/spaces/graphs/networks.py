@@ -41,7 +41,7 @@ def read(path: Path) -> LayerGraph:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}"
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise UsageError(
             f"{path} is not a network in JSON with nn_class, labels, units, edges and perhaps strides ({what})"
         ) from None

@@ -1,4 +1,4 @@
-"""Accel-NASBench (Ahmad et al., DAC 2024): 5,138 networks on ImageNet, with measurements on accelerators."""
+"""Accel-NASBench (Ahmad et al., DAC 2024): 5,125 networks on ImageNet, with measurements on accelerators."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _tables(family: Family, folder: Path) -> list[TableData]:
 
 FAMILY = Family(
     name="accel-nasbench",
-    what="5,138 networks on ImageNet, 28 choices; latency and throughput on accelerators",
+    what="5,125 networks on ImageNet (13 of them trained twice), 28 choices; latency and throughput on accelerators",
     repository="afzalxo/Accel-NASBench",
     commit="42603572d530310e6bac7191d00cf45625a6b197",
     path="anb_dataset/anb_dataset_jsons.tar.gz",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar
 
 from nasbench.benchmarks import UsageError
@@ -76,7 +77,7 @@ def chosen(text: str | None, jobs: int) -> Executor:
 
     Raises UsageError for an unknown name, an option out of its range, or fewer jobs than one.
     """
-    if jobs < 1:
-        raise UsageError(f"jobs must be at least 1, not {jobs}")
+    if not isinstance(jobs, Integral) or jobs < 1:
+        raise UsageError(f"jobs must be at least 1, and a whole number, not {jobs!r}")
     spec = ExecutorSpec("serial" if jobs == 1 else "processes") if text is None else ExecutorSpec.parse(text)
-    return spec.build(jobs)
+    return spec.build(int(jobs))

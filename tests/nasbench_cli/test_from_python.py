@@ -1,0 +1,53 @@
+"""What `nasbench.run` says of arguments that the command line could not have: values of Python's other types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nasbench as front
+from nasbench.benchmarks import UsageError
+
+ASKED: dict[str, Any] = {"methods": "random", "benchmarks": "nb201-cifar10", "seeds": 1, "evals": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"methods": 5}, "a name, or a list of names, is expected, not 5"),
+        ({"methods": ["random", 3]}, "methods must be text, not 3"),
+        ({"benchmarks": [None]}, "benchmarks must be text, not None"),
+        ({"constraints": [5]}, "constraints must be text, not 5"),
+        ({"objectives": ["train_time", 1]}, "objectives must be text, not 1"),
+        ({"seeds": 2.5}, "seeds must be a whole number or text, not 2.5"),
+        ({"evals": 1.5}, "evals must be a whole number, not 1.5"),
+        ({"evals": "5"}, "evals must be a whole number, not '5'"),
+        ({"seconds": "3"}, "budget-seconds must be a number, not '3'"),
+        ({"workers": True}, "workers must be a whole number, not True"),
+        ({"jobs": "2"}, "jobs must be at least 1, and a whole number, not '2'"),
+        ({"jobs": 1.5}, "jobs must be at least 1, and a whole number, not 1.5"),
+    ],
+)
+def test_a_value_of_another_type_is_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageError) as told:
+        front.run(**ASKED | changes)
+    assert str(told.value) == sentence
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    plain = front.run(**ASKED, seconds=60)
+    by_numpy = front.run(
+        np.array(["random"]),
+        "nb201-cifar10",
+        seeds=np.int64(1),
+        evals=np.int64(3),
+        seconds=np.float32(60),
+        workers=np.int8(1),
+        jobs=np.int64(1),
+    )
+    columns = ["seed", "evaluation", "objective", "setup"]
+    columns = [column for column in columns if column in plain]
+    assert len(columns) > 2
+    assert by_numpy[columns].equals(plain[columns])
