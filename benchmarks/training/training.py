@@ -269,11 +269,23 @@ class _Progress:
 
 
 def channels_last(network: nn.Module) -> nn.Module:
-    """The network, with its convolutions in channels-last layout: steps are faster, also on a CPU."""
+    """The network, with its convolutions in channels-last layout: steps are faster, also on a CPU.
+
+    In this layout oneDNN's gradient of a 1×1 convolution with a stride and few channels is written outside its memory
+    (oneDNN issue 6035): the process dies, or the gradient is wrong. So such a convolution skips the pixels beforehand.
+    """
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
+            if module.kernel_size == (1, 1) and module.stride != (1, 1) and module.padding == (0, 0):
+                module.register_forward_pre_hook(partial(_skipping, *module.stride))
+                module.stride = (1, 1)
     return network
+
+
+def _skipping(rows: int, columns: int, module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+    """Every so many rows and columns of a convolution's images: a hook that runs before it."""
+    return inputs[0][:, :, ::rows, ::columns]
 
 
 def outputs_of(network: nn.Module, images: Iterable[Tensor]) -> Tensor:

@@ -180,6 +180,29 @@ def test_a_gpu_trains_in_bfloat16_unless_the_recipe_says_float32(
     assert asked == [("cuda", torch.bfloat16, low)]
 
 
+@pytest.mark.parametrize("stride", [2, 3, (1, 2), 1])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_a_strided_convolution_of_few_channels_has_right_gradients_in_both_layouts(
+    stride: int | tuple[int, int], kernel: int
+) -> None:
+    """oneDNN (issue 6035) writes outside its memory where a 1×1 convolution itself has a stride, in channels-last."""
+    rng = torch.Generator().manual_seed(0)
+    images, weights = torch.randn(9, 7, 16, 16, generator=rng), torch.randn(5, 7, kernel, kernel, generator=rng)
+    found = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        convolution = torch.nn.Conv2d(7, 5, kernel, stride, kernel // 2, bias=False)
+        convolution.weight.data = weights.clone()
+        if layout == torch.channels_last:
+            training.channels_last(convolution)
+            assert kernel > 1 or convolution.stride == (1, 1)
+        outputs = convolution(images.contiguous(memory_format=layout))
+        (outputs**2).mean().backward()  # type: ignore[no-untyped-call]
+        assert convolution.weight.grad is not None
+        found.append((outputs.detach(), convolution.weight.grad))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
 def test_a_layout_is_that_of_images_and_convolutions_and_changes_rounding_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
