@@ -278,14 +278,14 @@ def channels_last(network: nn.Module) -> nn.Module:
         if isinstance(module, nn.Conv2d):
             module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
             if module.kernel_size == (1, 1) and module.stride != (1, 1) and module.padding == (0, 0):
-                module.register_forward_pre_hook(partial(_skipping, *module.stride))
+                module.register_forward_pre_hook(partial(_skipping, module.stride))
                 module.stride = (1, 1)
     return network
 
 
-def _skipping(rows: int, columns: int, module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
-    """Every so many rows and columns of a convolution's images: a hook that runs before it."""
-    return inputs[0][:, :, ::rows, ::columns]
+def _skipping(stride: tuple[int, ...], module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+    """The pixels of a convolution's images that its stride would leave: a hook that runs before it."""
+    return inputs[0][:, :, :: stride[0], :: stride[1]]
 
 
 def outputs_of(network: nn.Module, images: Iterable[Tensor]) -> Tensor:
