@@ -48,8 +48,8 @@ TRIED = {
 }
 """What is tried smaller than its defaults; and everything else as it is."""
 LIVE = ("few-digits@1", "digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
-SLOW = ("zo-darts", "zo-darts+", "zo-darts++", "darts", "few-digits/cnn@1")
-LONG = ("c-bohb", "digits@1", "milenas", "optuna-gp")
+SLOW = ("zo-darts", "zo-darts+", "darts", "few-digits/cnn@1")
+LONG = ("c-bohb", "digits@1", "milenas", "optuna-gp", "zo-darts++")
 
 
 def named(names: Iterable[str]) -> list[Any]:

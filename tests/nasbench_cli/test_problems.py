@@ -44,6 +44,8 @@ SOON = {
 }
 """Options with which a model is used within 30 evaluations, at little cost; other methods as they are."""
 DEAR = (
+    "optuna",
+    "motpe",
     "c-bohb",
     "treebo",
     "scbo",
@@ -57,7 +59,7 @@ DEAR = (
     "rf-cei",
     "optuna-gp",
 )
-LESS_DEAR = ("optuna", "optuna-tpe", "cnsga2", "nsga2", "motpe", "parego", "popnas")
+LESS_DEAR = ("optuna-tpe", "cnsga2", "nsga2", "parego", "popnas")
 TABLES = ("nb201-cifar10", "hpolib-naval", "hpobench-segment", "nbgraph-cora")
 LEVELS = (1, 3, 9, 27)
 
