@@ -270,11 +270,11 @@ def _log_density(
         chunk = rows[start : start + _CHUNK]
         product = products[: len(chunk)]
         for b in range(len(masses)):
-            code = codes[b]
+            code = codes[b][chunk]
             for u in range(1 + slots[b].max()):
                 row, factor = masses[b, u], factors[b, u]
-                for i in range(len(chunk)):
-                    factor[i] = row[code[chunk[i]]]
+                for i in range(len(code)):
+                    factor[i] = row[code[i]]
         for s in range(len(sums)):
             first = factors[0, slots[0, s]]
             for i in range(len(product)):
@@ -469,7 +469,8 @@ def contenders(
         evaluated: whether each observation is an evaluation, shape (N,).
         barred_at: number of evaluations that bar a candidate; 0 bars none.
     """
-    known, drawn = fingerprints(levels[:, : len(evaluated)], points), fingerprints(at_levels, at_points)
+    known = fingerprints(levels[:, : len(evaluated)], points)[evaluated]
+    drawn = fingerprints(at_levels, at_points)
     first, allowed = np.zeros(len(drawn), np.bool_), np.zeros(len(drawn), np.bool_)
     for s in range(len(drawn)):
         duplicate, times = False, 0
@@ -478,7 +479,7 @@ def contenders(
         if duplicate:
             continue
         for j in range(len(known)):
-            times += evaluated[j] & (known[j] == drawn[s])
+            times += known[j] == drawn[s]
         first[s], allowed[s] = True, barred_at == 0 or times < barred_at
     return np.flatnonzero(allowed if allowed.any() else first)
 

@@ -48,7 +48,7 @@ TRIED = {
 }
 """What is tried smaller than its defaults; and everything else as it is."""
 LIVE = ("few-digits@1", "digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
-SLOW = ("zo-darts", "zo-darts+", "darts", "few-digits/cnn@1")
+SLOW = ("rgpe", "zo-darts", "zo-darts+", "darts", "few-digits/cnn@1")
 LONG = ("c-bohb", "digits@1", "milenas", "optuna-gp", "zo-darts++")
 
 

@@ -44,6 +44,7 @@ SOON = {
 }
 """Options with which a model is used within 30 evaluations, at little cost; other methods as they are."""
 DEAR = (
+    "rgpe",
     "optuna",
     "motpe",
     "c-bohb",
