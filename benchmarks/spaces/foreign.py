@@ -45,8 +45,7 @@ def foreign() -> Iterator[None]:
     except UsageError:
         raise
     except BaseException as error:
-        if is_users(error):
-            raise
+        pass_on(error)
         place = where(error)
         raise Broken(" ".join(f"{described(error)}{f' ({place})' if place else ''}".split())) from error
 
@@ -88,8 +87,7 @@ def described(error: BaseException) -> str:
     try:
         text = str(error.msg) if isinstance(error, SyntaxError) else str(error)
     except BaseException as other:
-        if is_users(other):
-            raise
+        pass_on(other)
         text = "its text cannot be had"
     return plain(f"{type(error).__name__}: {text}")
 
@@ -104,7 +102,7 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def interrupts_noted() -> Iterator[None]:
-    """Lets `is_users` distinguish Ctrl-C from a KeyboardInterrupt that code in this block raises."""
+    """Lets `pass_on` distinguish Ctrl-C from a KeyboardInterrupt that code in this block raises."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -117,16 +115,27 @@ def interrupts_noted() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def is_users(error: BaseException) -> bool:
-    """Whether an exception is the user's Ctrl-C: a KeyboardInterrupt that a signal caused.
+def pass_on(error: BaseException) -> None:
+    """Raises KeyboardInterrupt if an error comes of the user's Ctrl-C.
 
-    Outside `interrupts_noted`, any KeyboardInterrupt counts as the user's; where signals are ignored, as in worker
+    Within `interrupts_noted` every error does that follows the signal: code that is interrupted may raise another one
+    in its place. Outside, any KeyboardInterrupt counts as the user's; where signals are ignored, as in worker
     processes, none does.
     """
-    if not isinstance(error, KeyboardInterrupt):
-        return False
+    pass_on_noted(error)
     handler = signal.getsignal(signal.SIGINT)
-    return bool(_interrupts) if handler is _note else handler is not signal.SIG_IGN
+    if isinstance(error, KeyboardInterrupt) and handler not in (_note, signal.SIG_IGN):
+        raise error
+
+
+def pass_on_noted(error: BaseException | None = None) -> None:
+    """Raises KeyboardInterrupt if the user's Ctrl-C has arrived within `interrupts_noted`.
+
+    Without an error, it was lost: code that Python calls where it cannot raise, such as a weak reference's, ends then,
+    and everything else goes on.
+    """
+    if _interrupts and signal.getsignal(signal.SIGINT) is _note:
+        raise error if isinstance(error, KeyboardInterrupt) else KeyboardInterrupt() from error
 
 
 def where(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.archives import again, open_archive
 from nasbench.cli.exits import DONE, SOME_FAILED
@@ -66,15 +67,16 @@ def check(name: str, share: float, seed: int) -> int:
     opened = open_archive(name)
     click.echo(f"contents sha256:{opened.contents}")
     same, reasons, different = 0, Counter[str](), 0
-    for found in again(opened, share, seed):
-        if found.same:
-            same += 1
-        elif found.same is None:
-            reasons[found.why] += 1
-        else:
-            different += 1
-            setup, why = found.setup, f" ({found.why})" if found.why else ""
-            click.echo(f"DIFFERENT  {setup.method} on {setup.bench}, {setup.constraint}, seed {found.seed}{why}")
+    with interrupts_noted():
+        for found in again(opened, share, seed):
+            if found.same:
+                same += 1
+            elif found.same is None:
+                reasons[found.why] += 1
+            else:
+                different += 1
+                setup, why = found.setup, f" ({found.why})" if found.why else ""
+                click.echo(f"DIFFERENT  {setup.method} on {setup.bench}, {setup.constraint}, seed {found.seed}{why}")
     click.echo(f"{count(same, 'run')} computed again with the same bits, {different} with others")
     for why, number in reasons.most_common():
         click.echo(f"{count(number, 'run')} not computed: {why}")

@@ -6,7 +6,7 @@ import click
 
 from nasbench.benchmarks import BENCHMARKS, UsageError, abilities, open_benchmark
 from nasbench.benchmarks.spaces.errors import unknown
-from nasbench.benchmarks.spaces.foreign import cleaned, described, interrupts_noted, is_users, plain
+from nasbench.benchmarks.spaces.foreign import cleaned, described, interrupts_noted, pass_on, plain
 from nasbench.cli.checks import BENCHMARK_CHECKS, EXECUTOR_CHECKS, METHOD_CHECKS, Check, Failed
 from nasbench.cli.checks.methods import Trial, speed
 from nasbench.cli.commands import completion
@@ -51,8 +51,7 @@ def print_checks(name: str, bench: str | None) -> bool:
             broken += 1
             click.echo(f"BROKEN  {one.promise}: {plain(str(failure))}")
         except BaseException as error:
-            if is_users(error):
-                raise
+            pass_on(error)
             broken += 1
             click.echo(f"BROKEN  {one.promise}: {described(error)}")
         else:
@@ -92,6 +91,5 @@ def _refuse_options_out_of_range(trial: Trial) -> None:
     except UsageError:
         raise
     except BaseException as error:
-        if is_users(error):
-            raise
+        pass_on(error)
         # Any other error is a defect of the method, which the checks report.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasbench.benchmarks import Bound, abilities
-from nasbench.benchmarks.spaces.foreign import is_users
+from nasbench.benchmarks.spaces.foreign import pass_on
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.shares import with_shares
 from nasbench.cli.engine.unseen import unseen_block
@@ -45,8 +45,7 @@ def run_block(
     try:
         block = spec.build(Problem.of(benchmark, bounds, objectives=objectives), rng).ask_block(n)
     except BaseException as error:
-        if is_users(error):
-            raise
+        pass_on(error)
         return None  # the loop will meet it too, and record it
     thinking = perf_counter() - begin
     if block is None or not benchmark.space.has_block(block, n):

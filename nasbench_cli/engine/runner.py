@@ -20,7 +20,7 @@ from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, Metric, abi
 from nasbench.benchmarks.abilities import KnowsMeans, KnowsRepetitions
 from nasbench.benchmarks.metrics import Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import cleaned
+from nasbench.benchmarks.spaces.foreign import cleaned, pass_on_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine.block import run_block
 from nasbench.cli.engine.shares import with_shares
@@ -65,14 +65,15 @@ def run(
 
     Raises Diverged if the method does not propose again what the journal holds.
     """
-    began = _now()
+    began, columns, failure = _now(), None, ""
+    log: tuple[Logged, ...] = ()
     with cleaned():
         if isinstance(benchmark, TabularBenchmark):
             with asking(0):
                 columns = run_block(setup, spec, benchmark, bounds, *_streams(setup, seed))
-            if columns is not None:
-                return Trajectory(seed, columns, "", began, _now())
-        columns, failure, log = _run_loop(setup, spec, benchmark, bounds, journal, *_streams(setup, seed))
+        if columns is None:
+            columns, failure, log = _run_loop(setup, spec, benchmark, bounds, journal, *_streams(setup, seed))
+    pass_on_noted()
     return Trajectory(seed, columns, failure, began, _now(), log)
 
 

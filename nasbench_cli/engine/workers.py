@@ -21,7 +21,7 @@ from nasbench.benchmarks import Benchmark, Bound, Evaluation, Level, abilities
 from nasbench.benchmarks.contract import Status
 from nasbench.benchmarks.metrics import LARGEST, Values
 from nasbench.benchmarks.spaces import Configuration
-from nasbench.benchmarks.spaces.foreign import described, is_users, plain, where
+from nasbench.benchmarks.spaces.foreign import described, pass_on, plain, where
 from nasbench.benchmarks.training.faults import DeviceLost
 from nasbench.cli.engine.events import notices_about_evaluation
 from nasbench.cli.engine.watch import evaluating
@@ -283,8 +283,7 @@ def _known(benchmark: Benchmark, metric: str, configuration: Configuration) -> f
     try:
         return float(abilities.known(benchmark, metric, configuration))
     except BaseException as error:
-        if is_users(error):
-            raise
+        pass_on(error)
         return math.nan
 
 
@@ -351,7 +350,6 @@ def explained(error: BaseException) -> str:
     Whatever a plug-in raises is recorded, sys.exit, GeneratorExit and KeyboardInterrupt too; only the user's Ctrl-C is
     raised again.
     """
-    if is_users(error):
-        raise error
+    pass_on(error)
     place = where(error)
     return one_line(described(error)) + (f" ({place})" if place else "")

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import itertools
 import json
 import math
+import os
 import re
+import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +21,7 @@ from hypothesis import strategies as st
 
 from nasbench.benchmarks import Evaluation, Level, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import Configuration
+from nasbench.benchmarks.spaces.foreign import interrupts_noted
 from nasbench.benchmarks.tabular import TabularBenchmark
 from nasbench.cli.engine import runner
 from nasbench.cli.engine.block import schedule
@@ -332,3 +338,28 @@ def test_of_a_run_whose_process_died_its_journal_is_kept_with_the_reason() -> No
     row = last_row(trajectory)
     assert NOTHING.items() <= row.items()
     assert (row["evaluation"], row["started"], row["finished"], row["reason"]) == (3, 2, 2, "an ask took too long")
+
+
+@pytest.mark.parametrize("then", ["raises another error", "goes on"])
+@pytest.mark.parametrize("method", ["evolution", "random"])  # random search is computed as a block
+def test_a_ctrl_c_that_foreign_code_loses_ends_the_command_and_fails_no_run(
+    monkeypatch: pytest.MonkeyPatch, method: str, then: str
+) -> None:
+    def interrupted(asked: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)  # the signal arrives here at the latest
+        except KeyboardInterrupt:
+            if then != "goes on":
+                raise SystemError("returned a result with an exception set") from None
+        return asked(*arguments)
+
+    kind = METHODS.get(method)
+    name = "ask_block" if method == "random" else "ask"
+    monkeypatch.setattr(
+        kind, name, functools.partialmethod(lambda *a: interrupted(a[1], a[0], *a[2:]), getattr(kind, name))
+    )
+    grid = Grid((MethodSpec.parse(method),), ("nb201-cifar10",), ((),), (0,), Protocol(5))
+    (planned,) = expand([grid])
+    with interrupts_noted(), pytest.raises(KeyboardInterrupt):
+        run(planned.setup, 0, planned.spec, open_benchmark("nb201-cifar10"), planned.bounds)
