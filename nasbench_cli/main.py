@@ -30,12 +30,13 @@ COMMANDS = {
     "check": ("check:check", "Test what a method, a benchmark or an executor promises."),
     "import": ("import_:import_", "Turn a table that you have into a benchmark."),
     "tabulate": ("tabulate:tabulate", "Make a table of a live benchmark."),
-    "data": ("data:data", "Fetch and check the images of live benchmarks."),
+    "data": ("data:data", "Fetch and check images, published tables and surrogates."),
     "distance": ("distance:distance", "Print the OTMANN distance of two networks."),
     "speed": ("speed:speed", "Measure our speed beside a peer's."),
 }
 """Name of each command → its place (`module:attribute` in `commands/`), and its description in one line."""
 
+_CONTINUE = ("run", "tabulate", "data")  # a command that was stopped goes on where it was when it is given again
 _OF_A_PATH = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SENTENCE = 3000  # letters: names can be longer than any screen
 _ALIASES = {"bench": "speed"}  # earlier names, which still work
@@ -120,6 +121,8 @@ def run_command(arguments: list[str]) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         sentence, code = _explain(error)
+        if code == INTERRUPTED and next((word for word in arguments if word in COMMANDS), "") in _CONTINUE:
+            sentence += "; what was stored is kept, and the same command continues from it"
         click.echo(f"nasbench: {one_line(sentence, _LONGEST_SENTENCE)}", err=True)
         return code
 
@@ -141,7 +144,7 @@ def _refuse_empty(arguments: list[str]) -> None:
 def _explain(error: BaseException) -> tuple[str, int]:
     """The sentence that describes an error, and the exit code for it."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return "stopped; what was stored is kept, and the same command continues from it", INTERRUPTED
+        return "stopped", INTERRUPTED
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         context = error.ctx or click.Context(cli, info_name="nasbench")
         group = context.command if isinstance(context.command, click.Group) else cli

@@ -112,7 +112,7 @@ class Progress:
 
     def _say(self) -> None:
         self._said = monotonic()
-        done = f"{self._done} of {self._total} {self._what}"
+        done = f"{self._done:,} of {self._total:,} {self._what}"
         if self._left:
             done += f", {self._left(self._seen.done)}"
         elif self._done:

@@ -135,7 +135,7 @@ def _say_plan(missing: list[tuple[PlannedSetup, list[int]]]) -> None:
             click.echo(
                 f"{p.setup.method} on {p.setup.bench}, {p.setup.constraint}: {count(len(p.seeds), 'run')}, {state}"
             )
-    state = f"{wanted - todo} (cached), {todo} to run" if todo else "all (cached)"
+    state = f"{wanted - todo:,} (cached), {todo:,} to run" if todo else "all (cached)"
     click.echo(f"{count(wanted, 'run')} in {count(len(missing), 'setup')}: {state}")
 
 

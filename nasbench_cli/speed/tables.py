@@ -190,6 +190,7 @@ def distance_speed(sizes: Sizes) -> None:
     counts = tuple(n for n in sizes.observations if n <= _MOST_NASBOT) or sizes.observations[:1]
     asked: list[tuple[str, ...]] = [("ms a suggestion of nasbot; observations", *map(str, counts))]
     for bench, kind in ((_BENCH, "listed"), ("hpolib-naval", "product kernel"), ("synthetic-cnn", "free networks")):
+        click.echo(f"measures nasbot on {bench}, {kind}: minutes", err=True)
         found = _suggestion_times("nasbot", counts, bench, (), sizes)
         asked.append((f"{bench}, {kind}", *(f"{1e3 * found[n]:.0f}" for n in counts)))
     click.echo(table(asked) + "\n")

@@ -154,3 +154,14 @@ def test_a_wrong_option_is_a_sentence(small_store: Store, tmp_path: Path, option
     with pytest.raises(UsageError, match=said):
         front.report(small_store.folder, out=tmp_path / "r", **options)  # type: ignore[arg-type]
     assert not (tmp_path / "r").exists()
+
+
+def test_a_report_that_is_stopped_promises_nothing(
+    small_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nasbench: Callable[..., Printed]
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nasbench.cli.commands.report.focused", interrupted)
+    done = nasbench("report", small_store.folder, "--out", tmp_path / "r")
+    assert (done.code, done.err.lstrip()) == (130, "nasbench: stopped\n")
