@@ -35,7 +35,8 @@ from nasbench.cli.speed import tables
 def speed(gpu: bool, seconds: float | None, only: tuple[str, ...], out: Path | None, cpu: bool) -> int:
     """Measure our speed beside a peer's, in one process; or with --gpu what a CUDA device gives.
 
-    It takes long: minutes for NASBOT, and seven minutes of one core for the tables that train. Each table is printed once it is measured.
+    It takes long: minutes for NASBOT, and seven minutes of one core for the tables that train. Each table is printed
+    once it is measured.
     With --gpu every row has a share of the time. One that fails or is too slow says why, and the others go on; the
     exit code is then 1. From a bare checkout with PyTorch alone: python -m nasbench.cli.speed.gpu
     """
