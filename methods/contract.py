@@ -369,12 +369,16 @@ def learner(name: str, asker: str) -> type[Method]:
     Args:
         asker: name of the method that searches by it.
 
-    Raises UsageError, with those that can be, for a method that learns from its own proposals only.
+    Raises UsageError, with those that can be, for no method, or one that learns from its own proposals only.
     """
-    able = ", ".join(each for each in sorted(METHODS.names()) if METHODS.get(each).learns_from_all)
-    if name not in METHODS.names():
-        raise UsageError(f"{asker} cannot search by {name}, which is no method; allowed: {able}")
-    method = METHODS.get(name)
-    if not method.learns_from_all:
-        raise UsageError(f"{asker} cannot search by {name}, which learns from its own proposals only; allowed: {able}")
+    try:
+        method = METHODS.get(name)
+    except UsageError:
+        if name in METHODS.broken:
+            raise
+        method = None
+    if method is None or not method.learns_from_all:
+        able = ", ".join(each for each in sorted(METHODS.names()) if METHODS.get(each).learns_from_all)
+        why = "is no method" if method is None else "learns from its own proposals only"
+        raise UsageError(f"{asker} cannot search by {name}, which {why}; allowed: {able}")
     return method
