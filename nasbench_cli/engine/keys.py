@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from nasbench.benchmarks import BenchmarkSpec, Constraint, UsageError, parse_constraints
+from nasbench.benchmarks.spaces.options import KINDS
 from nasbench.cli.engine.plan import Grid, Protocol, parse_seeds
 from nasbench.methods import MethodSpec
 
@@ -56,7 +57,7 @@ class Key:
         return tuple(map(self.parse, value)) if self.several else self.parse(value)
 
 
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False"}
+_WORDS = {str: "text", **KINDS}
 
 
 def _is(value: Any, kind: type) -> bool:
