@@ -253,7 +253,6 @@ def test_the_methods_and_benchmarks_of_the_pages_keep_their_promises(
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_the_executor_of_the_pages_keeps_its_promises(nasbench: Callable[..., Printed], workplace: Path) -> None:
     run_python("docs/plugins.md")
     checked = nasbench("check", "pool")

@@ -37,6 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@pytest.mark.slow
 def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "methods.py").write_text("raise RuntimeError('the file of the user')\n")
     (tmp_path / "results.py").write_text("raise RuntimeError('the file of the user')\n")

@@ -229,6 +229,7 @@ SOURCES: dict[str, Callable[[np.random.Generator], Iterator[Cell]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ten_thousand_random_cells_are_those_of_the_source(family: str) -> None:
     assert len(tables(family)) == COUNTS[family]

@@ -191,6 +191,7 @@ def test_training_sees_the_images_of_the_cut_set(monkeypatch: pytest.MonkeyPatch
     assert len(found.resident().labels["val"]) == 359
 
 
+@pytest.mark.slow
 def test_size_classes_are_quantiles_of_what_can_be_trained() -> None:
     found = opened("medmnist-breast/nasbench201")
     every = [c for c in found.space if not found.networks.infeasible(c)]  # type: ignore[attr-defined]

@@ -77,6 +77,7 @@ def test_the_flat_view_sees_every_place(write: Callable[[], Part]) -> None:
             assert x is None or condition is None or condition.permitted[int(coordinates[condition.parent] or 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mutate", "walked", "choices", "as_sequence"])
 def test_memory_is_bounded_on_every_way(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nasbench.benchmarks.spaces.language.program._MOST_KEPT", 50)
@@ -165,6 +166,7 @@ def test_the_description_is_a_tree() -> None:
     assert len(Program(figures.figure_18).describe()) <= 61
 
 
+@pytest.mark.slow
 def test_a_tree_whose_ways_bring_nothing_new_is_looked_at_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cell of blocks: thousands of cells lead to the same next block, a line."""
     looked = count(1)

@@ -124,6 +124,7 @@ def test_an_evaluation_computes_on_one_thread() -> None:
         assert {library["num_threads"] for library in threadpool_info()} == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_clock_counts_no_import(learner: str) -> None:
     pytest.importorskip("sklearn")

@@ -267,7 +267,6 @@ def test_a_csv_gives_the_same_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_methods_that_fit_run_on_it(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     path = written(tmp_path / "few.tfrecord", CELLS, (108,))
     done = nasbench("import", "nas-bench-101", path)

@@ -170,7 +170,6 @@ def test_eight_tasks_are_benchmarks_and_all_on_request(nasbench: Callable[..., P
 
 
 @pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("scenario", (RPART, XGBOOST), ids=("rpart", "xgboost"))
 def test_the_chosen_tasks_have_the_largest_spread_one_per_group_first(scenario: Scenario) -> None:
     files, rng = yahpo._opened(scenario.name), np.random.default_rng(3)

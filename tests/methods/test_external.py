@@ -346,6 +346,7 @@ def test_an_evaluation_without_a_constraints_metric_is_not_taken_for_a_feasible_
         assert np.mean([a < known for a, _, _ in asked[n // 2 :]]) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rf-cei", "optuna-tpe", "optuna-gp", "ax-nei", "scbo", "treebo"])
 def test_what_was_made_ready_is_not_loaded_while_the_clock_runs(name: str) -> None:
     """The libraries that a search of 14 evaluations has loaded were there before it began."""

@@ -85,8 +85,7 @@ def test_the_loss_of_training_is_that_of_the_weights_own_steps(
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("darts", marks=pytest.mark.slow),
-        *(pytest.param(name, marks=[pytest.mark.slow, pytest.mark.long]) for name in ("zo-darts", "zo-darts+")),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("darts", "zo-darts", "zo-darts+")),
         "milenas",
         "zo-darts++",
     ],
@@ -150,6 +149,7 @@ def test_a_search_and_its_log_need_no_images_but_the_training_ones(name: str, sp
     assert facts(with_all.log) == facts(without.log)
 
 
+@pytest.mark.slow
 def test_the_scripts_dynamics_resume_too(space: Searchable, tmp_path: Path) -> None:
     """What is left of the last architecture gradient is part of their state."""
     settings = shorter("zo-darts++", 3, matched=False)
@@ -249,6 +249,7 @@ def test_divergence_is_named_with_its_epoch(name: str, space: Searchable) -> Non
         search.run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_how_much_of_the_first_direction_is_kept_is_logged(name: str, space: Searchable) -> None:
     """The cosine of α now and after the first epoch; with softmax α is known up to a constant of each row."""

@@ -53,7 +53,6 @@ def test_before_the_first_feasible_observation_a_run_has_the_worst_value() -> No
 
 
 @pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.parametrize("method", ["c-tpe", "tpe:variant=paper", "random"])
 def test_it_is_not_worse_than_the_authors_scripts(method: str) -> None:
     theirs = ctpe_reference.reference()[method.partition(":")[0]]

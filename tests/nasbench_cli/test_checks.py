@@ -48,14 +48,23 @@ TRIED = {
 }
 """What is tried smaller than its defaults; and everything else as it is."""
 LIVE = ("few-digits@1", "digits@1", "few-digits/nasbench201@1", "few-digits/cnn@1")
-SLOW = ("rgpe", "zo-darts", "zo-darts+", "darts", "few-digits/cnn@1")
-LONG = ("c-bohb", "digits@1", "milenas", "optuna-gp", "zo-darts++")
+SLOW = (
+    "c-bohb",
+    "milenas",
+    "optuna-gp",
+    "rgpe",
+    "darts",
+    "zo-darts",
+    "zo-darts+",
+    "zo-darts++",
+    "digits@1",
+    "few-digits/cnn@1",
+)
 
 
 def named(names: Iterable[str]) -> list[Any]:
-    """Parameters of a test; those that take longest make it a slow or a long one."""
-    slow, long = [pytest.mark.slow], [pytest.mark.slow, pytest.mark.long]
-    return [pytest.param(name, marks=long if name in LONG else slow if name in SLOW else []) for name in names]
+    """Parameters of a test; those that take longest make it a slow one."""
+    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in names]
 
 
 @pytest.mark.parametrize("name", named(METHODS.names()))

@@ -48,6 +48,7 @@ def fails_first(task: str) -> str:
     return mark.name
 
 
+@pytest.mark.slow
 def test_a_task_whose_device_failed_is_done_in_a_new_process(tmp_path: Path) -> None:
     tasks = [str(tmp_path / "once"), str(tmp_path / "always")]
     found = dict(in_processes(fails_first, tasks, 1, lambda task: [task]))

@@ -31,7 +31,6 @@ TABLE = ["run", "--method", "random", "--method", "careful", "--bench", "toy", "
 LIVE = ["run", "--method", "careful", "--bench", "toy-live", "--seeds", "1", "--evals", "6", "--workers", "1"]
 MEASURED = ["started", "finished", "thinking"]
 SLOW = pytest.mark.slow
-LONG = (pytest.mark.slow, pytest.mark.long)
 
 
 class Quick(toys.Live):
@@ -66,8 +65,8 @@ def contents(folder: Path) -> pd.DataFrame:
         pytest.param(TABLE, errno.EIO, 1, marks=SLOW),
         pytest.param(TABLE, errno.ENOSPC, 1, marks=SLOW),
         pytest.param(LIVE, errno.ENOSPC, 1, marks=SLOW),
-        pytest.param(LIVE, errno.EIO, 1, marks=LONG),
-        pytest.param(LIVE, SHORT, 1, marks=LONG),
+        pytest.param(LIVE, errno.EIO, 1, marks=SLOW),
+        pytest.param(LIVE, SHORT, 1, marks=SLOW),
         (LIVE, errno.EIO, 3),
         (LIVE, SHORT, 3),
     ],
@@ -111,9 +110,8 @@ def ended(arguments: list[str], nth: int | None) -> int:
     return forked.ended(command, arguments, nth)
 
 
-@pytest.mark.parametrize(
-    ("asked", "step"), [pytest.param(TABLE, 1, marks=LONG), pytest.param(LIVE, 1, marks=LONG), (LIVE, 9)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "step"), [(TABLE, 1), (LIVE, 1), (LIVE, 9)])
 def test_killed_at_every_operation_the_same_command_finishes(asked: list[str], step: int, in_memory: Path) -> None:
     assert ended([*asked, "--store", str(in_memory / "whole")], None) == 0
     expected = contents(in_memory / "whole")
@@ -135,7 +133,6 @@ def begun(words: list[str]) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_many_commands_on_one_store_disturb_nobody(tmp_path: Path) -> None:
     """Four that run, two that report, two that tell the status, one that takes runs out: six times, about a minute."""
     asked = ["--method", "random", "--method", "evolution:population=5", "--bench", "hpolib-naval", "--evals", "20"]

@@ -58,7 +58,7 @@ def rows(store: Path) -> pd.DataFrame:
         ("evolution:population=3,tournament=2", ""),
         ("tpe:initial=3", ""),
         ("c-tpe:initial=3,knowledge=20", ""),
-        ("smbo:initial=3", ""),
+        ("smbo:candidates=50,initial=3", ""),
         ("mcts", ""),
         ("cnsga2:population=2", "optuna"),
         ("optuna-tpe", "optuna"),
@@ -170,7 +170,7 @@ def test_a_failed_evaluation_is_retried_without_those_before_it(
     assert again["objective"].tolist()[:2] == first["objective"].tolist()[:2]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ctrl_c_ends_a_live_run_in_one_sentence(workers: int, tmp_path: Path) -> None:
     command = [*ALWAYS_KEPT, "run", "--bench", "digits/nasbench201@1000", "--method", "random"]
     command += ["--seeds", "1", "--evals", "9", "--workers", str(workers), "--store", str(tmp_path / "store")]
@@ -185,6 +185,7 @@ def test_ctrl_c_ends_a_live_run_in_one_sentence(workers: int, tmp_path: Path) ->
     assert "terminate called" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forking")
 def test_two_workers_and_two_jobs_train_side_by_side(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     asked = ["run", "--method", "random", "--bench", BENCH, "--seeds", 2, "--evals", 2]

@@ -42,11 +42,11 @@ def test_a_benchmark_of_one_file_keeps_a_benchmarks_promises(check: Check, name:
     check(name)
 
 
-LONG = [pytest.mark.slow, pytest.mark.long]
+SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "promise", ["stops when told", pytest.param("records a run that ends its process", marks=LONG)]
+    "promise", ["stops when told", pytest.param("records a run that ends its process", marks=SLOW)]
 )
 def test_an_executor_of_one_file_keeps_an_executors_promises(promise: str) -> None:
     """The dearer ones are tried with the executor of docs/plugins.md (test_executors.py)."""

@@ -26,7 +26,6 @@ def rows(store: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_a_search_its_networks_its_log_and_its_report(nasbench: Callable[..., Printed], tmp_path: Path) -> None:
     store, out = tmp_path / "store", tmp_path / "report"
     asked = ["run", "--bench", "digits@1", "--method", FLEXIBLE, "--method", "milenas:epochs=1", "--store", store]

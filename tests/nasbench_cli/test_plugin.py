@@ -202,6 +202,7 @@ def test_a_live_run_killed_at_any_instant_continues_and_computes_nothing_twice(
     assert list((tmp_path / "killed" / "_journals").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_method_that_hangs_is_stopped_and_the_rest_goes_on(command: Command, tmp_path: Path) -> None:
     asked = ["--method", "hangs", "--method", "random", "--bench", "toy", "--seeds", 1, "--evals", 5, "--store", "s"]
     done = command("run", *asked, "--executor", "processes:ask_seconds=6")
@@ -210,6 +211,7 @@ def test_a_method_that_hangs_is_stopped_and_the_rest_goes_on(command: Command, t
     assert pd.read_parquet(tmp_path / "s").groupby("method").size().to_dict() == {"hangs": 1, "random": 5}
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_hangs_ends_its_run_and_what_came_before_is_kept(command: Command, tmp_path: Path) -> None:
     asked = ["run", "--method", "careful", "--bench", "toy-hangs", "--seeds", 2, "--evals", 30, "--workers", 2]
     done = command(*asked, "--store", "s", "--executor", "processes:evaluation_seconds=6", "--jobs", 2)
@@ -279,6 +281,7 @@ def test_a_method_that_ends_its_process_is_a_failed_run_in_one_process_too(
     assert failed["seed"].nunique() == (4 if method == "vanishes" else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_method_that_replaces_numpys_functions_harms_no_other(afresh: Command, tmp_path: Path, jobs: int) -> None:
     asked = ["--method", "replaces", "--method", "evolution", "--method", "random", "--method", "careful"]

@@ -59,8 +59,12 @@ DEAR = (
     "smac",
     "rf-cei",
     "optuna-gp",
+    "optuna-tpe",
+    "cnsga2",
+    "nsga2",
+    "parego",
+    "popnas",
 )
-LESS_DEAR = ("optuna-tpe", "cnsga2", "nsga2", "parego", "popnas")
 TABLES = ("nb201-cifar10", "hpolib-naval", "hpobench-segment", "nbgraph-cora")
 LEVELS = (1, 3, 9, 27)
 
@@ -139,10 +143,7 @@ NAMES = [name for name in METHODS.names() if name not in (*ONE_SHOT, "one-shot-r
 
 def named(cheap: bool) -> list[Any]:
     """The methods as parameters of a test; those that take seconds, or all unless it is cheap, make it a slow one."""
-    slow, long = [pytest.mark.slow], [pytest.mark.slow, pytest.mark.long]
-    plain: list[Any] = [] if cheap else slow
-    dear = DEAR if cheap else (*DEAR, "parego")  # by smbo, with all of its candidates
-    return [pytest.param(name, marks=long if name in dear else slow if name in LESS_DEAR else plain) for name in NAMES]
+    return [pytest.param(name, marks=[] if cheap and name not in DEAR else pytest.mark.slow) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", named(cheap=True))
@@ -159,7 +160,6 @@ def test_every_method_goes_on_with_every_kind_of_problem_on_formulas(name: str) 
     assert broken(ready(name), benchmarks) == []
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", named(cheap=False))
 def test_every_method_goes_on_with_every_kind_of_problem_on_live_networks(
     name: str, monkeypatch: pytest.MonkeyPatch, lend: Lend

@@ -69,7 +69,6 @@ def test_light_methods_propose_the_same_with_other_hashes_kernels_and_loops() ->
 
 
 @pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.skipif(not X86, reason="only x86-64 processors have other kernels to try")
 def test_dear_methods_propose_the_same_with_other_hashes_kernels_and_loops() -> None:
     assert_the_same_elsewhere(pairs(dear=True))

@@ -108,6 +108,7 @@ def test_a_refusal_is_told_with_what_is_known_and_ranked_by_it(tmp_path: Path, m
         assert observation.rank(bounds) == (bounds[0].violation(observation.configuration[0]), math.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["c-tpe", "rf-cei", "cnsga2", "evolution:population=10"])
 def test_methods_learn_from_refusals_what_is_too_large(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -100,6 +100,7 @@ def test_jobs_and_the_order_of_seeds_do_not_change_a_trajectory(
     assert len(hashes) == 1
 
 
+@pytest.mark.slow
 def test_two_commands_on_one_store_at_the_same_time_do_no_harm(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
     suite.write_text(SUITE)
@@ -125,6 +126,7 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path, jobs: int) -
     assert len(Store.open(tmp_path / "store").fragments()) > 0
 
 
+@pytest.mark.slow
 def test_a_killed_parent_leaves_no_orphans_computing(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
     suite.write_text(SUITE.replace("40", "200000"))

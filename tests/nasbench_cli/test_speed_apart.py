@@ -97,6 +97,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system cannot wait for another's process")
 @pytest.mark.parametrize("how", ["killed", "over"])
 def test_what_a_row_has_begun_does_not_outlive_the_command_or_the_row(how: str) -> None:

@@ -129,7 +129,6 @@ def test_only_some_rows_are_measured_and_have_all_the_time(
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_a_bare_checkout_needs_pytorch_and_numpy_alone(tmp_path: Path) -> None:
     """Other packages of this environment are refused by name; what PyTorch needs itself is not."""
     ours = re.findall(r'^    "([A-Za-z-]+)[>=]', (ROOT / "pyproject.toml").read_text().split("[project.opt")[0], re.M)
@@ -193,6 +192,7 @@ def scripted_epochs(monkeypatch: pytest.MonkeyPatch, seconds: list[float]) -> li
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("name", ["step", "grown-step"])
 def test_a_step_is_its_share_of_an_epoch_of_whole_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +260,6 @@ def test_a_graph_needs_a_device() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 @pytest.mark.usefixtures("few")
 def test_a_whole_search_is_estimated_where_the_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     made = scripted_epochs(monkeypatch, [9.0, 3.0, 9.0, 5.0])

@@ -22,7 +22,6 @@ from tests.results.faults import SHORT, Counting, Cutting, Failing, PowerCut, fl
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
 SLOW = pytest.mark.slow
-LONG = (pytest.mark.slow, pytest.mark.long)
 ONE, OTHER = make_setup(), make_setup("other", metrics=("valid-error@1", "latency"))
 
 
@@ -69,7 +68,7 @@ def copies(source: Path, target: Path) -> Iterator[Path]:
     ("code", "step"),
     [
         (errno.ENOSPC, 3),
-        pytest.param(errno.ENOSPC, 1, marks=LONG),
+        pytest.param(errno.ENOSPC, 1, marks=SLOW),
         pytest.param(errno.EIO, 1, marks=SLOW),
         pytest.param(SHORT, 1, marks=SLOW),
     ],
@@ -103,7 +102,7 @@ def test_whichever_operation_fails_the_same_command_finishes(
 
 @pytest.mark.parametrize(
     ("seed", "step"),
-    [(0, 3), pytest.param(0, 1, marks=LONG), pytest.param(1, 1, marks=SLOW), pytest.param(2, 1, marks=SLOW)],
+    [(0, 3), pytest.param(0, 1, marks=SLOW), pytest.param(1, 1, marks=SLOW), pytest.param(2, 1, marks=SLOW)],
 )
 def test_whenever_the_power_fails_the_same_command_finishes(
     seed: int, step: int, expected: str, in_memory: Path, monkeypatch: pytest.MonkeyPatch
@@ -147,6 +146,7 @@ READERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", READERS)
 def test_every_flipped_bit_of_a_file_is_noticed_or_without_effect(part: str, in_memory: Path) -> None:
     store = work(in_memory / "store")

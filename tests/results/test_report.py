@@ -385,6 +385,7 @@ def test_every_format_is_written_and_only_those_asked_for(written: tuple[Store, 
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.md", ".nasbench-report"}
 
 
+@pytest.mark.slow
 def test_every_format_has_the_same_bytes_again(written: tuple[Store, Path], tmp_path: Path) -> None:
     store, first = written
     report.write([store], Request(tmp_path / "second", formats=FORMATS))

@@ -93,6 +93,7 @@ def test_processes_that_write_at_the_same_time_lose_and_double_nothing(store: St
     assert {"metric.metric0", "metric.metric1", "metric.metric2"} <= set(frame.columns)
 
 
+@pytest.mark.slow
 def test_a_store_that_is_begun_twice_at_once_says_nothing_false(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     for attempt in range(2):
