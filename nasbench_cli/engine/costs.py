@@ -14,6 +14,8 @@ from nasbench.results import Setup, Store
 BYTES_A_ROW = 60.0
 """Bytes per row in a store without runs: runs on tables take 45 to 80, runs with networks more."""
 _USUAL_EVALUATIONS = 200  # assumed for a run on a table whose budget is in seconds
+_AROUND = 2e-5
+"""Seconds per evaluation of the runner and the store around a method that is asked one by one (docs/speed.md)."""
 
 
 class Cost(NamedTuple):
@@ -69,10 +71,10 @@ class Costs:
 
 
 def stated(planned: PlannedSetup) -> float:
-    """Seconds of one run, as its method and its benchmark state them: suggestions, evaluations, an initial search."""
+    """Seconds of one run: as its method and its benchmark state them, and what the runner needs around them."""
     setup, benchmark = planned.setup, open_benchmark(planned.setup.bench)
     each = planned.spec.method.seconds * _parts(planned) + abilities.seconds_each(benchmark) / setup.workers
-    seconds = (setup.evals or _USUAL_EVALUATIONS) * each + planned.beginning
+    seconds = (setup.evals or _USUAL_EVALUATIONS) * (each + _AROUND) + planned.beginning
     if setup.seconds is not None and benchmark.live:
         within = setup.seconds if setup.evals is None else min(seconds, setup.seconds)
         return max(within, planned.beginning)

@@ -133,11 +133,11 @@ def costly(workers: int, evals: int | None, seconds: float | None, monkeypatch: 
 @pytest.mark.parametrize("workers", [1, 4])
 def test_workers_share_the_evaluations_of_an_estimate(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     by_evaluations = Costs(None).of(costly(workers, 20, None, monkeypatch))
-    assert by_evaluations[:3] == (20 * (0.5 + 12 / workers) + 7, 20, False)
+    assert by_evaluations[:3] == (pytest.approx(20 * (0.5 + 12 / workers + 2e-5) + 7, rel=1e-12), 20, False)
     by_seconds = Costs(None).of(costly(workers, None, 60, monkeypatch))
     assert by_seconds[:3] == (60, 60 * workers // 12, False)
     whichever_is_first = Costs(None).of(costly(workers, 2, 1000, monkeypatch))
-    assert whichever_is_first.seconds == 2 * (0.5 + 12 / workers) + 7
+    assert whichever_is_first.seconds == pytest.approx(2 * (0.5 + 12 / workers + 2e-5) + 7, rel=1e-12)
     nothing_but_the_search = Costs(None).of(costly(workers, None, 3, monkeypatch))
     assert nothing_but_the_search.seconds == 7  # the first ask is not interrupted
 
