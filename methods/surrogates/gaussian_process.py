@@ -37,18 +37,17 @@ class GaussianProcess:
         if failed:
             raise np.linalg.LinAlgError("the covariance of the observations is singular")
 
-    @property
-    def level(self) -> float:
-        """The constant mean under which the values are most likely: by generalised least squares, 1'K⁻¹y / 1'K⁻¹1."""
-        ones = self.solved(np.ones(len(self._values)))
-        return float(ones @ self._values / ones.sum())
+    def lowered(self) -> tuple[GaussianProcess, float]:
+        """The process conditioned on the values less their level, and that level.
 
-    def lowered(self, level: float) -> GaussianProcess:
-        """The same process, conditioned on the values less a constant."""
+        It is the constant mean under which the values are most likely: by generalised least squares, 1'K⁻¹y / 1'K⁻¹1.
+        """
+        ones = self.solved(np.ones(len(self._values)))
+        level = float(ones @ self._values / ones.sum())
         other = copy(self)
         other._values = self._values - level
         other.__dict__.pop("weights", None)
-        return other
+        return other, level
 
     @property
     def likelihood(self) -> float:

@@ -66,8 +66,7 @@ class RowProcess:
     def _condition(self, rows: Rows, targets: NDArray[np.float64]) -> None:
         self._rows, self._targets = rows, targets
         process = GaussianProcess(self.covariance(rows, rows), math.exp(self.parameters[-1]), targets)
-        self._level = process.level
-        self._process = process.lowered(self._level)
+        self._process, self._level = process.lowered()
 
     @property
     def lengths(self) -> NDArray[np.float64]:
@@ -135,7 +134,10 @@ def _negative_likelihood(
     categorical: NDArray[np.bool_],
     targets: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
-    """Minus the log marginal likelihood under the best mean, and its gradient (Rasmussen and Williams, section 5.4)."""
+    """Minus the log marginal likelihood under the best mean, and its gradient (Rasmussen and Williams, section 5.4).
+
+    The best mean adds nothing to the gradient.
+    """
     scales = np.exp(parameters)
     weights = np.where(categorical, scales[:-2], scales[:-2] ** -2.0)
     root = math.sqrt(5) * np.sqrt(np.tensordot(weights[~categorical], differences[~categorical], 1))
@@ -143,8 +145,7 @@ def _negative_likelihood(
     decay = scales[-2] * np.exp(-root) * overlap
     covariance = (1 + root + root**2 / 3) * decay
     try:
-        process = GaussianProcess(covariance, scales[-1], targets)
-        process = process.lowered(process.level)  # the best mean adds nothing to the gradient
+        process, _ = GaussianProcess(covariance, scales[-1], targets).lowered()
     except np.linalg.LinAlgError:
         return math.inf, np.zeros(len(parameters))
     slope = 0.5 * (process.solved(np.eye(len(targets))) - np.outer(process.weights, process.weights))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -13,7 +17,9 @@ import pytest
 from nasbench import report, run
 from nasbench.benchmarks import UsageError
 from nasbench.cli.engine.archives import again, embedded, open_archive
+from nasbench.cli.exits import INTERRUPTED
 from nasbench.methods import MethodSpec
+from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store, StoreError
 from nasbench.results.store.archive import Archive, kept_rows, pack
 from tests.conftest import Printed
@@ -148,6 +154,23 @@ def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(folder:
     stale = list(again(Archive(tampered(folder, version)), 0.1, 0))
     assert {one.same for one in stale} == {None}
     assert "another version" in stale[0].why
+
+
+def test_a_ctrl_c_that_foreign_code_loses_ends_a_check_and_accuses_no_run(
+    nasbench: Callable[..., Printed], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: RandomSearch, count: int) -> NoReturn:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)  # the signal arrives here at the latest
+        except KeyboardInterrupt:
+            pass
+        raise SystemError("returned a result with an exception set")
+
+    monkeypatch.setattr(RandomSearch, "ask_block", interrupted)
+    done = nasbench("archive", "check", folder / "store.zip", "--share", 1)
+    assert done.code == INTERRUPTED
+    assert "DIFFERENT" not in done.out
 
 
 def test_runs_without_an_evaluation_are_archived_and_shown(tmp_path: Path) -> None:
