@@ -82,14 +82,8 @@ def test_the_loss_of_training_is_that_of_the_weights_own_steps(
     assert len(own) == 4
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("darts", "zo-darts", "zo-darts+")),
-        "milenas",
-        "zo-darts++",
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["darts", "zo-darts", "zo-darts+", "milenas", "zo-darts++"])
 def test_an_interrupted_search_goes_on_to_the_same_bits(name: str, space: Searchable, tmp_path: Path) -> None:
     """Interrupted after every epoch, those before, at and after θ among them."""
     settings = shorter(name, 3)
@@ -135,6 +129,7 @@ def test_a_search_whose_state_is_damaged_begins_anew_and_says_so(
     assert set(said) == {next(line for line in said if line.startswith(f"{state} cannot be used"))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["darts", "zo-darts++"])
 def test_a_search_and_its_log_need_no_images_but_the_training_ones(name: str, space: Searchable) -> None:
     """Without the validation and the test split it is the same search: nothing in it was measured on them."""

@@ -51,8 +51,11 @@ LIVE = ("few-digits@1", "digits@1", "few-digits/nasbench201@1", "few-digits/cnn@
 SLOW = (
     "c-bohb",
     "milenas",
+    "nasbot",
     "optuna-gp",
+    "rf-cei",
     "rgpe",
+    "spos",
     "darts",
     "zo-darts",
     "zo-darts+",

@@ -197,6 +197,7 @@ def test_the_gpu_of_a_run_is_the_one_that_pytorch_computes_on(
     assert capsys.readouterr().out == "device: NVIDIA H200 (--jobs take 3 devices in turn)\n"
 
 
+@pytest.mark.slow
 def test_where_nothing_is_live_pytorch_is_not_loaded(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\nevals = 3\n')
     for words in (["plan", "s.toml"], ["run", "--suite", "s.toml"], ["plan", "s.toml"], ["list"]):
