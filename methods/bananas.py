@@ -1,7 +1,8 @@
 """BANANAS (White, Neiswanger and Savani, AAAI 2021): an ensemble of networks predicts the best mutants.
 
 Defaults are those of the authors' code (naszilla @7e65491). Differences: paths are those of the layer graph, so the
-operation `none` is on no path; targets are standardised; constraints are additional outputs.
+operation `none` is on no path, and the 500 seen most often have a bit; targets are standardised; a network is mutated
+once and then again with probability one half each time; constraints are additional outputs.
 """
 
 from __future__ import annotations
@@ -112,13 +113,14 @@ class Bananas(Method):
     def _ranked(self, candidates: Sequence[Configuration]) -> list[int]:
         """Indices of the candidates, best first: by violation, then objective, drawn from the ensemble's prediction."""
         learnt = self._problem.learnt_bounds
-        metrics = [self._problem.objective.name, *(bound.metric.name for bound in learnt)]
         words = [self._words(o.configuration) for _, o in self._seen]
         counts = sorted(Counter(w for group in words for w in group).items(), key=lambda item: (-item[1], item[0]))
         vocabulary = [word for word, _ in counts[:_MOST_WORDS]]  # sorted: a set's order differs between processes
-        targets = np.array([[o.evaluation.metrics[m] for m in metrics] for _, o in self._seen])
+        targets = np.array(
+            [[o.objective, *(b.counted(o.evaluation.metrics[b.metric.name]) for b in learnt)] for _, o in self._seen]
+        )
         centre, scale = targets.mean(0), np.where((deviation := targets.std(0)) > 0, deviation, 1.0)
-        networks = Ensemble(len(vocabulary), len(metrics), self._ensemble, self._rng)
+        networks = Ensemble(len(vocabulary), targets.shape[1], self._ensemble, self._rng)
         networks.fit(_bits(words, vocabulary), (targets - centre) / scale)
         predicted = networks.predict(_bits([self._words(c) for c in candidates], vocabulary))
         mean, spread = predicted.mean(0), predicted.std(0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from nasbench.benchmarks.knowledge import EXPERTS
-from nasbench.benchmarks.spaces import Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
+from nasbench.benchmarks.spaces import AsFlat, Configuration, Coordinate, Flat, Float, Hyperparameter, Integer
 from nasbench.benchmarks.spaces.errors import UsageError, unknown
 from nasbench.benchmarks.spaces.hyperparameters import belongs, values_text
 from nasbench.methods.contract import Problem
@@ -47,7 +47,9 @@ class Belief:
         flat = problem.flat
         if text in EXPERTS:
             assert problem.knowledge is not None  # see `misfit`
-            return cls(flat, flat.coordinates(problem.knowledge.belief(text, rng)))
+            assert isinstance(problem.space, AsFlat)  # it has a flat view
+            # Read through a view of its own: that of the search would take the row for one that was proposed already.
+            return cls(flat, problem.space.as_flat().coordinates(problem.knowledge.belief(text, rng)))
         by_name = {h.name: h for h in flat.hyperparameters}
         mode: dict[str, Coordinate] = dict.fromkeys(by_name)
         for item in filter(None, text.split("+")):

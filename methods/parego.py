@@ -13,6 +13,7 @@ from nasbench.benchmarks import WHOLE, Evaluation, Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Losses, Method, Observation, Problem, Proposal, learner
+from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe import CTPE
 
 _RHO = 0.05  # weight of the sum in the augmented Tchebycheff function (the paper, equation 2)
@@ -32,7 +33,7 @@ class ParEGO(Method):
 
     Options:
         by: a method for one objective that learns from evaluations it did not ask for, with its defaults.
-        initial: random configurations at first, at least 1.
+        initial: random configurations at first, at least 1; if `by` needs more, it draws the rest.
     """
 
     source = (
@@ -57,6 +58,10 @@ class ParEGO(Method):
         by = str(options["by"])
         reason = learner(by, "parego").misfit(_scalarised(problem), {})
         return f"searches by {by}, which {reason}" if reason else super().misfit(problem, options)
+
+    @classmethod
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        return max(int(options["initial"]), MethodSpec(str(options["by"])).initial)
 
     @classmethod
     def make_ready(cls) -> None:

@@ -132,7 +132,7 @@ class RGPE(Method):
         mean, deviation = mixture(processes, weights, rows)
         holds = np.ones(len(rows))
         for bound, process in self._bounds.items() if len(ok) >= _FEWEST else ():
-            values = np.array([o.evaluation.metrics[bound.metric.name] for o in ok])
+            values = np.array([bound.counted(o.evaluation.metrics[bound.metric.name]) for o in ok])
             middle, spread = values.mean(), values.std() or 1.0
             process.fit(told, (values - middle) / spread)
             predicted, variance = process.predict(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from typing import ClassVar
@@ -14,6 +15,7 @@ from nasbench.benchmarks.metrics import Metric
 from nasbench.benchmarks.spaces import Configuration
 from nasbench.benchmarks.spaces.errors import UsageError
 from nasbench.methods.contract import METHODS, Method, Observation, Problem, Proposal, learner
+from nasbench.methods.spec import MethodSpec
 from nasbench.methods.tpe.tpe import CTPE
 
 _OTHER_TASKS = "tasks"
@@ -35,7 +37,7 @@ class WarmStart(Method):
     Options:
         by: the method that continues, with its defaults; one that learns from evaluations it did not ask for.
         knowledge: good, weak, misleading, tasks, or a metric that is known without an evaluation.
-        size: configurations at the beginning, at least 1.
+        size: configurations at the beginning, at least 1; if `by` needs more, it draws the rest.
         scored: random configurations that a metric scores, at least `size`.
     """
 
@@ -45,7 +47,6 @@ class WarmStart(Method):
     )
     tuned_on = CTPE.tuned_on
     seconds = CTPE.seconds
-    initial_option = "size"
     newer_options: ClassVar = {"scored": 100}
 
     def __init__(
@@ -81,6 +82,10 @@ class WarmStart(Method):
         by = str(options["by"])
         reason = learner(by, "warm-start").misfit(problem, {})
         return f"continues with {by}, which {reason}" if reason else super().misfit(problem, options)
+
+    @classmethod
+    def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        return max(int(options["size"]), MethodSpec(str(options["by"])).initial)
 
     @classmethod
     def make_ready(cls) -> None:
@@ -120,7 +125,9 @@ class WarmStart(Method):
         assert known is not None  # see `misfit`
         drawn = dict.fromkeys(space.sample(self._rng) for _ in range(self._scored))
         allowed = [c for c in drawn if self._problem.allows(c)] or list(drawn)
-        return sorted(allowed, key=lambda c: known(metric.name, c), reverse=highest)[: self._size]
+        scores = {c: known(metric.name, c) for c in allowed}
+        scored = [c for c in allowed if math.isfinite(scores[c])] or allowed  # a dead network has no score
+        return sorted(scored, key=scores.__getitem__, reverse=highest)[: self._size]
 
 
 def _known_at_once(problem: Problem) -> dict[str, Metric]:

@@ -227,10 +227,11 @@ def report(
         label: short names of methods: a mapping, or texts `METHOD=SHORT`.
         protocol: the protocol of the runs, if stores mix budgets or workers.
         score: what is compared on tables: `unseen` (the incumbent's mean over the repetitions that its run has not
-            observed), `mean` (over all), or `observed`; by default the suite's, or `unseen`.
+            observed), `mean` (over all), `average` (over all that a run has evaluated), or `observed`; by default the
+            suite's, or `unseen`. Of several objectives `share` (the default) or `observed`.
         metric: a stored metric of the incumbent that is compared instead, such as `test-error` or `latency`.
         format: formats of the files: html, md, csv, tidy, latex, longtable, png, svg, pdf.
-        part: parts to add: `importance`, `pareto:METRIC,METRIC`, `thinking`.
+        part: parts to add: `importance`, `pareto:METRIC,METRIC`, `saved`, `thinking`.
         paper: a folder for figures and tables for a paper.
         figure_width: of the paper's figures, in in, cm, mm or pt; 3.3in, a column, if it is not given.
         ioh: a folder for the runs in the format of IOHanalyzer.

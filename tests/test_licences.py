@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -15,8 +16,9 @@ PyTorch's CPU build; its CUDA build brings NVIDIA's packages under their own lic
 `smac`, `nb201`, `ray`) bring packages of their own. The licences of tables and images stand with each benchmark:
 `nasbench show NAME`.
 
-None is under a strong copyleft licence; those under the MPL (changes of their own files must be published) are used
-unchanged. `python tests/test_licences.py` writes the table anew, of an environment with these extras alone.
+None is under a strong copyleft licence; those under the LGPL (moocore) and the MPL (changes of their own files must be
+published) are used unchanged, as packages of their own. `python tests/test_licences.py` writes the table anew, of an
+environment with these extras alone.
 
 | package | licence |
 |---|---|
@@ -29,7 +31,7 @@ def licence(name: str, version: str) -> str:
         facts = metadata(name)
     except PackageNotFoundError:
         return ""
-    if facts["Version"] != version:
+    if facts["Version"].partition("+")[0] != version:  # PyTorch's CPU build is 2.13.0+cpu
         return ""
     stated = [c.rpartition(" :: ")[2] for c in facts.get_all("Classifier") or [] if c.startswith("License :: ")]
     text = facts.get("License-Expression") or ", ".join(c for c in stated if c != "OSI Approved") or facts["License"]
@@ -49,6 +51,8 @@ def test_the_table_of_licences_is_that_of_the_installed_packages() -> None:
     assert {name: rows[name] for name in licences() if name in rows} == {
         name: text for name, text in licences().items() if name in rows
     }
+    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    assert {name.lower() for name in locked} <= {name.lower() for name in rows}
     assert {"numpy", "pyarrow", "torch", "optuna", "pytest"} <= rows.keys()
 
 

@@ -59,6 +59,8 @@ def test_a_wheel_runs_beside_files_of_the_users_own(installed: Path, tmp_path: P
         env=environment,
     )
     assert where.stdout.startswith(str(installed.parents[1]))  # and not the checkout
+    frames = "from nasbench.benchmarks.spaces import foreign; assert foreign._OURS.is_dir()"
+    subprocess.run([installed, "-c", frames], cwd=tmp_path, check=True, env=environment)
     assert "c-tpe" in nasbench("list", "methods")
     assert "quick" in nasbench("list", "suites")
     assert "runs" in nasbench("plan", "smoke")

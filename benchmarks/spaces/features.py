@@ -78,7 +78,7 @@ def tokenizer(space: Space) -> Callable[[Configuration], list[str]]:
     """
     if isinstance(space, AsTokens):
         return space.as_tokens
-    ranges = {h.name: h for h in space.hyperparameters} if isinstance(space, ParameterSpace) else {}
+    ranges = {h.name: h for h in space.hyperparameters} if isinstance(space, ParameterSpace | FiniteSpace) else {}
     return lambda configuration: [
         f"{name}={binned(ranges.get(name), value)}" for name, value in space.values(configuration).items()
     ]

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, TextIO, cast
 from nasbench.benchmarks.spaces.errors import UsageError
 
 _SECONDS = 60.0  # for one import; importing PyTorch takes 10 s on a slow machine
-_OURS = Path(__file__).resolve().parents[2] / "nasbench_cli" / "engine"
+_OURS = (Path(__file__).parents[2] / "cli" / "engine").resolve()  # in a checkout behind a link, in a wheel the folder
 _STANDARD = Path(sysconfig.get_paths()["stdlib"])
 _CODES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor positions, modes

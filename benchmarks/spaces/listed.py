@@ -44,6 +44,8 @@ class ListedSpace(FiniteSpace, blockwise=True):
 
     table_kind = "listed"
 
+    revision = "+binned"
+
     def __init__(self, hyperparameters: Sequence[Hyperparameter], points: NDArray[np.number]) -> None:
         names = [h.name for h in hyperparameters]
         if not names or len(set(names)) != len(names):
@@ -167,6 +169,8 @@ class ListedChoices(ListedSpace, blockwise=True):
 
     The neighbours of a row are the rows that differ in one choice, or, if there are none, the nearest rows.
     """
+
+    revision = ""
 
     def __init__(self, hyperparameters: Sequence[Choice], points: NDArray[np.number]) -> None:
         super().__init__(hyperparameters, points)

@@ -110,6 +110,7 @@ class Popnas(Method):
 
     @classmethod
     def initial_phase(cls, options: Mapping[str, int | float | bool | str]) -> int:
+        """See `Method.initial_phase`; with `first=0` a lower bound, as the first level depends on the space."""
         return int(options["first"]) or _FEWEST
 
     @property

@@ -35,12 +35,15 @@ def make(store: Path, out: Path | None) -> int:
 
     Configurations, measured times and search logs stay in the store.
     """
-    from nasbench.results.store.archive import Archive, pack
+    from nasbench.results.report.files import refuse_other
+    from nasbench.results.store.archive import Archive, begins_as_archive, pack
 
     opened, path = Store.open(store), out or Path(f"{os.path.abspath(store)}.zip")
     if path.is_dir() or not path.parent.is_dir():
         what = f"{path} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise UsageError(f"{what}: --out names the file to write, in a folder that exists")
+    opened.refuse_inside(path)
+    refuse_other(path, begins_as_archive)
     size = pack(opened, path)
     made = Archive(path)
     runs = sum(len(f.runs) for f in made.fragments())
@@ -54,7 +57,9 @@ def make(store: Path, out: Path | None) -> int:
 @click.option(
     "--share", type=float, default=0.02, show_default=True, metavar="P", help="Share of the runs, above 0 and up to 1."
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the choice of runs.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Seed of the choice of runs."
+)
 @takes_data_dir
 def check(name: str, share: float, seed: int) -> int:
     """Compute a random share of an archive's runs again, and compare them bit for bit.

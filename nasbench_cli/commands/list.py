@@ -26,6 +26,8 @@ from nasbench.methods import METHODS, MethodSpec, Problem
 @takes_data_dir
 def list_(kind: str | None, matrix: bool, as_json: bool) -> None:
     """List methods, benchmarks, suites and executors; with the word parts, the parts of a report made on request."""
+    if matrix and kind is not None:
+        raise UsageError(f"--matrix lists methods beside benchmarks: leave out {kind}, or --matrix")
     click.echo(matrix_of_fits(as_json) if matrix else listing(kind, as_json))
 
 

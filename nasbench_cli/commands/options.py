@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from nasbench.benchmarks import UsageError
 from nasbench.cli.commands import completion
 from nasbench.cli.engine.keys import KEYS, Key, asked_grid
-from nasbench.cli.engine.suites import Suite, load_suite, with_target
+from nasbench.cli.engine.suites import Suite, lasting, load_suite, with_target
 
 Command: TypeAlias = Callable[..., Any]
 
@@ -122,6 +122,8 @@ def is_given(context: click.Context, name: str) -> bool:
 def command_line(context: click.Context, *left_out: str) -> str:
     """The command line that the user gave, with absolute paths, so that it works from any folder.
 
+    Only a benchmark on a file stays as it was given: its name is part of its runs' identity.
+
     Args:
         left_out: names of parameters to leave out.
     """
@@ -131,6 +133,7 @@ def command_line(context: click.Context, *left_out: str) -> str:
         if name in left_out or not is_given(context, name):
             continue
         value = os.environ["NASBENCH_DATA"] if name == "data_dir" else context.params[name]
+        value = lasting(Path(value)) if name == "suite" else value
         for one in value if isinstance(value, tuple) else (value,):
             flag = parameter.opts[0] if isinstance(parameter, click.Option) else ""
             words += [word for word in (flag, "" if one is True else _word(one)) if word]

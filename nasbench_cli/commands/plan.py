@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def plan(
 
 def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -> None:
     """Prints runs, hours and storage of a suite by method and benchmark, and the number of stored runs."""
-    store = Store.open(folder) if folder.exists() else None
+    store = Store.open(folder) if not _is_new(folder) else None
     planned = expand(suite.grids)
     if shard is not None:
         planned = shard.of(planned)
@@ -87,6 +88,11 @@ def print_plan(suite: Suite, folder: Path, shard: Shard | None, as_json: bool) -
         "and 20 µs an evaluation for the runner; the store: median of its runs, which replaces stated times as runs "
         "finish"
     )
+
+
+def _is_new(folder: Path) -> bool:
+    """Whether there is no store yet, so that `nasbench run` makes one."""
+    return not folder.exists() or (folder.is_dir() and os.access(folder, os.R_OK) and not os.listdir(folder))
 
 
 class _Estimate:

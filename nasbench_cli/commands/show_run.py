@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import click
@@ -55,19 +56,27 @@ def run_page(
 
     Raises UsageError or StoreError if there is no such run.
     """
-    from nasbench.results.report.files import write_single
+    from nasbench.results.report.files import refuse_other, write_single
     from nasbench.results.report.single_run import describe, incumbent
 
     if not re.fullmatch("[0-9]{1,18}", seed):
         raise UsageError(f"a seed is an integer, 0 or more, not {seed[:30]!r}")
     wanted = constraint if constraint in (None, "none") else label(parse_constraints([constraint]))
     run = Store.open(Path(folder)), method_label(method), bench, wanted, int(seed)
+    for path, beginning in ((svg, b"<?xml"), (page, b"<!DOCTYPE html>")):
+        if path is not None:
+            run[0].refuse_inside(path)
+            refuse_other(path, partial(_begins, beginning))
     if svg is not None:
         from nasbench.results.display.plots import render
 
-        svg.write_bytes(render(incumbent(*run), "svg"))
+        write_single(svg, render(incumbent(*run), "svg"))
     if page is not None:
         from nasbench.results.report.page import single
 
         write_single(page, single.write(*run).encode())
     return describe(*run)
+
+
+def _begins(beginning: bytes, content: bytes) -> bool:
+    return content.startswith(beginning)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from nasbench.benchmarks import UsageError
 from nasbench.cli.commands.messages import MOST_LINES, say_failures, say_notices
 from nasbench.cli.commands.options import takes_data_dir
 from nasbench.cli.engine.plan import is_current
@@ -37,6 +38,8 @@ def status(store: Path, as_json: bool, watch: bool) -> None:
 
     Reads and verifies every row; damaged and foreign files are moved to STORE/_aside.
     """
+    if watch and as_json:
+        raise UsageError("--watch shows progress to people: leave out --json, or --watch")
     if watch:
         follow(Store.open(store))
     else:

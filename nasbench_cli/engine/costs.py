@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from statistics import median
 from typing import NamedTuple
@@ -42,7 +43,8 @@ class Costs:
         spans: dict[tuple[tuple[str, str, str], bool], list[tuple[float, int]]] = {}
         size = rows = 0
         for fragment in store.fragments() if store else ():
-            size += fragment.path.stat().st_size
+            with suppress(FileNotFoundError):  # another command has just set it aside
+                size += fragment.path.stat().st_size
             on_gpu = bool(fragment.provenance.get("machine", {}).get("gpu"))
             for run in fragment.runs:
                 rows += run.rows

@@ -30,6 +30,9 @@ from nasbench.methods import METHODS, MethodSpec, Problem
 from nasbench.results import Setting, Setup
 from nasbench.results.store.trajectory import SCHEMA_VERSION
 
+_MOST_SECONDS = 1e12
+"""Largest budget in seconds, some thirty thousand years: numbers derived from it stay finite."""
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -55,8 +58,8 @@ class Protocol:
         for name, kind in (("evals", int), ("workers", int), ("seconds", float)):  # 60 and 60.0 are one budget
             value = getattr(self, name)
             object.__setattr__(self, name, value if value is None else kind(value))  # NumPy's numbers become Python's
-        if self.seconds is not None and not 0 < self.seconds < float("inf"):
-            raise UsageError(f"budget-seconds must be positive and finite, not {self.seconds:g}")
+        if self.seconds is not None and not 0 < self.seconds <= _MOST_SECONDS:
+            raise UsageError(f"budget-seconds must be above 0 and at most {_MOST_SECONDS:g}, not {self.seconds:g}")
         if not 1 <= self.workers <= 10_000:
             raise UsageError(f"workers must lie in [1, 10000], not {self.workers}")
 

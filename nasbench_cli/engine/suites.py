@@ -172,6 +172,14 @@ def _found(path: Path) -> Path:
     return next((folder / name for folder in folders if (folder / name).exists()), path.with_name(name))
 
 
+def lasting(path: Path) -> str:
+    """The suite that the user means by a path as a word that means it from any folder: a name of ours, or its file."""
+    found = _found(path)
+    if not found.exists():
+        return str(path)
+    return found.stem if found.resolve().parent == _OURS.resolve() else str(found.resolve())
+
+
 class _Reader:
     """Turns the keys of one file into a suite; an error names the line of the wrong key."""
 

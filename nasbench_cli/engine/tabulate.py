@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import hashlib
+import io
 import json
 import math
 import re
@@ -33,6 +34,7 @@ from nasbench.cli.engine.suites import Shard
 from nasbench.cli.engine.table_journal import Entry, TableJournal, entries_in
 from nasbench.cli.engine.workers import attempt
 from nasbench.results.display.numbers import count
+from nasbench.results.store import disk
 
 _MOST = 100_000  # configurations of a table without --sample
 
@@ -127,6 +129,8 @@ def tabulate(
     Raises UsageError if the space is no grid, or has fewer configurations than the sample; StoreError if a journal
     belongs to another benchmark.
     """
+    if not out.name:
+        raise UsageError(f"--out names the table without its suffix, such as runs/table, not {out}")
     if not next(folder for folder in out.parents if folder.exists()).is_dir():
         raise UsageError(f"cannot write {out}: its parent is not a folder")
     spec = BenchmarkSpec.parse(name)
@@ -275,15 +279,14 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
         metrics.append(_COST)
     names = [h.name for h in flat.hyperparameters]
     good = [row for row in made if row.evaluation.status == "ok"]
-    aside = Path(f"{out}.csv.tmp")
-    with aside.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow([*names, "class", "repetition", *(metric.name for metric in metrics)])
-        for configuration, repetition, number, evaluation in good:
-            values = json.loads(configuration)
-            scores = (*evaluation.metrics.values(), evaluation.cost)[: len(metrics)]
-            rows.writerow([*(values[name] for name in names), number, repetition, *scores])
-    aside.replace(f"{out}.csv")
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow([*names, "class", "repetition", *(metric.name for metric in metrics)])
+    for configuration, repetition, number, evaluation in good:
+        values = json.loads(configuration)
+        scores = (*evaluation.metrics.values(), evaluation.cost)[: len(metrics)]
+        rows.writerow([*(values[name] for name in names), number, repetition, *scores])
+    disk.write(Path(f"{out}.csv"), text.getvalue().encode())
     facts = {
         "name": re.sub("[/@:]", "-", benchmark.name),
         "family": benchmark.family,
@@ -307,7 +310,7 @@ def _write(benchmark: Benchmark, flat: Flat, made: list[_Made], out: Path) -> No
         lines += ["", "[[hyperparameter]]", *_lines(entry)]
     for entry in _sections(metrics):
         lines += ["", "[[metric]]", *_lines(entry)]
-    Path(f"{out}.toml").write_text("\n".join(lines) + "\n")
+    disk.write(Path(f"{out}.toml"), ("\n".join(lines) + "\n").encode())
 
 
 def _counted(made: list[_Made]) -> str:

@@ -272,8 +272,8 @@ def report_speed(sizes: Sizes) -> None:
 def peak_memory(sizes: Sizes) -> str:
     """What a process of its own needs for runs on the largest table, in MB (Linux tells; elsewhere unknown)."""
     program = (
-        "import contextlib, sys; from nasbench.cli.main import main\n"
-        "with contextlib.suppress(SystemExit): main()\n"
+        "import sys; from nasbench.cli.main import run_command\n"
+        "if run_command(sys.argv[1:]): sys.exit('no run')\n"
         "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     with tempfile.TemporaryDirectory() as folder:

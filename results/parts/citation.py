@@ -9,27 +9,34 @@ from nasbench.results.parts.part import Subject
 
 def protocol(subject: Subject) -> str:
     """The description of the experiment for every caption, in sentences."""
-    comparison, curves = subject.comparison, subject.curves
+    curves = subject.curves
     benches = curves.settings["bench"].nunique()
     spaces = list(dict.fromkeys(curves.settings["space"]))
     constraints = curves.settings["constraint"].nunique()
-    tested = len(comparison.overall.tested)
     return (
         f"{curves.protocol}; {count(curves.seeds, 'seed')} ({_numbers(curves)}); "
         f"{f'a selection by hand: {subject.selection}; ' if subject.selection else ''}"
         f"{count(len(curves.settings), 'setting')} = "
         f"{count(benches, 'benchmark')} × {count(constraints, 'constraint')} (where a benchmark has them), of "
         f"{count(len(spaces), 'search space')} ({listed(spaces)}), which have equal weights. Compared is the "
-        f"{curves.compared.phrase}, by the probability that a run of one method is better than one of the "
-        "other. Tests are t over seeds, stratified by setting, for these benchmarks (Mann and Whitney's where there "
-        f"is one setting), with Holm's correction over {count(tested, 'pair')}; in at most 5 % of reports on identical "
-        f"methods a difference is significant. {version(subject)}."
+        f"{curves.compared.phrase}. {version(subject)}."
+    )
+
+
+def tests(subject: Subject) -> str:
+    """What a significant difference is, in sentences: not of Wilcoxon's table and that of means, with other tests."""
+    tested = len(subject.comparison.overall.tested)
+    return (
+        "Methods differ by the probability that a run of one is better than one of the other. Tests are t over seeds, "
+        "stratified by setting, for these benchmarks (Mann and Whitney's where there is one setting), with Holm's "
+        f"correction over {count(tested, 'pair')}; in at most 5 % of reports on identical methods a difference is "
+        "significant."
     )
 
 
 def version(subject: Subject) -> str:
     """The versions and commits of nasbench that made the runs: `nasbench 0.3.0, commit 0123456789ab`."""
-    return f"nasbench {listed(_versions(subject))}, commit {listed(_commits(subject))}"
+    return f"nasbench {listed(versions(subject))}, commit {listed(commits(subject))}"
 
 
 def bibtex(subject: Subject) -> str:
@@ -38,18 +45,26 @@ def bibtex(subject: Subject) -> str:
     lines = (
         "title = {{nasbench}: comparing methods for neural-architecture search and hyper-parameter optimisation}",
         "author = {{The nasbench maintainers}}",
-        f"version = {{{listed(_versions(subject))}}}",
+        f"version = {{{listed(versions(subject))}}}",
         *([f"year = {{{year}}}"] if year else []),
-        f"note = {{commit {listed(_commits(subject))}}}",
+        f"note = {{commit {listed(commits(subject))}}}",
     )
     return "@software{nasbench,\n" + "".join(f"  {line},\n" for line in lines) + "}"
 
 
-def _versions(subject: Subject) -> list[str]:
+def commands(subject: Subject) -> list[str]:
+    """The commands that made the runs."""
+    stores = {id(store): store for store, _ in subject.fragments}.values()
+    return list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
+
+
+def versions(subject: Subject) -> list[str]:
+    """The versions of nasbench that made the runs."""
     return sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
 
 
-def _commits(subject: Subject) -> list[str]:
+def commits(subject: Subject) -> list[str]:
+    """The beginnings of the commits that made the runs."""
     return sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
 
 

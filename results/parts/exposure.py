@@ -45,7 +45,7 @@ def _table(comparison: Comparison, scopes: dict[str, Verdicts]) -> Table:
         row: dict[str, object] = {"method": comparison.methods[method], "tuned_on": " ".join(tuned)}
         line = {"method": comparison.methods[method], "tuned": f"{len(tuned)} of {len(comparison.spaces)}"}
         for name, verdicts in scopes.items():
-            rank = next((rank for rank in verdicts.ranks if rank.method == method), None)
+            rank = verdicts.rank_of(method)
             value = np.nan if rank is None else rank.these.value
             ends = (np.nan, np.nan) if rank is None else rank.these.interval(1.0, len(verdicts.ranks))
             column = name.replace(" ", "_")

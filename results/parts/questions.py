@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nasbench.results.curves import Array
 from nasbench.results.display.numbers import count, fixed, interval, listed, number, p_is
-from nasbench.results.parts.citation import version
+from nasbench.results.parts.citation import commands, commits, version, versions
 from nasbench.results.parts.pairs import log_ratios
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import hindrance
@@ -104,7 +104,7 @@ def _where_not(comparison: Comparison) -> str:
         others = [
             f"{name.replace('none', 'no constraint')} ({called(comparison, verdicts, verdicts.ranks[0].method)})"
             for name, verdicts in ranked.items()
-            if leader not in sharing(verdicts)
+            if (own := verdicts.rank_of(leader)) is None or own.method not in sharing(verdicts)
         ]
         if others and len(ranked) > 1:
             told.append(f"{before} {len(others)} of {len(ranked)} {word}: {_some(others)}")
@@ -177,8 +177,8 @@ def _how_sure(comparison: Comparison) -> str:
     return (
         f"{told} of {count(len(overall.tested), 'pair')} differ significantly on these benchmarks (5 %, Holm). {ours} "
         f"against {theirs}: {p_is(pair.p_these)}.{new} If all methods were equal, at most 5 % of such "
-        "reports would call any difference significant or any claim supported, over all tables with p together, or "
-        "under one constraint."
+        "reports would call any difference significant or any claim supported, over all tables with p together but "
+        "Wilcoxon's and those that repeat a paper's tests."
     )
 
 
@@ -297,15 +297,11 @@ def _failed(comparison: Comparison) -> str:
 
 
 def _again(subject: Subject) -> str:
-    commits = sorted({str(f.provenance["commit"] or "unknown")[:12] for _, f in subject.fragments})
-    versions = sorted({str(f.provenance["versions"].get("nasbench", "unknown")) for _, f in subject.fragments})
-    stores = {id(store): store for store, _ in subject.fragments}.values()
-    commands = list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
-    how = (
-        commands[0] if len(commands) == 1 else f"the {len(commands)} commands below" if commands else "the same command"
-    )
+    asked = commands(subject)
+    how = asked[0] if len(asked) == 1 else f"the {len(asked)} commands below" if asked else "the same command"
     return (
-        f"Yes: {how}; nasbench {', '.join(versions)}, commit {_some(commits)}. The same seeds give the same bits "
+        f"Yes: {how}; nasbench {', '.join(versions(subject))}, commit {_some(commits(subject))}. The same seeds give "
+        "the same bits "
         f"{_where(subject)}."
     )
 

@@ -93,6 +93,6 @@ def left(comparison: Comparison) -> Table | None:
 
 
 def _changed(comparison: Comparison) -> list[tuple[int, int]]:
-    """The pairs whose verdicts differ between scores."""
+    """The pairs whose verdicts, on these benchmarks or on new tasks, differ between scores."""
     every = [other.overall.pairs for other in comparison.by_score.values()]
-    return [key for key in every[0] if len({pairs[key].verdict for pairs in every}) > 1]
+    return [key for key in every[0] if len({(p[key].verdict, p[key].verdict_new) for p in every}) > 1]

@@ -70,21 +70,22 @@ def _of_baseline(comparison: Comparison) -> str:
 
 def _new_in_brief(comparison: Comparison) -> str:
     overall = comparison.overall
-    if not overall.unit:
-        return "One benchmark says nothing about new tasks."
     leader, pairs = overall.ranks[0], pairs_of_leader(overall)
+    widest = max(pairs, key=lambda pair: pair.units)
+    if not widest.unit:
+        return "One benchmark says nothing about new tasks."
     beaten = [called(comparison, overall, pair.b) for pair in pairs if pair.verdict_new == 1]
     first = called(comparison, overall, leader.method)
     told = f"{first} is better than {listed(beaten)}" if beaten else f"no advantage of {first} is significant"
-    return f"{_where_new(comparison)} ({pairs[0].units} {overall.unit} are the evidence) {told}."
+    return f"{_where_new(comparison, widest)} ({widest.units} {widest.unit} are the evidence) {told}."
 
 
-def _where_new(comparison: Comparison) -> str:
-    """The tasks that the verdict on new tasks is about: of one search space or family, where there is one."""
-    settings = comparison.curves.settings.iloc[comparison.overall.complete]
-    if comparison.overall.unit == "families":
+def _where_new(comparison: Comparison, pair: Pair) -> str:
+    """The tasks that a pair's verdict on new tasks is about: of one search space or family, where there is one."""
+    settings = comparison.curves.settings.iloc[pair.settings]
+    if pair.unit == "families":
         return f"On new families of tasks in the search space {settings['space'].iloc[0]}"
-    if comparison.overall.unit == "benchmarks":
+    if pair.unit == "benchmarks":
         return f"On new tasks of the family {settings['family'].iloc[0]}"
     return "On new tasks"
 
@@ -145,9 +146,10 @@ def hindrance(comparison: Comparison) -> str | None:
         seeds = (
             "no seed is" if not overall.seeds else "one seed is" if overall.seeds == 1 else f"{overall.seeds} seeds are"
         )
+        some = " Pairs that have more seeds in common are compared below." if overall.tested else ""
         return (
-            f"No verdict: {seeds} common to all methods and settings, too few for an interval or a p ({advice}). "
-            "The ranks are what these runs gave, not what others would."
+            f"No verdict{' on all' if some else ''}: {seeds} common to all methods and settings, too few for an "
+            f"interval or a p ({advice}). The ranks are what these runs gave, not what others would.{some}"
         )
     return None
 
@@ -205,36 +207,33 @@ def _beaten(comparison: Comparison, better: list[Pair]) -> str:
 def _new(comparison: Comparison) -> str:
     """The verdict on new tasks."""
     overall, methods = comparison.overall, comparison.methods
-    if not overall.unit:
-        return "This says nothing about new tasks: one benchmark."
-    settings = comparison.curves.settings.iloc[overall.complete]
-    name_of = {"spaces": "space", "families": "family", "benchmarks": "bench"}[overall.unit]
-    units = f"{settings[name_of].nunique()} {overall.unit}"
-    where = _where_new(comparison)
     leader, pairs = overall.ranks[0], pairs_of_leader(overall)
-    name = methods[leader.method]
+    widest = max(pairs, key=lambda pair: pair.units)
+    if not widest.unit:
+        return "This says nothing about new tasks: one benchmark."
+    where, name = _where_new(comparison, widest), methods[leader.method]
     told = [pair for pair in pairs if pair.verdict_new == 1]
-    caution = f" Two {overall.unit} hardly say anything about others." if leader.new.freedom == 1 else ""
+    caution = f" Two {widest.unit} hardly say anything about others." if widest.units == 2 else ""
     if told:
         words = [f"{methods[p.b]} ({fixed(p.these.value)}, 95 % CI {interval(p.new.interval())})" for p in told]
         shown = listed(words[:_MOST_NAMED]) + (
             f", and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
         )
-        return f"{where}, {name} is better than {shown} too ({_basis(told[0], units)}).{caution}"
+        return f"{where}, {name} is better than {shown} too ({_basis(told[0])}).{caution}"
     nearest = min(pairs, key=lambda pair: pair.shared.p())
     among = f" after Holm over {count(len(overall.tested), 'pair')}" if len(overall.tested) > 1 else ""
     return (
         f"{where} nothing is significant for {name}: the probability that it is better than {methods[nearest.b]}, its "
         f"clearest case, has the 95 % CI {interval(nearest.new.interval())} ({p_is(nearest.p_new)}{among}; "
-        f"{_basis(nearest, units)}).{caution}"
+        f"{_basis(nearest)}).{caution}"
     )
 
 
-def _basis(pair: Pair, units: str) -> str:
+def _basis(pair: Pair) -> str:
     """The basis of a verdict on new tasks."""
     lent = pair.shared.freedom - pair.new.freedom
     moderated = f", moderated t with {pair.shared.freedom:.3g} df" if lent > 0 else ""
-    return f"{units}; t with {pair.new.freedom:.0f} df{moderated}"
+    return f"{pair.units} {pair.unit}; t with {pair.new.freedom:.0f} df{moderated}"
 
 
 def _under(comparison: Comparison, name: str, verdicts: Verdicts) -> str:

@@ -128,7 +128,7 @@ def means(comparison: Comparison) -> Table:
         if pair.p_these < LEVEL:
             better = (pair.a, pair.b) if pair.these.value > 0.5 else (pair.b, pair.a)
             worse.add((int(pair.settings[0]), *better))
-    best = np.nanargmin(middle, axis=1)
+    best = np.argmin(np.where(np.isnan(middle), np.inf, middle), axis=1)
     bold = np.zeros((len(settings), methods + 2), bool)
     for s, m in np.ndindex(middle.shape):
         bold[s, m + 2] = not np.isnan(middle[s, m]) and (s, int(best[s]), m) not in worse

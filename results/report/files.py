@@ -13,7 +13,7 @@ from nasbench.results.errors import Interrupted, StoreError
 from nasbench.results.store import disk
 
 _LOG = logging.getLogger("nasbench")
-_OF_THE_PATH = {errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
+_OF_THE_PATH = {errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LONGEST_SLUG = 150
 _MANIFEST = ".nasbench-report"  # names the files of a report, so that the next one can clear them away
 
@@ -80,11 +80,13 @@ def _unwritable(out: Path, error: OSError) -> StoreError:
 
 
 def write_single(path: Path, content: bytes) -> None:
-    """Writes a single file. Raises Interrupted if it cannot be written."""
+    """Writes a single file. Raises StoreError for a path where none can be, Interrupted if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         disk.write(path, content)
     except OSError as error:
+        if error.errno in _OF_THE_PATH:
+            raise StoreError(f"cannot write {path}: {error.strerror}; choose another name") from None
         raise Interrupted(f"cannot write {path}: {error.strerror}") from None
 
 

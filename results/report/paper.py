@@ -9,7 +9,7 @@ from nasbench.results.display.latex import escape
 from nasbench.results.display.look import looks
 from nasbench.results.display.table import Table
 from nasbench.results.parts import answer, baseline, pairs, questions, settings, standing, targets, wilcoxon
-from nasbench.results.parts.citation import protocol
+from nasbench.results.parts.citation import protocol, tests
 from nasbench.results.parts.part import Subject
 from nasbench.results.report.files import slug
 from nasbench.results.report.text import without_tags
@@ -41,13 +41,14 @@ def contents(subject: Subject, width: float, command: str) -> dict[str, bytes]:
         command: the command that makes them.
     """
     comparison = subject.comparison
-    facts = protocol(subject)
-    figures, tables = _figures(comparison, width), _tables(comparison, facts)
+    facts, verdicts = protocol(subject), tests(subject)
+    figures, tables = _figures(comparison, width), _tables(comparison, facts, verdicts)
     files = {f"{item.name}.pdf": item.content for item in figures}
     for item in figures:
-        files[f"{item.name}.tex"] = _float(item, facts).encode()
+        files[f"{item.name}.tex"] = _float(item, f"{facts} {verdicts}" if item.name == "fig-cd" else facts).encode()
     files |= {f"{item.name}.tex": item.content for item in tables}
-    return files | {"paper.md": _overview(subject, facts, command, [*figures, *tables]).encode()}
+    overview = _overview(subject, f"{facts} {verdicts}", command, [*figures, *tables])
+    return files | {"paper.md": overview.encode()}
 
 
 def _figures(comparison: Comparison, width: float) -> list[_Item]:
@@ -103,7 +104,7 @@ def _figures(comparison: Comparison, width: float) -> list[_Item]:
     return items
 
 
-def _tables(comparison: Comparison, facts: str) -> list[_Item]:
+def _tables(comparison: Comparison, facts: str, verdicts: str) -> list[_Item]:
     items = []
     for name, table, answers in (
         ("tab-answer", standing.table(comparison), "Who wins? In which search spaces?"),
@@ -113,7 +114,8 @@ def _tables(comparison: Comparison, facts: str) -> list[_Item]:
         ("tab-means", settings.means(comparison), "How good is it on each benchmark?"),
     ):
         if table is not None:
-            captioned = _captioned(name, table, facts)
+            own = name in ("tab-wilcoxon", "tab-means")  # they state their own tests
+            captioned = _captioned(name, table, facts if own else f"{facts} {verdicts}")
             items.append(_Item(name, captioned.title, answers, captioned.latex().encode()))
     return items
 

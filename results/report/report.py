@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -118,8 +117,7 @@ def _on_a_terminal(part: Part) -> Part:
 def _refuse_what_is_there(stores: Sequence[Store], request: Request) -> None:
     """Raises StoreError if files of the report would be written into a store, or among other files."""
     for folder, store in product(filter(None, (request.out, request.paper, request.ioh, request.optuna)), stores):
-        if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(store.folder)):
-            raise StoreError(f"{folder} lies inside the store, whose folder holds trajectories only: choose another")
+        store.refuse_inside(folder)
     for folder in filter(None, (request.out, request.paper, request.ioh)):
         refuse_strange(folder)
     if request.optuna is not None:
@@ -173,6 +171,8 @@ def _scored(
     score = score_of(request.score or wishes.get("score") or (SHARE if several else DEFAULT).name)
     if several and score in {UNSEEN, MEAN, AVERAGE}:
         raise StoreError(f"with several objectives there is no score {score.name!r}; allowed: share, observed")
+    if not several and score is SHARE:
+        raise StoreError("the score 'share' is one of several objectives, and these runs have one")
     curves = load(chosen, score)
     if score is not UNSEEN or UNSEEN.name in curves.worth or MEAN.name not in curves.worth:
         return curves, []

@@ -181,8 +181,7 @@ class Comparison:
 
     def rank_of(self, method: int) -> Rank | None:
         """The rank of a method, or of its representative if several are identical; None if there are no ranks."""
-        first = next(kind[0] for kind in self.overall.kinds if method in kind)
-        return next((rank for rank in self.overall.ranks if rank.method == first), None)
+        return self.overall.rank_of(method)
 
     def _scopes(self, column: str) -> dict[str, NDArray[np.intp]]:
         """The settings of each value of a column (constraint, family, space), in the order of the settings."""

@@ -90,18 +90,19 @@ class Strata:
 
         se² = max(Σ w² s²/S, Σ w² least/(S(S - 1))) + Σ w² extra/(S(S - 1)), with the degrees of freedom of
         Satterthwaite (1946), at least those of one setting. `least` and `extra` prevent an interval of length zero if
-        all seeds give the same value. There is no error if a setting has too few seeds.
+        all seeds give the same value; then the degrees of freedom are those of the second sum. There is no error if a
+        setting has too few seeds, or no known variance.
         """
         value = float(weights @ self.means)
-        if not len(self.seeds) or self.seeds.min() < FEWEST:
+        if not len(self.seeds) or self.seeds.min() < FEWEST or np.isnan(self.variances).any():
             return Estimate(value)
         variances = np.where(self.variances > _ROUNDING, self.variances, 0.0)
-        parts = weights**2 * variances / self.seeds
-        squares = np.sum(weights**2 / (self.seeds * (self.seeds - 1)))
-        total, freedom = float(parts.sum()), float(self.seeds.min() - 1)
-        if total:
-            freedom = max(freedom, total**2 / float(np.sum(parts**2 / (self.seeds - 1))))
-        return Estimate(value, float(np.sqrt(max(total, least * squares) + extra * squares)), freedom)
+        parts, floors = weights**2 * variances / self.seeds, weights**2 / (self.seeds * (self.seeds - 1))
+        total, squares = float(parts.sum()), float(floors.sum())
+        deciding = parts if total else floors
+        freedom = float(deciding.sum() ** 2 / np.sum(deciding**2 / (self.seeds - 1)))
+        error = np.sqrt(max(total, least * squares) + extra * squares)
+        return Estimate(value, float(error), max(float(self.seeds.min() - 1), freedom))
 
 
 def over_tasks(values: Array, tasks: Tasks, these: Estimate) -> tuple[Estimate, str, Array]:

@@ -159,6 +159,11 @@ class Verdicts:
         stored = self.pairs.get((min(a, b), max(a, b)))
         return stored if stored is None or a < b else stored.turned()
 
+    def rank_of(self, method: int) -> Rank | None:
+        """The rank of a method, or of its representative if several are identical; None if there are no ranks."""
+        first = next((kind[0] for kind in self.kinds if method in kind), method)
+        return next((rank for rank in self.ranks if rank.method == first), None)
+
     @property
     def tested(self) -> list[Pair]:
         """The pairs with a p."""
@@ -213,7 +218,7 @@ def corrected(verdicts: Sequence[Verdicts], share: float = 1.0) -> list[Verdicts
     every = tested([pair for v in verdicts for pair in v.pairs.values() if not pair.is_identical], share)
     new = np.fmax([pair.shared.p() for pair in every], [pair.these.p() for pair in every])
     new[[not pair.shared.known for pair in every]] = np.nan
-    inside = [max((e.p_outside(*EQUIVALENT) for e in pair.by_space.values()), default=np.nan) for pair in every]
+    inside = [np.max([e.p_outside(*EQUIVALENT) for e in pair.by_space.values()]) for pair in every]
     even = [pair.these.p_outside(*EQUIVALENT) for pair in every]
     p_values = zip(_adjusted(new, share), holm(np.array(inside)), holm(np.array(even)), strict=True)
     rest = iter(

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from nasbench.results.errors import StoreError
 from nasbench.results.store import disk
-from nasbench.results.store.contents import content_hash
-from nasbench.results.store.fragment import Fragment, RunRecord
+from nasbench.results.store.contents import hash_of
+from nasbench.results.store.fragment import Fragment, RunRecord, Torn
 from nasbench.results.store.store import Store
 from nasbench.results.store.trajectory import SCHEMA_VERSION, Setup, Trajectory, to_table
 
@@ -41,7 +41,17 @@ _KEPT = ("incumbent", "finished", "score", "score_feasible", "unseen", "unseen_f
 _OF_LEVELS = ("level", "spent")
 _CHANGES = ("incumbent", "unseen", "unseen_feasible")
 
-_DAMAGE = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What reading a damaged archive may raise."""
 
 Columns = dict[str, NDArray[Any]]
@@ -58,10 +68,10 @@ class ArchivedFragment(Fragment):
     def table(self, columns: list[str] | None = None) -> pa.Table:
         """The rows in some columns; a metric that its runs do not have is left out, as Parquet does.
 
-        Raises StoreError for a column that archives do not keep.
+        Raises StoreError for a column that archives do not keep, and for all columns.
         """
         metrics = {f"metric.{name}" for name in self.setup.metrics}
-        asked = columns or [*_KEPT, _FEASIBLE]
+        asked = ["configuration"] if columns is None else columns
         return self.archive.rows(self, [name for name in asked if not name.startswith("metric.") or name in metrics])
 
 
@@ -82,6 +92,8 @@ class Archive(Store):
             """The hash of the contents of the store that it was made of."""
             self._wishes: dict[str, Any] = facts["wishes"]
             self._fragments = list(self._read(facts["setups"]))
+            if not self._fragments:
+                raise StoreError(f"{path} holds no runs")
             self.protocols = sorted({f.setup.protocol for f in self._fragments})
             """Budgets and workers of all its runs, as text."""
             self._members = steps, feasible
@@ -158,6 +170,11 @@ class Archive(Store):
         return pa.table({name: found[name] for name in names})
 
 
+def begins_as_archive(content: bytes) -> bool:
+    """Whether a file begins as archives do: with the member `facts.json`."""
+    return content.startswith(b"PK") and content[30:].startswith(_FACTS.encode())
+
+
 def pack(store: Store, path: Path) -> int:
     """Writes an archive of a store, atomically; returns its bytes.
 
@@ -170,23 +187,19 @@ def pack(store: Store, path: Path) -> int:
         raise StoreError(f"{store.folder} has runs of an earlier nasbench, which cannot be archived: run them again")
     if several := sorted({f.setup.bench for f in fragments if f.setup.objectives}):
         raise StoreError(f"runs with several objectives cannot be archived yet, and those on {several[0]} have them")
-    parts, bits = list[Columns](), list[bytes]()
-    for f in fragments:
-        held_out = [f"metric.{name}" for name in f.setup.setting.held_out]
-        table = f.table([*_KEPT, _FEASIBLE, *_OF_LEVELS, *held_out])
-        columns = {name: _plain(table[name]) for name in table.column_names}
-        if (columns["level"] == f.setup.setting.highest).all():
-            del columns["level"], columns["spent"]
-        feasible, ends = columns.pop(_FEASIBLE).astype(bool), np.cumsum([run.rows for run in f.runs]).tolist()
-        for run, (start, end) in zip(f.runs, pairwise([0, *ends]), strict=True):
-            bits.append(np.packbits(feasible[start:end]).tobytes())
-            own = {name: values[start:end] for name, values in columns.items()}
-            parts.append(kept_rows(own, bool(run.failure)))
+    try:
+        contents = hash_of(store, fragments)  # of these runs: another process may add some meanwhile
+        parts, bits = _rows_of(fragments)
+    except Torn as error:
+        raise StoreError(
+            f"{store.folder} has a file that cannot be read now ({error}): see `nasbench status`, and give the same "
+            "command again"
+        ) from None
     members = _parquet(_joined(parts)), _parquet(pa.table({_FEASIBLE: bits}))
     facts = {
         "archive": VERSION,
         "schema": SCHEMA_VERSION,
-        "contents": content_hash(store),
+        "contents": contents,
         "wishes": store.wishes(),
         "digests": list(map(disk.digest, members)),
         "setups": [
@@ -202,6 +215,23 @@ def pack(store: Store, path: Path) -> int:
             file.writestr(zipfile.ZipInfo(name, _MOMENT), member)  # Parquet is compressed
     disk.write(path, memoryview(content.getvalue()))
     return content.tell()
+
+
+def _rows_of(fragments: Iterable[Fragment]) -> tuple[list[Columns], list[bytes]]:
+    """The kept rows of every run, and a bit for each of its rows. Raises Torn as `Fragment.table` does."""
+    parts, bits = list[Columns](), list[bytes]()
+    for f in fragments:
+        held_out = [f"metric.{name}" for name in f.setup.setting.held_out]
+        table = f.table([*_KEPT, _FEASIBLE, *_OF_LEVELS, *held_out])
+        columns = {name: _plain(table[name]) for name in table.column_names}
+        if (columns["level"] == f.setup.setting.highest).all():
+            del columns["level"], columns["spent"]
+        feasible, ends = columns.pop(_FEASIBLE).astype(bool), np.cumsum([run.rows for run in f.runs]).tolist()
+        for run, (start, end) in zip(f.runs, pairwise([0, *ends]), strict=True):
+            bits.append(np.packbits(feasible[start:end]).tobytes())
+            own = {name: values[start:end] for name, values in columns.items()}
+            parts.append(kept_rows(own, bool(run.failure)))
+    return parts, bits
 
 
 def kept_rows(columns: Columns, stopped: bool = False) -> Columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,22 @@ def content_hash(store: Store) -> str:
     The measured column `thinking` is left out. The hash does not depend on the order of the runs or on their
     distribution over fragments. Every byte is read and verified; damaged files are set aside and do not count.
     """
-    digests: set[str] = set()  # a run that is in two fragments counts once
+    digests: set[str] = set()
     for f in store.fragments():
         try:
             digests.update(_runs(store, f))
         except Torn as error:
             store.set_aside(f.path, str(error))
+    return _joined(digests)
+
+
+def hash_of(store: Store, fragments: Iterable[Fragment]) -> str:
+    """The same hash of the runs of some fragments of a store. Raises Torn if one is damaged or no longer there."""
+    return _joined({digest for f in fragments for digest in _runs(store, f)})
+
+
+def _joined(digests: set[str]) -> str:
+    """A hash of the digests of runs; a run that is in two fragments counts once."""
     return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
 
 

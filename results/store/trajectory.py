@@ -242,7 +242,7 @@ class Setup:
     def protocol(self) -> str:
         """Budget and workers as text; runs that differ here must not be compared."""
         budget = [f"{self.evals} evaluation{'s' if self.evals > 1 else ''}"] if self.evals is not None else []
-        budget += [f"{self.seconds:g} seconds"] if self.seconds is not None else []
+        budget += [f"{str(self.seconds).removesuffix('.0')} seconds"] if self.seconds is not None else []
         workers = f"{self.workers} worker{'s' if self.workers > 1 else ''}"
         options = ", thinking charged" * self.charge_thinking + ", infeasible ones trained" * self.train_infeasible
         options += f", {len(self.objectives)} objectives" if self.objectives else ""

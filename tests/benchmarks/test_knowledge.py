@@ -15,6 +15,7 @@ from nasbench.benchmarks import BENCHMARKS, Bound, Metric, open_benchmark
 from nasbench.benchmarks.knowledge import EXPERTS, Knowledge
 from nasbench.benchmarks.spaces import GridSpace, Ordinal
 from nasbench.benchmarks.spaces.errors import UsageError
+from nasbench.benchmarks.spaces.listed import listed
 from nasbench.benchmarks.tabular import TabularBenchmark
 
 SPACE = GridSpace([Ordinal("a", (1, 2, 3, 4)), Ordinal("b", (1, 2, 3, 4, 5))])
@@ -126,3 +127,31 @@ def test_every_pair_of_tasks_that_shares_a_space_is_mutual() -> None:
     for one, other in itertools.combinations(names, 2):
         assert (one in known[other]) == (other in known[one])
     assert "sk-svm-wine" not in known["sk-svm-diabetes"]  # an error and a squared error are not one metric
+
+
+def test_lists_of_the_same_ranges_with_other_rows_are_not_one_space() -> None:
+    """What is known is handed on by the number of a row."""
+    hyperparameters = [Ordinal("a", (1, 2, 3)), Ordinal("b", (1, 2, 3))]
+    rows = np.array([[0, 0], [0, 2], [2, 1], [2, 2]])
+    spaces = {"as": rows, "same": rows.copy(), "other": np.array([[0, 0], [0, 1], [2, 1], [2, 2]])}
+    with ExitStack() as lent:
+        made = {name: listed(hyperparameters, points) for name, points in spaces.items()}
+        assert made["as"].describe() == made["other"].describe()
+        toys = {
+            name: TabularBenchmark(
+                f"rows-{name}",
+                "toys",
+                space,
+                METRICS,
+                lambda: np.ones((4, 1, 2)),
+                cost=1.0,
+                source="",
+                licence="",
+                checksum=f"toy:rows-{name}",
+                search_space="rows",
+            )
+            for name, space in made.items()
+        }
+        for toy in toys.values():
+            lent.enter_context(BENCHMARKS.lent(toy.name, partial(lambda toy: toy, toy)))
+        assert Knowledge(toys["as"]).tasks == ("rows-same",)

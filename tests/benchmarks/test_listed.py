@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from nasbench.benchmarks import BENCHMARKS, Level, UsageError, open_benchmark
 from nasbench.benchmarks.spaces import Categorical, Float, Ordinal
 from nasbench.benchmarks.spaces.base import ForeignConfiguration
+from nasbench.benchmarks.spaces.features import tokenizer
 from nasbench.benchmarks.spaces.listed import ListedChoices, listed
 from nasbench.benchmarks.spaces.nasbench_graph import OPERATIONS_OF_PROTEINS, GraphNetworks
 from nasbench.benchmarks.tabular import open_table
@@ -319,3 +321,22 @@ def test_distances_and_rows_are_those_of_a_search_through_all_rows() -> None:
         assert space.find([a, b, c]) is None
     assert [space.find(space.points[row].tolist()) for row in range(300)] == list(range(300))
     assert space.find([-0.0, *space.points[np.flatnonzero(space.points[:, 0] == 0)[0], 1:].tolist()]) is not None
+
+
+def test_words_of_listed_numbers_are_bins_and_tell_neighbours_from_strangers() -> None:
+    """A number that is a word of its own says nothing of any other row."""
+    rng = np.random.default_rng(0)
+    points = np.stack([np.exp(rng.uniform(math.log(1e-5), 0, 200)), rng.uniform(0, 1, 200), rng.integers(0, 3, 200)], 1)
+    columns = [Float("rate", 1e-5, 1.0, log=True), Float("momentum", 0.0, 1.0), Categorical("op", ("a", "b", "c"))]
+    space = listed(columns, points)
+    words = tokenizer(space)
+    assert {word for row in range(200) for word in words(row) if word.startswith("rate=")} == {
+        f"rate={n}" for n in range(8)
+    }
+    near, far = [], []
+    for row in range(200):
+        own = set(words(row))
+        near += [len(own & set(words(other))) for other in space.neighbours(row)]
+        far += [len(own & set(words(int(other)))) for other in rng.integers(200, size=8) if other != row]
+    assert np.mean(near) > 1.5 * np.mean(far)
+    assert (space.revision, listed(columns[2:], np.array([[0], [1]])).revision) == ("+binned", "")

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("ot")
-
 from scipy import stats
 
 from nasbench.benchmarks import Evaluation, Metric, UsageError, abilities, open_benchmark, parse_constraints

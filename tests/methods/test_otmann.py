@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-pytest.importorskip("ot")
-
 from nasbench.benchmarks.spaces.graphs.layers import LayerGraph
 from nasbench.methods.nasbot.families import FAMILIES, Family, cnn, mlp
 from nasbench.methods.nasbot.otmann import Encoded, distance, distances, matching

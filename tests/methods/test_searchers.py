@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from examples import language_figures as figures
-from nasbench.benchmarks import Bound, Evaluation, Metric, open_benchmark
+from nasbench.benchmarks import Bound, Evaluation, Metric, abilities, open_benchmark, parse_constraints
 from nasbench.benchmarks.spaces import (
     Categorical,
     Configuration,
@@ -26,8 +26,10 @@ from nasbench.benchmarks.spaces.language.graph import D, Part, integer, real
 from nasbench.benchmarks.spaces.language.layers import conv2d, dropout
 from nasbench.benchmarks.spaces.language.program import Program
 from nasbench.benchmarks.spaces.listed import ListedChoices
-from nasbench.methods import MethodSpec, Observation, Problem
+from nasbench.methods import Method, MethodSpec, Observation, Problem
+from nasbench.methods.bananas import Bananas
 from nasbench.methods.mcts import Mcts, Node
+from nasbench.methods.rgpe import RGPE
 from nasbench.methods.smbo import Ridge, Smbo
 
 LOSS = Metric("loss", "")
@@ -320,3 +322,36 @@ def test_a_shared_choice_is_one_coordinate_for_tpe() -> None:
         return siso_sequential([conv2d(h), siso_optional(lambda: conv2d(h), D([0, 1])), dropout(D([0.1, 0.2]))])
 
     assert [h.name for h in Program(write).as_flat().hyperparameters].count("filters") == 1
+
+
+def latency_known_of_most(name: str, count: int) -> Method:
+    """A search under a constraint whose metric every fourth evaluation lacks."""
+    benchmark = open_benchmark("nb201-cifar10")
+    bounds = abilities.bounds(benchmark, parse_constraints(["latency@0.3"]))
+    method = MethodSpec.parse(name).build(Problem.of(benchmark, bounds), np.random.default_rng(0))
+    for number in range(count):
+        configuration = method.ask()
+        values = dict(benchmark.evaluate(configuration, number).metrics)
+        if number % 4 == 0:
+            values["latency"] = math.nan
+        method.tell(Observation(configuration, Evaluation(values, 1.0), bounds[0].holds(values["latency"])))
+    return method
+
+
+def test_rgpe_learns_a_constraint_that_some_evaluations_lack_from_the_others() -> None:
+    """Without a stand-in one NaN makes the worth of every candidate NaN, and proposals are random draws."""
+    method = latency_known_of_most("rgpe:known=20,candidates=60", 12)
+    assert isinstance(method, RGPE)
+    space, rng = open_benchmark("nb201-cifar10").space, np.random.default_rng(1)
+    worth = method._worth(method._rows([space.sample(rng) for _ in range(20)]), method._told)
+    assert np.isfinite(worth).all()
+    assert len(set(worth.tolist())) > 10
+
+
+def test_bananas_ranks_candidates_where_some_evaluations_lack_a_constraint() -> None:
+    """Without a stand-in one NaN makes every prediction NaN, and candidates stay in the order of their drawing."""
+    method = latency_known_of_most("bananas:initial=12,ensemble=1", 12)
+    assert isinstance(method, Bananas)
+    candidates = method._candidates()
+    assert sorted(ranked := method._ranked(candidates)) == list(range(len(candidates)))
+    assert ranked != sorted(ranked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -144,3 +145,25 @@ def test_what_it_cannot_begin_with_is_said(name: str, bench: str, sentence: str)
 def test_bad_options_are_refused_with_what_is_allowed(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         WarmStart(Problem.of(CAR), np.random.default_rng(0), **options)  # type: ignore[arg-type]
+
+
+def test_networks_without_a_score_do_not_come_first() -> None:
+    """A dead network has no score; in a plain sort NaN would leave any order."""
+    proxy, scores = Metric("proxy", "", True, "zero-cost proxy", cheap=True), dict[object, float]()
+
+    def known(metric: str, configuration: Configuration) -> float:
+        score = float("nan") if len(scores) % 3 == 0 else float(np.sin(37 * len(scores)))
+        return scores.setdefault(configuration, score)
+
+    problem = replace(Problem.of(CAR), known=known, told={CAR.objective.name: CAR.objective, "proxy": proxy})
+    method = MethodSpec.parse("warm-start:knowledge=proxy,size=8,scored=40").build(problem, np.random.default_rng(0))
+    first = [scores[method.ask()] for _ in range(8)]
+    assert first == sorted(score for score in scores.values() if not math.isnan(score))[:8]
+
+
+def test_the_initial_phase_is_that_of_the_method_that_goes_on() -> None:
+    assert MethodSpec.parse("warm-start").initial == 10
+    assert MethodSpec.parse("warm-start:size=30").initial == 30
+    assert MethodSpec.parse("warm-start:size=3,by=smbo").initial == MethodSpec.parse("smbo").initial == 10
+    assert MethodSpec.parse("parego:initial=2").initial == 10
+    assert MethodSpec.parse("parego:initial=12").initial == 12

@@ -11,7 +11,6 @@ EXTRAS = {
     "smac": "smac",
     "rf-cei": "sklearn",
     **dict.fromkeys((*ONE_SHOT, "one-shot-random", "proxy"), "torch"),
-    **dict.fromkeys(("nasbot", "nasbot-ea", "nasbot-rand"), "ot"),
 }
 """Method → the module that it needs."""
 

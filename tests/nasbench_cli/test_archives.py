@@ -21,6 +21,7 @@ from nasbench.cli.exits import INTERRUPTED
 from nasbench.methods import MethodSpec
 from nasbench.methods.random_search import RandomSearch
 from nasbench.results import Store, StoreError
+from nasbench.results.store import content_hash
 from nasbench.results.store.archive import Archive, kept_rows, pack
 from tests.conftest import Printed
 
@@ -128,6 +129,60 @@ def test_damage_and_newer_versions_are_refused(folder: Path) -> None:
         Archive(folder / "text.zip")
     with pytest.raises(StoreError, match="holds no finished run"):
         pack(Store.create(folder / "empty"), folder / "empty.zip")
+
+
+def test_archives_without_runs_or_facts_are_refused(folder: Path) -> None:
+    def emptied(members: dict[str, bytes]) -> None:
+        members["facts.json"] = json.dumps(json.loads(members["facts.json"]) | {"setups": []}).encode()
+
+    with pytest.raises(StoreError, match="holds no runs"):
+        Archive(tampered(folder, emptied))
+
+    def unset(members: dict[str, bytes]) -> None:
+        facts = json.loads(members["facts.json"])
+        facts["setups"][0]["cell"]["setting"] = None
+        members["facts.json"] = json.dumps(facts).encode()
+
+    with pytest.raises(StoreError, match="is no archive of nasbench"):
+        Archive(tampered(folder, unset))
+
+
+def test_the_hash_of_an_archive_is_that_of_the_runs_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another command adds runs, or takes one out, while a store is packed."""
+    run("random", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
+    store = Store.open(tmp_path / "store")
+    before, listed = content_hash(store), store.fragments()
+    run("local", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
+    assert content_hash(store) != before
+    monkeypatch.setattr(store, "fragments", lambda: listed)
+    pack(store, tmp_path / "store.zip")
+    assert Archive(tmp_path / "store.zip").contents == before
+    listed[0].path.unlink()
+    with pytest.raises(StoreError, match=r"cannot be read now .*give the same command again"):
+        pack(store, tmp_path / "store.zip")
+
+
+def test_an_archive_is_written_beside_its_store_and_over_nothing_else(
+    nasbench: Callable[..., Printed], tmp_path: Path
+) -> None:
+    run("random", "hpolib-naval", seeds=2, evals=5, store=tmp_path / "store")
+    inside = nasbench("archive", "make", tmp_path / "store", "--out", tmp_path / "store" / "all.zip")
+    assert (inside.code, "lies inside the store" in inside.err) == (2, True)
+    with zipfile.ZipFile(tmp_path / "store.zip", "w") as file:
+        file.writestr("notes.txt", "mine")
+    over = nasbench("archive", "make", tmp_path / "store")
+    assert (over.code, "is there already, with other contents" in over.err) == (2, True)
+    (tmp_path / "store.zip").unlink()
+    assert nasbench("archive", "make", tmp_path / "store").code == 0
+    assert nasbench("archive", "make", tmp_path / "store").code == 0  # its own it writes again
+
+
+def test_a_study_of_archived_runs_is_refused_in_one_sentence(nasbench: Callable[..., Printed], folder: Path) -> None:
+    out = ("--out", folder / "no", "--optuna", folder / "studies.jsonl")
+    done = nasbench("report", "--against", folder / "store.zip", *out)
+    assert done.code == 2
+    assert "archives do not keep configuration" in done.err
+    assert not (folder / "studies.jsonl").exists()
 
 
 def test_runs_that_are_computed_again_are_the_same_and_a_change_is_found(folder: Path) -> None:

@@ -90,9 +90,10 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         ([*RUN, "--evals", "-5"], r"evals must lie in \[1, 200000\], not -5"),
         ([*RUN, "--evals", "0"], r"evals must lie in"),
         ([*RUN, "--evals", "1.5"], "'1.5' is not a valid int"),
-        ([*RUN, "--budget-seconds", "-1"], "budget-seconds must be positive"),
-        ([*RUN, "--budget-seconds", "0"], "budget-seconds must be positive"),
-        ([*RUN, "--budget-seconds", "nan"], "budget-seconds must be positive"),
+        ([*RUN, "--budget-seconds", "-1"], "budget-seconds must be above 0 and at most 1e.12"),
+        ([*RUN, "--budget-seconds", "0"], "budget-seconds must be above 0 and at most 1e.12"),
+        ([*RUN, "--budget-seconds", "nan"], "budget-seconds must be above 0 and at most 1e.12"),
+        ([*RUN, "--budget-seconds", "1e308"], "budget-seconds must be above 0 and at most 1e.12"),
         ([*RUN, "--workers", "0"], r"workers must lie in \[1, 10000\]"),
         ([*RUN, "--jobs", "0"], "jobs must be at least 1"),
         ([*RUN, "--sedes", "3"], "No such option '--sedes'"),
@@ -119,6 +120,9 @@ def test_the_main_job_from_run_to_report(nasbench: Command, tmp_path: Path, monk
         (["import", "csv"], "No such command 'csv'. Allowed: columns, lcbench, nas-bench-101"),
         (["show", "nb201"], "unknown benchmark, method or executor 'nb201'"),
         (["list", "everything"], "'everything' is not one of 'methods', 'benchmarks', 'suites', 'executors', 'parts'"),
+        (["list", "suites", "--matrix"], "leave out suites, or --matrix"),
+        (["status", "absent", "--watch", "--json"], "leave out --json, or --watch"),
+        (["archive", "check", "quick", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["status", "absent"], "absent is not a trajectory store; there is no such folder; `nasbench run --store"),
         (["report", "absent"], "absent is not a trajectory store; there is no such folder"),
         (["data", "list", "--data-dir", "absent"], "'absent' does not exist"),
@@ -373,6 +377,34 @@ def test_show_prints_one_run(nasbench: Callable[..., Printed], small_store: Stor
         "allowed: model_size@0.5" in nasbench("show", small_store.folder, method, bench, 1, "--constrain", "none").err
     )
     assert "STORE METHOD BENCH SEED" in nasbench("show", small_store.folder, method).err
+
+
+@pytest.mark.parametrize("option", ["--svg", "--page"])
+def test_files_of_a_run_are_written_beside_no_store_and_over_nothing_else(
+    nasbench: Callable[..., Printed], tmp_path: Path, option: str
+) -> None:
+    store = tmp_path / "store"
+    run = ("--method", "random", "--bench", "synthetic-cnn", "--seeds", 1, "--evals", 3, "--store", store)
+    assert nasbench("run", *run).code == 0
+
+    def asked(path: Path) -> Printed:
+        return nasbench("show-run", store, "random", "synthetic-cnn", 0, option, path)
+
+    inside = asked(store / "run.file")
+    assert (inside.code, "lies inside the store" in inside.err) == (2, True)
+    assert not (store / "run.file").exists()
+    notes = tmp_path / "notes"
+    notes.write_text("mine")
+    over = asked(notes)
+    assert (over.code, "is there already, with other contents" in over.err) == (2, True)
+    assert notes.read_text() == "mine"
+    below = asked(notes / "run.file")
+    assert (below.code, f"cannot write {notes / 'run.file'}: " in below.err) == (2, True), below.err
+    folder = asked(tmp_path)
+    assert (folder.code, "choose another name" in folder.err) == (2, True)
+    made = tmp_path / "made" / "run.file"
+    assert asked(made).code == asked(made).code == 0  # what it has written it writes again
+    assert made.read_bytes().startswith((b"<?xml", b"<!DOCTYPE html>"))
 
 
 @pytest.mark.parametrize(

@@ -207,3 +207,24 @@ def test_an_estimate_counts_evaluations_in_part() -> None:
     in_parts, whole = map(Costs(None).of, expand([grid]))
     assert (in_parts.rows, whole.rows) == (round(20 * 13 * 9 / 21), 20)
     assert in_parts.seconds == pytest.approx(whole.seconds, rel=0.01)
+
+
+def test_an_empty_folder_is_planned_like_one_that_is_not_there(
+    nasbench: Callable[..., Printed], suite: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    found, absent = (nasbench("plan", suite, "--store", tmp_path / name, "--json") for name in ("empty", "absent"))
+    assert (found.code, found.out) == (0, absent.out)
+
+
+def test_costs_are_those_of_the_files_that_are_left(
+    nasbench: Callable[..., Printed], suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another command sets a file aside between the listing of a store and the look at its size."""
+    assert nasbench("run", "--suite", suite, "--store", tmp_path / "store").code == 0
+    store = Store.open(tmp_path / "store")
+    listed = store.fragments()
+    monkeypatch.setattr(store, "fragments", lambda: listed)
+    whole = Costs(store).bytes_a_row
+    listed[0].path.unlink()
+    assert 0 < Costs(store).bytes_a_row < whole

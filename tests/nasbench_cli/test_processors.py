@@ -126,36 +126,50 @@ def test_the_narrower_statement_of_method_and_benchmark_holds() -> None:
     assert Repeatable.both(anywhere, anywhere) == anywhere
 
 
-def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(tmp_path: Path) -> None:
-    """As `bananas` did: what is taken first from a set of strings differs between processes."""
-    (tmp_path / "whimsical.py").write_text(
+def checked(folder: Path, ask: str) -> subprocess.CompletedProcess[str]:
+    """What `nasbench check` says of a third party's method that draws at random, after the lines `ask`."""
+    (folder / "whimsical.py").write_text(
         "from nasbench.methods import Method\n\n\n"
         "class Whimsical(Method):\n"
-        '    """Draws as often as the place of a word in a set says."""\n\n'
+        '    """Does something before it draws."""\n\n'
         "    def __init__(self, problem, rng):\n"
         "        self._space, self._rng = problem.space, rng\n\n"
         "    def ask(self):\n"
-        "        for _ in range(1 + list({str(n) for n in range(1000)}).index('7')):\n"
-        "            self._rng.random()\n"
+        f"{ask}"
         "        return self._space.sample(self._rng)\n\n"
         "    def tell(self, observation):\n"
         "        pass\n"
     )
-    facts = tmp_path / "whimsical-1.0.dist-info"
+    facts = folder / "whimsical-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: whimsical\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text("[nasbench.methods]\nwhimsical = whimsical:Whimsical\n")
     root = str(Path(__file__).parents[2])
-    run = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "nasbench", "check", "whimsical", "--bench", "hpolib-naval"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}", "PYTHONHASHSEED": "1"},
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{root}", "PYTHONHASHSEED": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_check_finds_a_method_whose_proposals_follow_the_hashes_of_strings(tmp_path: Path) -> None:
+    """As `bananas` did: what is taken first from a set of strings differs between processes."""
+    run = checked(
+        tmp_path,
+        "        for _ in range(1 + list({str(n) for n in range(1000)}).index('7')):\n            self._rng.random()\n",
+    )
     assert run.returncode == 1
     assert "sort what comes out of sets" in " ".join(run.stdout.split())
     assert "14 of 15" in run.stdout
+
+
+def test_the_check_takes_nothing_that_a_method_prints_for_its_proposals(tmp_path: Path) -> None:
+    run = checked(tmp_path, "        print('a word', 'and another')\n")
+    assert run.returncode == 0, run.stdout
+    assert "15 of 15" in run.stdout
+    assert "a word" not in run.stdout
 
 
 def test_a_method_of_this_process_alone_is_not_tried_elsewhere(lend: Lend) -> None:

@@ -135,6 +135,9 @@ def test_method_is_told_objectives_first_and_an_unknown_objective_is_a_failure(m
     assert [o.evaluation.status == "failed" for o in Told.seen] == failed
     assert any(failed)
     assert not all(failed)
+    lost = [tuple(o.evaluation.metrics.values()) for o in Told.seen if o.evaluation.status == "failed"]
+    assert np.isnan(lost).all()
+    assert np.isnan(columns["metrics"][failed]).all()
     good = next(o for o in Told.seen if o.evaluation.status == "ok")
     assert Told.problem.losses(good) == (1.0, good.evaluation.metrics["loss"])
     assert columns["objective"][~np.array(failed)].tolist() == [1.0] * failed.count(False)

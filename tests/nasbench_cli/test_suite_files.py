@@ -22,7 +22,7 @@ from nasbench.cli.commands.plan import plan
 from nasbench.cli.commands.run import run
 from nasbench.cli.engine.keys import KEYS, asked_grid
 from nasbench.cli.engine.plan import expand
-from nasbench.cli.engine.suites import load_suite
+from nasbench.cli.engine.suites import lasting, load_suite
 from nasbench.results import Store
 from tests.conftest import Lend, Printed
 from tests.methods.libraries import LIBRARIES
@@ -87,7 +87,7 @@ WHOLE = 'methods = ["random"]\nbenchmarks = ["nb201-cifar10"]\n'
             r"line 6: methods: darts cannot run on nb201-cifar10: .*; --without darts leaves it out",
         ),
         (WHOLE + "workers = 0", r"line 3: workers: workers must lie in"),
-        (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be positive"),
+        (WHOLE + "budget_seconds = -1", r"line 3: budget_seconds: budget-seconds must be above 0"),
         (WHOLE + "evals = 5\ncheckpoints = [9]", r"line 4: checkpoints: must lie within the evals \(5\), not \[9\]"),
         (WHOLE + "evals = 5\ncheckpoints = [4, 5, 6]", r"line 4: checkpoints: .* the evals \(5\), not \[6\]"),
         (WHOLE + "[[grid]]\nseeds = 2\n\n[[grid]]\nevals = 3\nseeds = 0", r"line 8: seeds: seeds 0 name no seed"),
@@ -136,7 +136,7 @@ def test_a_suite_goes_by_its_name_too(nasbench: Command, tmp_path: Path, monkeyp
     assert (tmp_path / "runs" / "mine").is_dir()
     moved = (tmp_path / "runs" / "mine").rename(tmp_path / "moved")
     next(moved.glob("random*.parquet")).unlink()
-    assert "nasbench run --suite mine --store moved\n" in nasbench("status", "moved").out
+    assert f"nasbench run --suite {tmp_path}/suites/mine.toml --store moved\n" in nasbench("status", "moved").out
 
 
 def test_a_binary_suite_is_refused(nasbench: Command, tmp_path: Path) -> None:
@@ -225,3 +225,18 @@ def test_the_recorded_command_has_what_was_given_and_works_from_any_folder(
         f"--charge-thinking --data-dir {tmp_path}/data",
         f"nasbench run --without local --suite {tmp_path}/own.toml --shard 1/1",
     ]
+
+
+def test_a_suite_is_recorded_under_a_name_that_means_it_from_any_folder(
+    nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (lasting(Path("quick")), lasting(Path("suites/quick.toml")), lasting(Path("absent"))) == (
+        "quick",
+        "quick",
+        "absent",
+    )
+    Path("suites").mkdir()
+    Path("suites/quick.toml").write_text('methods = ["random"]\nbenchmarks = ["hpolib-naval"]\nevals = 5\nseeds = 1\n')
+    assert nasbench("run", "--suite", "quick", "--store", "own").code == 0
+    assert Store.open(Path("own")).plans()[0]["command"] == f"nasbench run --suite {tmp_path}/suites/quick.toml"

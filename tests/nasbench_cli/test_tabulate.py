@@ -204,3 +204,13 @@ def test_tables_that_cannot_be_made_are_one_sentence(
     assert done.code == 2
     assert sentence in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("out", [".", "/"])
+def test_a_table_without_a_name_is_refused(
+    out: str, nasbench: Callable[..., Printed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = nasbench("tabulate", "digits/nasbench201", "--sample", "1", "--out", out)
+    assert (done.code, f"names the table without its suffix, such as runs/table, not {out}" in done.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []

@@ -107,3 +107,15 @@ def test_the_headline_of_one_search_space_speaks_of_its_families_alone(filled: C
     store = filled({one_space(m, b): runs(m, b) for m in ("c-tpe", "local") for b in SPACES})
     headline = sentences.headline(Comparison(load(select([store])), 0, (3.0,)))
     assert "On new families of tasks in the search space s1 (3 families are the evidence) " in headline
+
+
+def test_a_method_that_is_identical_to_another_has_its_rank_in_each_scope(filled: Callable[..., Store]) -> None:
+    twins = {**{m: runs("random", "two") for m in ("c-tpe", "local")}, "random": runs("c-tpe", "two")}
+    store = filled(
+        {setup(m, "one"): runs(m, "one") for m in TUNED} | {setup(m, "two"): own for m, own in twins.items()}
+    )
+    chosen = select([store])
+    part = exposure.part(Subject(Comparison(load(chosen), 0, (3.0,)), chosen))
+    assert part is not None
+    rows = part.tables[0].data.set_index("method")
+    assert rows.loc["c-tpe", "out_of_sample"] == rows.loc["local", "out_of_sample"] == 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasbench.results.parts import sentences
+from nasbench.results.parts import questions, sentences
 from nasbench.results.parts.answer import over_budget
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.questions import answers
@@ -127,3 +127,18 @@ def test_a_constraint_under_which_a_pair_contradicts_the_ranks_is_no_tie(filled:
     said = [one for one in sentences.answer(compared(filled, values)) if one.startswith("Under x@0.5")]
     lowest = "no clear winner; the lowest expected rank, 1.60 of 3, has a, better than c; b beats it, one against one."
     assert said == [f"Under x@0.5: {lowest}"]
+
+
+def test_a_leader_leads_where_another_method_stands_for_its_class(filled: Fill) -> None:
+    """Without a constraint two methods are one, and the baseline stands for both; under one, the other is better."""
+    free, bound = ("x", "b", "none"), ("x", "b", "size@0.1")
+    values = {
+        "leader": {free: [1 + s / 100 for s in range(20)], bound: [1 + s / 100 for s in range(20)]},
+        "twin": {free: [1 + s / 100 for s in range(20)], bound: [2 + s / 100 for s in range(20)]},
+        "last": {place: [3 + s / 100 for s in range(20)] for place in (free, bound)},
+    }
+    comparison = compared(filled, values, baseline=2)
+    names = list(comparison.methods)
+    assert names[comparison.overall.ranks[0].method] == "leader"
+    assert names[comparison.by_constraint["none"].ranks[0].method] == "twin"
+    assert "no constraint" not in questions._where_not(comparison)

@@ -74,7 +74,6 @@ def test_each_figure_and_table_for_a_paper_states_its_protocol(paper: Path) -> N
             "6 seeds (0 to 5)",
             "2 settings",
             "1 search space (toy)",
-            "Holm",
             "commit c0ffee",
         ):
             assert fact in caption, (path.name, fact)
@@ -121,6 +120,26 @@ def test_means_mark_the_best_and_what_is_not_significantly_worse(filled: Fill) -
     assert r"1.00 $\pm$ 0.30" in table.latex()
     facts = table.data.set_index("method")
     assert facts.loc["equal", ["mean", "sd"]].tolist() == pytest.approx([1.05, sd])
+
+
+def test_means_have_a_row_where_nothing_feasible_was_found_and_no_worst_value_is_known(filled: Fill) -> None:
+    live = replace(SETTING, worst=None)
+    lost = {
+        make_setup(m, constraint="size@0.1", setting=live): [make_run(s, [9.0], [False]) for s in range(6)]
+        for m in "ab"
+    }
+    found = {make_setup(m, setting=live): [make_run(s, [9.0 + i]) for s in range(6)] for i, m in enumerate("ab")}
+    curves = load(select([filled(lost | found)]))
+    table = settings.means(Comparison(curves, 0, (curves.end,)))
+    rows = table.shown.set_index("constraint")
+    assert rows.loc["size@0.1"].tolist()[1:] == ["-", "-"]
+    assert table.bold is not None
+    assert table.bold.sum() == 1
+
+
+def test_only_captions_of_tables_with_verdicts_say_how_they_were_tested(paper: Path) -> None:
+    says = {path.name for path in paper.glob("*.tex") if "Tests are t over seeds" in " ".join(path.read_text().split())}
+    assert says == {"tab-answer.tex", "tab-pairs.tex", "tab-ranks.tex", "fig-cd.tex"}
 
 
 def test_a_regret_is_what_is_missing_to_the_oracle_and_zero_lies_at_the_lower_edge(filled: Fill) -> None:

@@ -7,6 +7,7 @@ import math
 from html import unescape
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from nasbench.results import Setting, Store, StoreError, scores
+from nasbench.results.parts.score import _changed
 from nasbench.results.reading import _incumbents, load, select
 from nasbench.results.report import report
 from nasbench.results.report.request import Request
@@ -297,3 +299,19 @@ def test_a_third_partys_score_is_found_by_its_entry_point(
 
 def make_none() -> int:
     return 0
+
+
+def test_one_objective_has_no_share(lucky: Store, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="the score 'share' is one of several objectives, and these runs have one"):
+        report.write([lucky], Request(tmp_path / "out", score="share"))
+
+
+def test_a_pair_that_is_significant_on_new_tasks_by_one_score_alone_is_among_those_that_change() -> None:
+    def by(verdict_new: int) -> SimpleNamespace:
+        pairs = {
+            (0, 1): SimpleNamespace(verdict=1, verdict_new=verdict_new),
+            (0, 2): SimpleNamespace(verdict=1, verdict_new=0),
+        }
+        return SimpleNamespace(overall=SimpleNamespace(pairs=pairs))
+
+    assert _changed(SimpleNamespace(by_score={"unseen": by(0), "mean": by(1)})) == [(0, 1)]  # type: ignore[arg-type]

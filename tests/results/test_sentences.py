@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from nasbench.results.parts.claims import claims, part
 from nasbench.results.parts.part import Subject
 from nasbench.results.parts.sentences import answer, headline
 from nasbench.results.reading import load, select
+from nasbench.results.report import report
+from nasbench.results.report.request import Request
 from tests.results.conftest import LITERATURE, Fill, load_all, make_run, make_setup
 from tests.results.drawn_runs import Values, compared, drawn, one_family_of_four, setups
 
@@ -212,3 +216,42 @@ def test_a_claim_about_several_workers_is_held_against_runs_on_several_alone(
     curves = load(chosen)
     found = part(Subject(Comparison(curves, 0, (curves.end,)), chosen, literature=LITERATURE))
     assert ([] if found is None else found.tables[0].data[["better", "worse"]].to_numpy().tolist()) == judged
+
+
+def test_identical_methods_are_not_said_to_have_too_few_seeds(filled: Fill, tmp_path: Path) -> None:
+    own = {place: [float(s) for s in range(20)] for place in (PLACE, ("x", "b", "size@0.1"))}
+    store = filled(setups({"a": own, "b": own}))
+    printed = report.write([store], Request(tmp_path / "out", formats=("md",), wilcoxon=True)).text
+    told = printed + (tmp_path / "out" / "report.md").read_text()
+    assert "are identical here: every run of one is that of the other" in told
+    assert "This report gives no verdict: all methods are identical." in told
+    assert "seeds for intervals" not in told
+    assert "fewer than 5 seeds" not in told
+
+
+def test_where_one_method_lacks_seeds_the_pairs_of_the_others_are_told_of(filled: Fill) -> None:
+    places = [("x", f"x{i}", "none") for i in range(2)]
+    values = {m: {p: [i + s / 100 for s in range(20 if m != "c" else 3)] for p in places} for i, m in enumerate("abc")}
+    comparison = compared(filled, values)
+    assert comparison.overall.pairs[0, 1].verdict == 1
+    said = headline(comparison)
+    assert said.startswith("No verdict on all: 3 seeds are common to all methods and settings")
+    assert said.endswith("Pairs that have more seeds in common are compared below.")
+
+
+def test_where_no_pair_has_enough_seeds_none_is_told_of(filled: Fill) -> None:
+    values = {m: {PLACE: [i + s / 100 for s in range(n)]} for i, (m, n) in enumerate((("a", 20), ("b", 3)))}
+    said = headline(compared(filled, values))
+    assert said.startswith("No verdict: 3 seeds are common")
+    assert "below" not in said
+
+
+def test_the_evidence_on_new_tasks_is_that_of_the_pairs_own_settings(filled: Fill) -> None:
+    """The third method has runs on one benchmark alone, the others on two of different spaces."""
+    places = [("x", "x1", "none"), ("y", "y1", "none")]
+    values = {m: {p: [i + s / 100 for s in range(20)] for p in places} for i, m in enumerate("abc")}
+    del values["c"][places[1]]
+    comparison = compared(filled, values)
+    assert comparison.overall.unit == ""
+    assert "On new tasks (2 spaces are the evidence)" in headline(comparison)
+    assert "2 spaces; t with 1 df" in words(comparison)

@@ -79,6 +79,8 @@ def test_a_setup_survives_json() -> None:
 def test_protocols_are_told_apart_in_words() -> None:
     assert make_setup().protocol == "3 evaluations on 1 worker"
     assert make_setup(evals=None, seconds=60.0, workers=2).protocol == "60 seconds on 2 workers"
+    assert make_setup(evals=None, seconds=1_000_001.0).protocol == "1000001 seconds on 1 worker"
+    assert make_setup(evals=None, seconds=0.25).protocol == "0.25 seconds on 1 worker"
     assert (
         make_setup(seconds=60.0, charge_thinking=True).protocol
         == "3 evaluations or 60 seconds on 1 worker, thinking charged"

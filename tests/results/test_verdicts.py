@@ -17,7 +17,7 @@ from nasbench.results.statistics.improvement import MISSING, places
 from nasbench.results.statistics.moderation import moderated
 from nasbench.results.statistics.nesting import Tasks
 from nasbench.results.statistics.ranks import Field, expected_ranks
-from nasbench.results.statistics.verdicts import corrected, judge, smallest_p
+from nasbench.results.statistics.verdicts import Pair, corrected, judge, smallest_p
 from tests.results.conftest import load_all, make_run, make_setup
 from tests.results.drawn_runs import PLACE, Fill, Values, compared, drawn, one_family_of_four, setups
 
@@ -175,10 +175,10 @@ def test_new_tasks_are_never_surer_than_these(filled: Fill) -> None:
 
 
 def test_p_on_new_tasks_is_at_least_that_on_these(filled: Fill) -> None:
-    """All seeds agree, on one space of twelve: t has 4 degrees of freedom over seeds, 11 over spaces."""
+    """Runs differ on one space of twelve alone: t has 4 degrees of freedom over seeds, 11 over spaces."""
     places = [(f"f{i}", f"f{i}b", "none") for i in range(12)]
     values = {m: {place: [1.0 + s for s in range(5)] for place in places} for m in "ab"}
-    values["b"][places[0]] = [9.0] * 5
+    values["b"][places[0]] = [9.0] * 4 + [1.5]
     (pair,) = compared(filled, values).overall.pairs.values()
     assert pair.shared.p() < pair.these.p()
     assert pair.p_new == pair.p_these < 1
@@ -258,7 +258,54 @@ def test_the_smallest_p_of_one_setting_is_that_of_its_permutations_and_of_more_t
     alone = [smallest_p(np.array([seeds]), np.ones(1)) for seeds in (4, 5, 20)]
     assert alone == pytest.approx([1.0, 2 / math.comb(10, 5), 2 / math.comb(40, 20)])
     few, many = (smallest_p(np.array([seeds, seeds]), np.full(2, 0.5)) for seeds in (5, 20))
-    assert many < 1e-6 < alone[1] < few < 0.05
+    assert many < 1e-6
+    assert 2 / math.comb(10, 5) ** 2 < few < alone[1]  # all permutations, and those of one setting alone
+
+
+def test_a_clean_sweep_is_at_least_as_significant_as_a_win_that_lacks_two_runs() -> None:
+    """Three benchmarks of one family, five seeds; of 25 pairs of runs the second wins none, or two in each."""
+    bench, nothing = np.arange(3), np.zeros(3, int)
+
+    def pair(ours: list[int]) -> Pair:
+        ranked = np.broadcast_to(np.array([ours, [5, 6, 7, 8, 9]]), (3, 2, 5)).copy()
+        field = Field(ranked, 1 + np.arange(ranked.size).reshape(ranked.shape), Tasks(nothing, nothing, bench))
+        found = judge(field, bench, 0).pair(0, 1)
+        assert found is not None
+        return found
+
+    clean, torn = pair([0, 1, 2, 3, 4]), pair([0, 1, 2, 3, 7])
+    assert (clean.these.value, torn.these.value) == (1.0, pytest.approx(22.5 / 25))  # one is a tie
+    assert clean.these.freedom == pytest.approx(12)
+    assert clean.these.p() == pytest.approx(2 * stats.t.sf(0.5 / math.sqrt(0.5 / 60), 12))
+    assert clean.floor == clean.these.p() < torn.these.p()
+
+
+def test_methods_are_not_equivalent_where_the_seeds_of_one_setting_are_too_few() -> None:
+    """Twenty settings of one space, where the two are alike, and one of another with four seeds in common."""
+    rng = np.random.default_rng(0)
+    bench, space = np.arange(21), np.array([0] * 20 + [1])
+    values = rng.normal(size=(21, 2, 40))
+    ranked = places(values.reshape(21, -1).T).T.reshape(values.shape)
+    field = Field(ranked, 1 + np.arange(ranked.size).reshape(ranked.shape), Tasks(space, space, bench))
+    (whole,) = corrected([judge(field, bench, 0)])[0].pairs.values()
+    assert not np.isnan(whole.p_equivalent)
+    ranked = ranked.copy()
+    ranked[20, 0, 4:] = MISSING
+    field = Field(ranked, 1 + np.arange(ranked.size).reshape(ranked.shape), Tasks(space, space, bench))
+    (pair,) = corrected([judge(field, bench, 0)])[0].pairs.values()
+    assert not any(own.known for own in pair.by_space.values())
+    assert np.isnan([pair.p_these, pair.p_equivalent]).all()
+    assert not pair.is_equivalent
+
+
+def test_the_rank_of_a_method_is_that_of_its_twin(filled: Fill) -> None:
+    values = drawn("ab", constraints=("none",))
+    overall = compared(filled, {**values, "twin": values["a"]}, baseline=2).overall
+    own = {method: overall.rank_of(method) for method in range(3)}
+    assert own[0] is own[2] is not own[1]
+    assert all(
+        rank is not None and rank.method == expected for rank, expected in zip(own.values(), (2, 1, 2), strict=True)
+    )
 
 
 def test_seeds_of_all_methods_count_where_there_are_five() -> None:

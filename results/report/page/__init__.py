@@ -120,7 +120,7 @@ def write(
         strip=_strip(subject.comparison),
         minute=_linked(questions.minute(subject), sections),
         disagreement=[s for section in sections if section.part.name == "targets" for s in section.part.sentences],
-        cite=(citation.protocol(subject), citation.bibtex(subject), command),
+        cite=(f"{citation.protocol(subject)} {citation.tests(subject)}", citation.bibtex(subject), command),
         wilcoxon=next((section.part for section in sections if section.part.name == "wilcoxon"), None),
         questions=_linked(questions.answers(subject), sections),
         methods=list(zip(curves.names, map(_key, range(len(method_looks)), method_looks), strict=True)),
@@ -140,7 +140,7 @@ def write(
         further=[table for part in parts for table in part.tables if table.place == "files" and table is not settings],
         setting_table=settings,
         versions=_versions(subject),
-        commands=_commands(subject),
+        commands=citation.commands(subject),
         provenance=sorted({_provenance(f.provenance) for _, f in subject.fragments}),
         failures=_failures(curves),
     )
@@ -248,12 +248,6 @@ def _versions(subject: Subject) -> list[tuple[str, dict[str, Any]]]:
         (spec if names.get(spec, spec) == spec else f"{names[spec]}: {spec}", facts)
         for spec, facts in sorted(versions.items())
     ]
-
-
-def _commands(subject: Subject) -> list[str]:
-    """The commands that made the runs."""
-    stores = {id(store): store for store, _ in subject.fragments}.values()
-    return list(dict.fromkeys(str(plan["command"]) for store in stores for plan in store.plans()))
 
 
 def _provenance(facts: dict[str, Any]) -> str:

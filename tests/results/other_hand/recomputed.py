@@ -115,9 +115,13 @@ class Estimate:
         return self._w**2 * [part.var(ddof=1) for part in self.parts] / self._s
 
     @property
+    def _units(self) -> Array:
+        """The variance of each setting if its sum of squares were 1."""
+        return self._w**2 / self._s / (self._s - 1)
+
+    @property
     def _unit(self) -> float:
-        """The variance if the sum of squares of each setting were 1."""
-        return float((self._w**2 / self._s / (self._s - 1)).sum())
+        return float(self._units.sum())
 
     @cached_property
     def variance(self) -> float:
@@ -125,8 +129,10 @@ class Estimate:
 
     @cached_property
     def df(self) -> float:
-        terms, fewest = self._terms, self.seeds - 1
-        return max(float(terms.sum() ** 2 / (terms**2 / (self._s - 1)).sum()), fewest) if terms.any() else fewest
+        return self._df_of(self._terms if self._terms.any() else self._units)
+
+    def _df_of(self, terms: Array) -> float:
+        return max(float(terms.sum() ** 2 / (terms**2 / (self._s - 1)).sum()), self.seeds - 1)
 
     def interval(self, level: float = 0.05) -> tuple[float, float]:
         half = stats.t.isf(level / 2, self.df) * math.sqrt(self.variance)
@@ -137,7 +143,7 @@ class Estimate:
 
     def smallest_p(self) -> float:
         """p if one method won all: no variance but the least."""
-        return float(2 * stats.t.sf(0.5 / math.sqrt(self.least * self._unit), self.seeds - 1))
+        return float(2 * stats.t.sf(0.5 / math.sqrt(self.least * self._unit), self._df_of(self._units)))
 
     def tail(self, border: float, upper: bool) -> float:
         """p of one side: that the value lies beyond the border."""
